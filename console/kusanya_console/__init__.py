@@ -1,0 +1,1 @@
+"""The operations console and the `kusanya` command."""

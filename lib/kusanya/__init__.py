@@ -1,0 +1,28 @@
+"""Kusanya: create mobile-money collections safely, receive their webhooks, know their state.
+
+Importing the package costs little: each name below is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kusanya import receiver, reconcile, state, webhooks
+    from kusanya.client import AsyncClient, Client
+    from kusanya.store import Store
+
+__all__ = ["AsyncClient", "Client", "Store", "receiver", "reconcile", "state", "webhooks"]
+
+_HOMES = {
+    "AsyncClient": "kusanya.client",
+    "Client": "kusanya.client",
+    "Store": "kusanya.store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return import_module(f"kusanya.{name}")
+    raise AttributeError(f"module 'kusanya' has no attribute {name!r}")

@@ -1,0 +1,116 @@
+"""Phone numbers and secrets, kept out of every place where they do not belong.
+
+Phones are personal data: they are masked wherever they are shown, and shown whole only by an act
+that leaves an audit row (`Store.reveal_phone`). The redacting log filter is the last line behind
+types that already hide their values.
+"""
+
+import logging
+import re
+from typing import Final
+
+from kusanya.assumptions import PHONE_MAX_DIGITS, PHONE_MIN_DIGITS
+
+_SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_TANZANIAN: Final = re.compile(r"[67][0-9]{8}")
+_COUNTRY: Final = "255"
+_SHOWN: Final = 3
+"""Digits of a phone that stay visible at its end."""
+
+
+class PhoneError(ValueError):
+    """A phone number cannot be read; the message says why and never repeats the number."""
+
+
+def normalise_phone(spelling: str) -> str:
+    """Return `spelling` as 255 and nine digits.
+
+    Takes 0754 123 456, 754123456, +255 754-123-456, 255754123456 and 00255754123456; after 255
+    comes a 6 or 7 and eight digits. Raises PhoneError for anything else: a number is never
+    guessed. Source: assumption PHONE.
+    """
+    compact = _SEPARATORS.sub("", spelling)
+    international = compact.startswith("+")
+    digits = compact.removeprefix("+")
+    if not _DIGITS.fullmatch(digits):
+        raise PhoneError("a phone number has only digits, spaces, dashes and a leading +")
+    if not international and digits.startswith("00"):
+        digits, international = digits[2:], True
+    if digits.startswith(_COUNTRY) and len(digits) > len(_COUNTRY) + 6:
+        national = digits.removeprefix(_COUNTRY)
+    elif international:
+        raise PhoneError("the country code is not Tanzania's 255")
+    else:
+        national = digits.removeprefix("0")
+    if len(national) != 9:  # noqa: PLR2004 - the length of a Tanzanian subscriber number
+        raise PhoneError(f"after 255 or the leading 0 come 9 digits, not {len(national)}")
+    if not _TANZANIAN.fullmatch(national):
+        raise PhoneError("a Tanzanian mobile number begins with 6 or 7 after 255")
+    return _COUNTRY + national
+
+
+def is_wire_phone(phone: str) -> bool:
+    """Tell whether the service accepts `phone`: 8 to 15 digits with an optional leading +."""
+    digits = phone.removeprefix("+")
+    return (
+        digits.isascii()
+        and digits.isdigit()
+        and PHONE_MIN_DIGITS <= len(digits) <= PHONE_MAX_DIGITS
+    )
+
+
+def mask_phone(phone: str) -> str:
+    """Return `phone` for showing: +255•••••678.
+
+    Works on any text, also one that is no phone: at most its last three characters and a known
+    country code survive, and only where enough stays hidden.
+    """
+    digits = "".join(character for character in phone if character in "0123456789")
+    if len(digits) < PHONE_MIN_DIGITS:
+        return "•" * 5
+    head = f"+{_COUNTRY}" if digits.startswith(_COUNTRY) else ""
+    return f"{head}•••••{digits[-_SHOWN:]}"
+
+
+_REDACTIONS: Final = (
+    (re.compile(r"(?i)\bbearer\s+[^\s'\",;]+"), "Bearer (secret)"),
+    (re.compile(r"whsec_[A-Za-z0-9_+/=\-]*"), "whsec_(secret)"),
+    (re.compile(r"\b[A-Za-z0-9]*_(test|live)_sk_[A-Za-z0-9_\-]*"), r"\1 key (secret)"),
+    (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
+    # 8 to 15 digits with an optional +, not part of a longer run, an id or a decimal number.
+    (re.compile(r"(?<![A-Za-z0-9_.\-])\+?[0-9]{8,15}(?![A-Za-z0-9_.])"), "(phone)"),
+)
+
+
+def redact(text: str) -> str:
+    """Return `text` without API keys, signing secrets, bearer tokens and phone-like numbers."""
+    for pattern, replacement in _REDACTIONS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class RedactingFilter(logging.Filter):
+    """Redact every record that passes, its arguments and its traceback's text included."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite `record` in place and let it pass."""
+        record.msg = redact(record.getMessage())
+        record.args = None
+        if record.exc_info:
+            # The formatter would print the exception's own message: render and redact it here.
+            record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
+            record.exc_info = None
+        return True
+
+
+def quiet_logs() -> None:
+    """Keep the HTTP libraries from logging addresses and headers, and redact what remains.
+
+    httpx logs whole addresses at INFO and httpcore whole headers at DEBUG.
+    """
+    for name in ("httpx", "httpcore", "aiohttp"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        if not any(isinstance(known, RedactingFilter) for known in handler.filters):
+            handler.addFilter(RedactingFilter())

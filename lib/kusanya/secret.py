@@ -1,0 +1,56 @@
+"""A type for secrets, so that printing one shows nothing.
+
+API keys and signing secrets are wrapped where they enter the program. There is one way out,
+`reveal()`, which a reader can search for.
+"""
+
+import hmac
+from typing import NoReturn
+
+
+class Secret:
+    """A string that never appears in a repr, a log, a traceback's locals, a pickle or a copy.
+
+    Raises ValueError when the value is empty or has white space around it: both come from a
+    copy-and-paste accident, and a verifier keyed with "" would accept what anyone can sign.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: "str | Secret") -> None:
+        text = value.reveal() if isinstance(value, Secret) else value
+        if not isinstance(text, str):
+            raise TypeError(f"a secret is a str, not {type(text).__name__}")
+        if not text or text != text.strip():
+            raise ValueError("a secret is neither empty nor surrounded by white space")
+        self._value: str = text
+
+    def reveal(self) -> str:
+        """Return the value; the only exit."""
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __repr__(self) -> str:
+        return "Secret(...)"
+
+    def __str__(self) -> str:
+        return "(secret)"
+
+    def __format__(self, spec: str) -> str:
+        return format("(secret)", spec)
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a secret is not copied; pass the same object")
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise TypeError("a secret is not copied; pass the same object")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled")

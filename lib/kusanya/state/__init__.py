@@ -1,0 +1,1 @@
+"""State: facts about a collection, and what follows from them."""

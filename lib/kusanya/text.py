@@ -1,0 +1,95 @@
+"""Text from outside, made safe to show.
+
+Everything that came over the wire may hold terminal escapes, bidirectional overrides or invisible
+characters. It is kept exactly as it came and cleaned where it is shown, by one function.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+_NAMED: Final = {
+    0x07: "␇",
+    0x08: "␈",
+    0x09: "→",
+    0x0A: "⏎",
+    0x0B: "␋",
+    0x0C: "␌",
+    0x0D: "␍",
+    0x1B: "␛",
+    0x7F: "␡",
+}
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_PLAIN: Final = re.compile(r"[ -~]*")
+_COMBINING_KEPT: Final = 2
+"""More marks than this on one letter draw over the neighbouring lines."""
+DEFAULT_LIMIT: Final = 256
+
+
+def safe(text: str, limit: int = DEFAULT_LIMIT) -> str:
+    """Return `text` with everything invisible or active made visible, cut to `limit` characters.
+
+    Control, format, surrogate, private and unassigned characters become a visible mark (␛, ⏎, or
+    the code point as ⟨202E⟩); at most two combining marks stay in a row; a cut ends in …. The
+    result is one line and holds no character that a terminal acts on. Markup is not this function's
+    concern: callers never parse its result.
+    """
+    if _PLAIN.fullmatch(text) is not None:
+        return text if len(text) <= limit else f"{text[: max(limit - 1, 0)]}…"
+    shown: list[str] = []
+    length = marks = 0
+    for character in text[: limit + 1]:
+        category = unicodedata.category(character)
+        if category in _HIDDEN_CATEGORIES:
+            piece, marks = _mark(character), 0
+        elif category in {"Mn", "Me"}:
+            marks += 1
+            piece = character if marks <= _COMBINING_KEPT else ""
+        else:
+            piece, marks = character, 0
+        shown.append(piece)
+        length += len(piece)
+        if length > limit:
+            break
+    result = "".join(shown)
+    if length > limit or len(text) > limit:
+        return f"{result[: max(limit - 1, 0)]}…"
+    return result
+
+
+def _mark(character: str) -> str:
+    code = ord(character)
+    return _NAMED.get(code) or f"⟨{code:04X}⟩"
+
+
+class Untrusted:
+    """Text from outside, as a type with few exits, so that showing it raw is a type error.
+
+    `plain()` is for a person's eyes and `exact()` for storing or comparing. `str()` of one is
+    the safe form, so that a forgotten conversion shows marks and not escapes.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def plain(self, limit: int = DEFAULT_LIMIT) -> str:
+        """Return the safe form."""
+        return safe(self._text, limit)
+
+    def exact(self) -> str:
+        """Return the text as received, for storing and comparing, never for showing."""
+        return self._text
+
+    def __str__(self) -> str:
+        return safe(self._text)
+
+    def __repr__(self) -> str:
+        return f"Untrusted({safe(self._text)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Untrusted) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash((Untrusted, self._text))

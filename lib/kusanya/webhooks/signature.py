@@ -1,0 +1,267 @@
+"""Sign a delivery, and tell whether one is authentic.
+
+The header is `t=<unix seconds>,v1=<hex>`, where `v1` is the lowercase hex HMAC-SHA256, keyed with
+the endpoint's signing secret, of `<t>.<raw body>`. Everything here works on the exact bytes that
+crossed the wire; nothing decodes the body before its signature is known to be good.
+Source: specification, Events, Signature. Assumes SIGNING_KEY.
+
+    SignatureError
+    ├── MissingSignature        no header, or an empty one
+    ├── DuplicateSignature      two headers, or two t: ambiguous
+    ├── SignatureTooLong        over 4 KiB or over 16 v1
+    ├── MalformedSignature      an element that is not name=value in ASCII
+    ├── TimestampNotInteger     t is absent or not ASCII digits
+    ├── MissingV1               no v1 among the elements
+    ├── TimestampTooOld         authentic or not, it is more than the tolerance behind
+    ├── TimestampTooNew         or ahead
+    ├── SignatureMismatch       no v1 matches any of the secrets
+    └── UnparseableEvent        the signature is good, the body is not an event
+"""
+
+import hmac
+import re
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import msgspec
+
+from kusanya.assumptions import SIGNATURE_HEADER_MAX_BYTES, SIGNATURE_MAX_V1
+from kusanya.clock import SystemClock
+from kusanya.errors import KusanyaError, WireError
+from kusanya.limits import SIGNATURE_TOLERANCE_S
+from kusanya.secret import Secret
+from kusanya.wire import Event, decode_event
+
+AnySecret = str | Secret
+
+
+class SignatureError(KusanyaError):
+    """A delivery was refused; `reason` is a stable word for records and metrics.
+
+    Carries neither the payload nor the header.
+    """
+
+    reason: ClassVar[str] = "invalid"
+
+
+class MissingSignature(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The signature header is missing or empty."""
+
+    reason = "missing"
+
+
+class DuplicateSignature(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The signature header came twice, or names two timestamps."""
+
+    reason = "duplicate_header"
+
+
+class SignatureTooLong(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The signature header is longer than any genuine one."""
+
+    reason = "too_long"
+
+
+class MalformedSignature(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The signature header is not a list of name=value elements in ASCII."""
+
+    reason = "malformed"
+
+
+class TimestampNotInteger(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The header's t is absent or not an integer in ASCII digits."""
+
+    reason = "timestamp_not_integer"
+
+
+class MissingV1(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The header has no v1 signature."""
+
+    reason = "missing_v1"
+
+
+class TimestampTooOld(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The header's t lies too far in the past."""
+
+    reason = "too_old"
+
+
+class TimestampTooNew(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The header's t lies too far in the future; check this machine's clock."""
+
+    reason = "too_new"
+
+
+class SignatureMismatch(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """No v1 matches any signing secret; the body was changed or the secret is another's."""
+
+    reason = "no_match"
+
+
+class UnparseableEvent(SignatureError):  # noqa: N818 - one class per cause, named after it
+    """The signature is good but the body is not an event."""
+
+    reason = "unparseable"
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """The two parts of a header that matter: the literal bytes of t, and every v1."""
+
+    timestamp: bytes
+    signatures: tuple[bytes, ...]
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What a good signature proves: when it was made and with which of the secrets."""
+
+    timestamp: int
+    secret_index: int
+
+
+# What every genuine header looks like; anything else takes the slow road below.
+_USUAL: Final = re.compile(rb"t=([0-9]{1,19}),v1=([0-9a-f]{64})")
+_DIGITS: Final = re.compile(rb"[0-9]{1,19}")
+_ELEMENT: Final = re.compile(rb"([A-Za-z0-9_\-]+)=([\x20-\x7e]*)")
+
+
+def sign(payload: bytes, secret: AnySecret, timestamp: int) -> str:
+    """Return the header's value for `payload` signed at `timestamp` (unix seconds).
+
+    Raises TypeError for a str payload: only the exact bytes can be signed.
+    """
+    if not isinstance(payload, bytes | bytearray | memoryview):
+        raise TypeError("the payload is the exact bytes, not a str")
+    t = str(int(timestamp)).encode()
+    return f"t={t.decode()},v1={_digest(_key(secret), t, bytes(payload))}"
+
+
+def verify(  # the contract's order and names
+    payload: bytes,
+    header: str | bytes,
+    secret: AnySecret | Sequence[AnySecret],
+    *,
+    tolerance: int | None = SIGNATURE_TOLERANCE_S,
+    now: float | None = None,
+) -> Event:
+    """Return the event of an authentic delivery.
+
+    `payload` is the raw body and `header` the signature header's value. Several secrets may be
+    given, for a rotation; all are tried. `tolerance` is in seconds, both ways, exactly that much
+    passing; None turns the check off and is for replaying stored deliveries alone. `now` is unix
+    seconds, the machine's clock by default.
+    Raises a subclass of SignatureError, TypeError for a str payload, ValueError for no secret.
+    """
+    check(payload, header, secret, tolerance=tolerance, now=now)
+    try:
+        return decode_event(payload)
+    except WireError as error:
+        raise UnparseableEvent(f"the signature is good but the body is {error}") from None
+
+
+def check(
+    payload: bytes,
+    header: str | bytes | None,
+    secret: AnySecret | Sequence[AnySecret],
+    *,
+    tolerance: int | None = SIGNATURE_TOLERANCE_S,
+    now: float | None = None,
+) -> Verified:
+    """Check the signature alone and leave the body unread; see `verify` for the arguments."""
+    if not isinstance(payload, bytes | bytearray | memoryview):
+        raise TypeError("the payload is the exact bytes, not a str: never decode before verifying")
+    keys = _keys(secret)
+    parsed = parse(header)
+    timestamp = int(parsed.timestamp)
+    if tolerance is not None:
+        _check_age(timestamp, tolerance, now)
+    matched = -1
+    for index, key in enumerate(keys):
+        expected = _digest(key, parsed.timestamp, payload).encode()
+        for given in parsed.signatures:
+            # Every pair is compared, so that the time taken tells nothing about which matched.
+            if hmac.compare_digest(expected, given) and matched < 0:
+                matched = index
+    if matched < 0:
+        raise SignatureMismatch(
+            "no v1 matches: the body was changed on its way, or the signing secret is another's"
+        )
+    return Verified(timestamp, matched)
+
+
+def parse(header: str | bytes | None) -> Parsed:
+    """Split a header into its timestamp and its v1 signatures; raises SignatureError.
+
+    Elements of other schemes (v0, v2) are passed over; a repeated t is ambiguous and refused.
+    """
+    raw = _ascii(header)
+    if (usual := _USUAL.fullmatch(raw)) is not None:
+        return Parsed(usual[1], (usual[2],))
+    timestamps: list[bytes] = []
+    signatures: list[bytes] = []
+    for part in raw.split(b","):
+        element = part.strip(b" \t")
+        if not element:
+            continue
+        found = _ELEMENT.fullmatch(element)
+        if found is None:
+            raise MalformedSignature("an element of the signature header is not name=value")
+        if found[1] == b"t":
+            timestamps.append(found[2])
+        elif found[1] == b"v1":
+            signatures.append(found[2])
+    return _parsed(timestamps, signatures)
+
+
+def _parsed(timestamps: list[bytes], signatures: list[bytes]) -> Parsed:
+    if len(timestamps) > 1:
+        raise DuplicateSignature("the signature header names two timestamps")
+    if not timestamps or not _DIGITS.fullmatch(timestamps[0]):
+        raise TimestampNotInteger("the signature header's t is not an integer")
+    if not signatures:
+        raise MissingV1("the signature header has no v1")
+    if len(signatures) > SIGNATURE_MAX_V1:
+        raise SignatureTooLong(f"the signature header has more than {SIGNATURE_MAX_V1} v1")
+    return Parsed(timestamps[0], tuple(signatures))
+
+
+def _ascii(header: str | bytes | None) -> bytes:
+    if header is None or not header:
+        raise MissingSignature("there is no signature header")
+    if len(header) > SIGNATURE_HEADER_MAX_BYTES:
+        raise SignatureTooLong("the signature header is too long to be genuine")
+    if isinstance(header, bytes):
+        raw = header
+    else:
+        try:
+            raw = header.encode("ascii")
+        except UnicodeEncodeError:
+            raise MalformedSignature("the signature header is not ASCII") from None
+    raw = raw.strip(b" \t")
+    if not raw:
+        raise MissingSignature("the signature header is empty")
+    return raw
+
+
+def _check_age(timestamp: int, tolerance: int, now: float | None) -> None:
+    present = int(SystemClock().now().timestamp() if now is None else now)
+    if present - timestamp > tolerance:
+        raise TimestampTooOld(f"t is more than {tolerance} s behind this machine's clock")
+    if timestamp - present > tolerance:
+        raise TimestampTooNew(f"t is more than {tolerance} s ahead of this machine's clock")
+
+
+def _keys(secret: AnySecret | Sequence[AnySecret]) -> tuple[bytes, ...]:
+    if isinstance(secret, str | Secret):
+        return (_key(secret),)
+    keys = tuple(_key(one) for one in secret)
+    if not keys:
+        raise ValueError("give at least one signing secret")
+    return keys
+
+
+def _key(secret: AnySecret) -> bytes:
+    return (secret if isinstance(secret, Secret) else Secret(secret)).reveal().encode()
+
+
+def _digest(key: bytes, timestamp: bytes, payload: bytes) -> str:
+    return hmac.digest(key, b"%b.%b" % (timestamp, payload), "sha256").hex()

@@ -1,0 +1,235 @@
+"""The specification's resources: what the service sends and what we read from it.
+
+`Collection`, `Event` and `Principal` are frozen values with typed fields. What a newer service adds
+is kept: `raw` holds the exact bytes the value was read from and `extra` the fields we do not know.
+Statuses, failure codes, channels and currencies are open sets (assumption OPEN_SETS); the mode is
+not. Source: specification, Resources and their fields.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec.structs import fields as struct_fields
+
+from kusanya.errors import WireError
+from kusanya.limits import INTEGER_MAX
+from kusanya.privacy import mask_phone
+
+
+class Mode(StrEnum):
+    """Whether money moves. Values of the two modes are never added up."""
+
+    LIVE = "live"
+    TEST = "test"
+
+
+class Status(StrEnum):
+    """The states the specification names; a collection's `status` may hold another."""
+
+    CREATED = "created"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+FINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.EXPIRED})
+"""The final states. Source: States and transitions."""
+
+
+class EventType(StrEnum):
+    """The events the specification names, one per final state."""
+
+    SUCCEEDED = "collection.succeeded"
+    FAILED = "collection.failed"
+    EXPIRED = "collection.expired"
+
+    @property
+    def status(self) -> Status:
+        """Return the final state that this event reports."""
+        return Status(self.value.removeprefix("collection."))
+
+
+Whole = Annotated[int, msgspec.Meta(ge=-INTEGER_MAX - 1, le=INTEGER_MAX)]
+"""An integer that both database engines hold; decoding refuses 5000.0, true and larger ones."""
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+"""An ISO 8601 instant with its offset."""
+
+_COLLECTION_ID: Final = re.compile(r"col_[A-Za-z0-9_\-]{1,120}")
+_EVENT_ID: Final = re.compile(r"evt_[A-Za-z0-9_\-]{1,120}")
+_IDEMPOTENCY_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """A resource together with the bytes it was read from.
+
+    The bytes live outside the fields, so that two readings of the same facts are equal.
+    """
+
+    @property
+    def raw(self) -> bytes:
+        """Return the exact bytes this was read from, or b"" for a value built in memory."""
+        found: bytes = self.__dict__.get("raw", b"")
+        return found
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Return the fields of `raw` that this version does not know, as decoded JSON."""
+        if not self.raw:
+            return {}
+        known = {field.encode_name for field in struct_fields(type(self))}
+        return {name: v for name, v in msgspec.json.decode(self.raw).items() if name not in known}
+
+
+class Collection(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """A customer payment started by a USSD push, as the service reports it.
+
+    Amount and fee are integers in whole units of `currency`. Fields that do not apply yet are None
+    (assumption OPTIONAL_FIELDS). Its repr masks the phone.
+    """
+
+    id: str
+    object: str = "collection"
+    status: str
+    amount: Whole
+    fee: Whole
+    currency: str
+    channel: str
+    phone: str
+    reference: str
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
+    failure_code: str | None = None
+    failure_message: str | None = None
+    mode: Mode
+    created_at: Instant
+    completed_at: Instant | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether the status is one that never changes."""
+        return self.status in FINAL
+
+    def __repr__(self) -> str:
+        return (
+            f"Collection(id={self.id!r}, status={self.status!r}, amount={self.amount}, "
+            f"fee={self.fee}, currency={self.currency!r}, channel={self.channel!r}, "
+            f"phone={mask_phone(self.phone)!r}, reference={self.reference!r}, "
+            f"mode={self.mode.value!r})"
+        )
+
+
+class Event(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """A final state as it was announced: the payload of a webhook and of GET /v1/events/{id}."""
+
+    id: str
+    type: str
+    created_at: Instant
+    mode: Mode
+    data: Collection
+
+    def __repr__(self) -> str:
+        return f"Event(id={self.id!r}, type={self.type!r}, mode={self.mode.value!r}, {self.data!r})"
+
+
+class Principal(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+    """Whose API key this is, from GET /v1/whoami."""
+
+    key_id: str
+    merchant_id: str
+    mode: Mode
+    object: str = "principal"
+
+
+class _EventEnvelope(msgspec.Struct, frozen=True):
+    # `data` stays raw so that the collection keeps its own exact bytes.
+    id: str
+    type: str
+    created_at: Instant
+    mode: Mode
+    data: msgspec.Raw
+
+
+_Decoded = TypeVar("_Decoded")
+_collection_decoder: Final = msgspec.json.Decoder(Collection)
+_principal_decoder: Final = msgspec.json.Decoder(Principal)
+_envelope_decoder: Final = msgspec.json.Decoder(_EventEnvelope)
+
+
+def decode_collection(payload: bytes) -> Collection:
+    """Read a collection object. Raises WireError when it is not one."""
+    collection = _decode(_collection_decoder.decode, payload, "a collection")
+    if not _COLLECTION_ID.fullmatch(collection.id):
+        raise WireError("not a collection: its id is not col_ and letters or digits")
+    collection.__dict__["raw"] = bytes(payload)
+    return collection
+
+
+def decode_event(payload: bytes) -> Event:
+    """Read an event object. Raises WireError when it is not one."""
+    envelope = _decode(_envelope_decoder.decode, payload, "an event")
+    if not _EVENT_ID.fullmatch(envelope.id):
+        raise WireError("not an event: its id is not evt_ and letters or digits")
+    event = Event(
+        id=envelope.id,
+        type=envelope.type,
+        created_at=envelope.created_at,
+        mode=envelope.mode,
+        data=decode_collection(bytes(envelope.data)),
+    )
+    event.__dict__["raw"] = bytes(payload)
+    return event
+
+
+def decode_principal(payload: bytes) -> Principal:
+    """Read a principal object. Raises WireError when it is not one."""
+    principal = _decode(_principal_decoder.decode, payload, "a principal")
+    principal.__dict__["raw"] = bytes(payload)
+    return principal
+
+
+def _decode(decode: Callable[[bytes], _Decoded], payload: bytes, what: str) -> _Decoded:
+    # The messages of the decoder name fields and types, never values; deep nesting and bad UTF-8
+    # leave it as errors of their own kinds.
+    try:
+        return decode(payload)
+    except msgspec.MsgspecError as error:
+        raise WireError(f"not {what}: {error}") from None
+    except RecursionError:
+        raise WireError(f"not {what}: nested too deeply") from None
+    except UnicodeDecodeError:
+        raise WireError(f"not {what}: the bytes are not UTF-8") from None
+
+
+def is_idempotency_key(text: str) -> bool:
+    """Tell whether `text` is 1 to 255 printable ASCII characters, no space at either end.
+
+    A header value loses outer white space on its way, so such a key would arrive as another one.
+    Source: Limits.
+    """
+    return _IDEMPOTENCY_KEY.fullmatch(text) is not None and text == text.strip(" ")
+
+
+def is_collection_id(text: str) -> bool:
+    """Tell whether `text` has the form of a collection identifier."""
+    return _COLLECTION_ID.fullmatch(text) is not None
+
+
+def is_event_id(text: str) -> bool:
+    """Tell whether `text` has the form of an event identifier."""
+    return _EVENT_ID.fullmatch(text) is not None
+
+
+def mode_of_key(api_key: str, *, prefix: str | None = None) -> Mode | None:
+    """Return the mode that an API key selects, or None when its form does not say.
+
+    The form is <service_prefix>_<test|live>_sk_<secret>; `prefix` is checked where given. Source:
+    Authentication 2.
+    """
+    found = re.match(r"(?P<prefix>[A-Za-z0-9]+)_(?P<mode>test|live)_sk_[A-Za-z0-9]+", api_key)
+    if found is None or (prefix is not None and found["prefix"] != prefix):
+        return None
+    return Mode(found["mode"])
