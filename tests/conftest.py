@@ -1,0 +1,36 @@
+"""What every test shares: one asynchronous backend and the three tiers."""
+
+import pytest
+
+_TIERS = ("commit", "ci", "release")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio alone, the loop the product runs on."""
+    return "asyncio"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --tier: how far the long proofs go."""
+    parser.addoption("--tier", choices=_TIERS, default="commit", help="how far the proofs go")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what belongs to a longer tier than the one asked for."""
+    reached = _TIERS[: _TIERS.index(config.getoption("--tier")) + 1]
+    beyond = [tier for tier in ("ci", "release") if tier not in reached]
+    dropped = [item for item in items if any(item.get_closest_marker(tier) for tier in beyond)]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if item not in dropped]
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    """Return how many rounds the test's `scale` marker sets for this tier."""
+    marker = request.node.get_closest_marker("scale")
+    if marker is None:
+        pytest.fail("a test that asks for rounds carries @pytest.mark.scale(commit, ci, release)")
+    count: int = marker.args[_TIERS.index(request.config.getoption("--tier"))]
+    return count
