@@ -1,0 +1,122 @@
+"""What was observed about a collection, and the state that follows from it.
+
+An observation is one fact with its source: the answer to a create, a verified event, an answer to a
+GET. Observations are never changed or removed; the state is computed from them by `fold`.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from kusanya.privacy import mask_phone
+from kusanya.wire import Collection, Mode
+
+
+class Source(StrEnum):
+    """Where a fact comes from."""
+
+    ANSWER = "answer"
+    """The 202 of POST /v1/collections, replayed or not."""
+    EVENT = "event"
+    """A delivery whose signature was good."""
+    EVENT_CHECK = "event_check"
+    """GET /v1/events/{id}."""
+    POLL = "poll"
+    """GET /v1/collections/{id}."""
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact about one collection: who said it, when we heard it, what it says.
+
+    `source_id` tells one saying of a source from another: the idempotency key of an answer, the
+    event's id, the request id of a poll. `observed_at` is our clock's. `heard_in` is the mode of
+    the API key or signing secret through which it came.
+    """
+
+    source: Source
+    source_id: str
+    observed_at: datetime
+    heard_in: Mode
+    collection: Collection
+    replayed: bool = False
+    """True for an answer that the service replayed: it tells the past, not the present."""
+    event_id: str | None = None
+    event_type: str | None = None
+    event_created_at: datetime | None = None
+
+
+CONTRADICTION: Final = "contradiction"
+"""The status shown for a collection with two different final states."""
+
+
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
+    """One field for which different facts were observed; each value with who said it first."""
+
+    field: str
+    values: tuple[str, ...]
+    """The different values as text, in the order in which they were first observed."""
+    sources: tuple[Source, ...]
+    """For each value the source that said it first."""
+
+
+class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
+    """What all observations of one collection say together.
+
+    `status` is the service's word, or "contradiction" when two different finals were observed; no
+    field is chosen silently: where facts differ the earliest is shown and `contradictions` lists
+    them all. Instants are aware UTC. Its repr masks the phone.
+    """
+
+    id: str
+    mode: Mode
+    status: str
+    statuses: tuple[str, ...]
+    """Every status observed, sorted."""
+    amount: int
+    fee: int
+    currency: str
+    channel: str
+    phone: str
+    reference: str
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
+    failure_code: str | None = None
+    failure_message: str | None = None
+    created_at: datetime
+    completed_at: datetime | None = None
+    first_seen_at: datetime
+    """When we first heard of the collection, from any source."""
+    final_seen_at: datetime | None = None
+    """When we first heard of a final state."""
+    learned_from: Source | None = None
+    """The source from which we first heard of the final state."""
+    confirmed_by: tuple[Source, ...] = ()
+    """Every source that reported the final state, sorted."""
+    event_ids: tuple[str, ...] = ()
+    """Events observed for this collection, sorted; more than one is an anomaly."""
+    fee_answer: int | None = None
+    fee_event: int | None = None
+    fee_poll: int | None = None
+    """The fee as each kind of source first reported it; None where that source is silent."""
+    observations: int
+    """How many distinct facts this state follows from."""
+    contradictions: tuple[Contradiction, ...] = ()
+
+    @property
+    def is_final(self) -> bool:
+        """Tell whether a final state was observed, also where two of them contradict."""
+        return self.final_seen_at is not None
+
+    @property
+    def net(self) -> int | None:
+        """Return amount less fee for a succeeded collection, None for any other."""
+        return self.amount - self.fee if self.status == "succeeded" else None
+
+    def __repr__(self) -> str:
+        return (
+            f"CollectionState(id={self.id!r}, mode={self.mode.value!r}, status={self.status!r}, "
+            f"amount={self.amount}, fee={self.fee}, phone={mask_phone(self.phone)!r}, "
+            f"contradictions={len(self.contradictions)})"
+        )
