@@ -1,1 +1,19 @@
-"""State: facts about a collection, and what follows from them."""
+"""What was observed about a collection, and the state that follows from it."""
+
+from kusanya.state.fold import fold
+from kusanya.state.observation import (
+    CONTRADICTION,
+    CollectionState,
+    Contradiction,
+    Observation,
+    Source,
+)
+
+__all__ = [
+    "CONTRADICTION",
+    "CollectionState",
+    "Contradiction",
+    "Observation",
+    "Source",
+    "fold",
+]

@@ -56,7 +56,8 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 
     field: str
     values: tuple[str, ...]
-    """The different values as text, in the order in which they were first observed."""
+    """The different values as text, in the order in which they were first observed; instants in
+    UTC, metadata as JSON, phones masked."""
     sources: tuple[Source, ...]
     """For each value the source that said it first."""
 
@@ -95,7 +96,8 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     confirmed_by: tuple[Source, ...] = ()
     """Every source that reported the final state, sorted."""
     event_ids: tuple[str, ...] = ()
-    """Events observed for this collection, sorted; more than one is an anomaly."""
+    """Events that arrived for this collection, sorted; more than one is an anomaly. An event that
+    was only fetched (EVENT_CHECK) has not arrived."""
     fee_answer: int | None = None
     fee_event: int | None = None
     fee_poll: int | None = None

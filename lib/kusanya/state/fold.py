@@ -1,0 +1,237 @@
+"""The state that follows from all facts about one collection.
+
+`fold` is a merge: the result depends on which facts there are, never on the order in which they
+came or how often. `created` lies below every status the specification does not name, and those lie
+below the final states. Two different finals, or two values for a field that does not change, are
+listed as contradictions and decided by nobody here. Source: States and transitions; Delivery rules
+4 and 5. Assumes EXPIRED_IS_FINAL, OPEN_SETS and OPTIONAL_FIELDS.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from kusanya.privacy import mask_phone
+from kusanya.state.observation import (
+    CONTRADICTION,
+    CollectionState,
+    Contradiction,
+    Observation,
+    Source,
+)
+from kusanya.wire import FINAL, Collection, Status
+
+FIXED: Final = (
+    "amount",
+    "fee",
+    "currency",
+    "channel",
+    "phone",
+    "reference",
+    "mode",
+    "created_at",
+)
+"""Fields that every fact carries and that never change."""
+LATER: Final = ("description", "metadata", "failure_code", "failure_message", "completed_at")
+"""Fields that may be silent at first; once said, they never change either."""
+
+_RANK: Final = {Source.ANSWER: 0, Source.EVENT: 1, Source.EVENT_CHECK: 2, Source.POLL: 3}
+_FEE_KIND: Final = {
+    Source.ANSWER: "answer",
+    Source.EVENT: "event",
+    Source.EVENT_CHECK: "event",
+    Source.POLL: "poll",
+}
+# One C call and one tuple comparison per fact tells whether anything needs a closer look.
+_fixed: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*FIXED)
+_later: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*LATER)
+_SILENT: Final = (None,) * len(LATER)
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+def fold(observations: Iterable[Observation]) -> CollectionState:
+    """Return the state that `observations` of one collection say together.
+
+    Takes them in any order and any number of times. Where facts differ the value observed first is
+    shown: ties go to the answer, the event, the event check and the poll, in this order.
+    Raises ValueError for no observation, or for those of more than one collection.
+    """
+    given = tuple(observations)
+    if not given:
+        raise ValueError("a state follows from at least one observation")
+    facts = given if len(given) == 1 else _ordered(given)
+    first = facts[0].collection
+    fixed, later = _fixed(first), _later(first)
+    statuses = {first.status}
+    differs = facts[0].heard_in != first.mode
+    final: Observation | None = facts[0] if first.status in FINAL else None
+    for fact in facts[1:]:
+        said = fact.collection
+        if said.id != first.id:
+            raise ValueError("a state follows from the observations of one collection, not of two")
+        statuses.add(said.status)
+        if final is None and said.status in FINAL:
+            final = fact
+        if _fixed(said) != fixed or fact.heard_in != said.mode:
+            differs = True
+        also = _later(said)
+        if also not in (later, _SILENT):
+            merged = tuple(b if a is None else a for a, b in zip(later, also, strict=True))
+            differs = differs or any(
+                b is not None and a != b for a, b in zip(merged, also, strict=True)
+            )
+            later = merged
+    finals = {status for status in statuses if status in FINAL}
+    fees = _fees(facts)
+    description, metadata, failure_code, failure_message, completed_at = later
+    return CollectionState(
+        id=first.id,
+        mode=first.mode,
+        status=_status(facts, statuses, finals),
+        statuses=tuple(sorted(statuses)),
+        amount=first.amount,
+        fee=first.fee,
+        currency=first.currency,
+        channel=first.channel,
+        phone=first.phone,
+        reference=first.reference,
+        description=description,
+        metadata=metadata,
+        failure_code=failure_code,
+        failure_message=failure_message,
+        created_at=_utc(first.created_at),
+        completed_at=None if completed_at is None else _utc(completed_at),
+        first_seen_at=_utc(facts[0].observed_at),
+        final_seen_at=None if final is None else _utc(final.observed_at),
+        learned_from=None if final is None else final.source,
+        confirmed_by=() if final is None else _confirming(facts),
+        event_ids=_event_ids(facts),
+        fee_answer=fees.get("answer"),
+        fee_event=fees.get("event"),
+        fee_poll=fees.get("poll"),
+        observations=len(facts),
+        contradictions=_contradictions(facts, finals) if differs or len(finals) > 1 else (),
+    )
+
+
+def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
+    """Return the distinct facts in the order in which they were first heard."""
+    by_source: dict[tuple[Source, str], Observation | dict[bytes, Observation]] = {}
+    for heard in given:
+        key = (heard.source, heard.source_id)
+        known = by_source.get(key)
+        if known is None:
+            by_source[key] = heard
+            continue
+        if isinstance(known, Observation):
+            known = by_source[key] = {_content(known): known}
+        # The same saying twice is one fact, first heard at the earlier of the two.
+        content = _content(heard)
+        earlier = known.get(content)
+        if earlier is None or heard.observed_at < earlier.observed_at:
+            known[content] = heard
+    facts: list[Observation] = []
+    contents: dict[int, bytes] = {}
+    for entry in by_source.values():
+        if isinstance(entry, Observation):
+            facts.append(entry)
+        else:
+            facts.extend(entry.values())
+            contents.update((id(fact), content) for content, fact in entry.items())
+    facts.sort(
+        key=lambda fact: (
+            fact.observed_at,
+            _RANK[fact.source],
+            fact.source_id,
+            contents.get(id(fact), b""),
+        )
+    )
+    return tuple(facts)
+
+
+def _content(heard: Observation) -> bytes:
+    # Bytes and not ==, because Python holds 1, 1.0 and True in metadata for equal.
+    return _encode(
+        (
+            heard.heard_in,
+            heard.collection,
+            heard.replayed,
+            heard.event_id,
+            heard.event_type,
+            heard.event_created_at,
+        )
+    )
+
+
+def _status(facts: Sequence[Observation], statuses: set[str], finals: set[str]) -> str:
+    if finals:
+        return next(iter(finals)) if len(finals) == 1 else CONTRADICTION
+    if statuses == {Status.CREATED}:
+        return Status.CREATED.value
+    # Among statuses we cannot rank the one heard last is nearest to the present. A replayed answer
+    # tells the past, whenever it was heard.
+    unknown = [fact for fact in facts if fact.collection.status != Status.CREATED]
+    present = [fact for fact in unknown if not fact.replayed] or unknown
+    return present[-1].collection.status
+
+
+def _confirming(facts: Sequence[Observation]) -> tuple[Source, ...]:
+    return tuple(sorted({fact.source for fact in facts if fact.collection.status in FINAL}))
+
+
+def _event_ids(facts: Sequence[Observation]) -> tuple[str, ...]:
+    found = {
+        fact.event_id for fact in facts if fact.source is Source.EVENT and fact.event_id is not None
+    }
+    return tuple(found) if len(found) < 2 else tuple(sorted(found))  # noqa: PLR2004 - nothing to sort
+
+
+def _fees(facts: Sequence[Observation]) -> dict[str, int]:
+    fees: dict[str, int] = {}
+    for fact in facts:
+        fees.setdefault(_FEE_KIND[fact.source], fact.collection.fee)
+    return fees
+
+
+def _contradictions(facts: Sequence[Observation], finals: set[str]) -> tuple[Contradiction, ...]:
+    found: list[Contradiction] = []
+    if len(finals) > 1:
+        said = [(f.collection.status, f.source) for f in facts if f.collection.status in finals]
+        found.extend(_differing("status", said))
+    for field in FIXED:
+        said = [(_text(field, getattr(f.collection, field)), f.source) for f in facts]
+        if field == "mode":
+            # The key or secret through which a fact came says a mode too.
+            said = [
+                (mode.value, f.source) for f in facts for mode in (f.collection.mode, f.heard_in)
+            ]
+        found.extend(_differing(field, said))
+    for field in LATER:
+        values = ((getattr(f.collection, field), f.source) for f in facts)
+        found.extend(_differing(field, [(_text(field, v), s) for v, s in values if v is not None]))
+    return tuple(found)
+
+
+def _differing(field: str, said: Sequence[tuple[str, Source]]) -> tuple[Contradiction, ...]:
+    first: dict[str, Source] = {}
+    for value, source in said:
+        first.setdefault(value, source)
+    if len(first) < 2:  # noqa: PLR2004 - one value contradicts nothing
+        return ()
+    shown = tuple(mask_phone(value) for value in first) if field == "phone" else tuple(first)
+    return (Contradiction(field=field, values=shown, sources=tuple(first.values())),)
+
+
+def _text(field: str, value: Any) -> str:
+    if isinstance(value, datetime):
+        return _utc(value).isoformat().replace("+00:00", "Z")
+    if field == "metadata":
+        return _encode(value).decode()
+    return str(value)
+
+
+def _utc(at: datetime) -> datetime:
+    return at if at.tzinfo is UTC else at.astimezone(UTC)
