@@ -1,0 +1,73 @@
+"""`kusanya store`: migrate, check, rebuild, back up and export what everything else reads."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kusanya.text import safe
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.output import FAILED, say, say_json, stop
+
+if TYPE_CHECKING:
+    from kusanya.store import Store
+
+_store = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the group to the command line."""
+    app.add_typer(_store, name="store", help="Care of the store that everything else reads.")
+
+
+def _open(profile: str | None, store: str | None, *, migrate: bool = True) -> "Store":
+    from kusanya.store import Store
+
+    return Store.open(profile_of(profile, store).store, migrate=migrate)
+
+
+@_store.command(epilog="Example: kusanya store migrate --store kusanya.sqlite")
+def migrate(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
+    """Create the store, or bring it to this version's schema."""
+    with _open(profile, store) as opened:
+        say(f"{safe(opened.url_shown)} is ready at this version's schema")
+
+
+@_store.command(epilog="Example: kusanya store check")
+def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Check integrity, the projection and the counts against the journal; exit 1 on findings."""
+    with _open(profile, store, migrate=False) as opened:
+        findings = opened.check()
+    if as_json:
+        say_json({"findings": [str(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            say(safe(str(finding)))
+        say(
+            f"{len(findings)} findings"
+            if findings
+            else "sound: every figure follows from the journal"
+        )
+    if findings:
+        stop(FAILED)
+
+
+@_store.command(epilog="Example: kusanya store rebuild")
+def rebuild(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
+    """Compute projection and counts again from the journal; a sound store stays as it is."""
+    with _open(profile, store) as opened:
+        changed = opened.rebuild()
+    say(f"{changed} collections changed" if changed else "nothing changed: the store was sound")
+
+
+@_store.command(epilog="Example: kusanya store backup ./kusanya-backup.sqlite")
+def backup(
+    target: Annotated[Path, typer.Argument(help="Where the copy goes; must not exist.")],
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+) -> None:
+    """Copy the store while it is in use."""
+    with _open(profile, store, migrate=False) as opened:
+        opened.backup(target)
+    say(f"saved {safe(str(target))}")

@@ -1,0 +1,30 @@
+"""Options that several commands share, declared once, and how they become a profile."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from kusanya.profiles import Profile, load
+
+ProfileName = Annotated[
+    str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")
+]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", help="A file, sqlite:///FILE or postgresql://...; else the profile's."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+ClockName = Annotated[
+    str,
+    typer.Option("--clock", help="'real', or http://.../dashboard/clock to follow a service's."),
+]
+UntilStdinCloses = Annotated[
+    bool, typer.Option("--until-stdin-closes", hidden=True, help="Stop when standard input ends.")
+]
+
+
+def profile_of(name: str | None, store: str | None = None) -> Profile:
+    """Return the profile, with the store given on the command line in place of its own."""
+    profile = load(name)
+    return profile if store is None else msgspec.structs.replace(profile, store=store)

@@ -1,0 +1,73 @@
+"""`kusanya receive`: the webhook receiver."""
+
+from typing import Annotated
+
+import typer
+
+from kusanya_console.cli.options import (
+    AsJson,
+    ClockName,
+    ProfileName,
+    StoreUrl,
+    UntilStdinCloses,
+    profile_of,
+)
+from kusanya_console.cli.output import USAGE, Refused, say, say_json
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(
+        epilog="Example: KUSANYA_SECRETS=shop=whsec_... kusanya receive --port 8099 --store k.sqlite"
+    )(receive)
+
+
+def receive(
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    store: StoreUrl = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=whsec_... or whsec_...; may repeat. Better in KUSANYA_SECRETS."),
+    ] = None,
+    profile: ProfileName = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+    until_stdin_closes: UntilStdinCloses = False,
+) -> None:
+    """Receive signed deliveries; answer 2xx only after each is durable in the store."""
+    from kusanya.profiles import parse_endpoint_secrets
+    from kusanya.receiver import EndpointSecrets
+    from kusanya.receiver.serve import run
+    from kusanya.service_clock import parse_clock
+    from kusanya.store import Store
+    from kusanya_console.cli.lifeline import stop_when_stdin_closes
+
+    chosen = profile_of(profile, store)
+    given = parse_endpoint_secrets(",".join(secret)) if secret else chosen.endpoints
+    if not given:
+        raise Refused("no signing secret: set KUSANYA_SECRETS or give --secret", code=USAGE)
+    endpoints = tuple(
+        EndpointSecrets(name=one.name, mode=chosen.mode, secrets=one.secrets) for one in given
+    )
+    time = parse_clock(clock, token=chosen.dashboard_token)
+
+    def ready(url: str) -> None:
+        if as_json:
+            say_json({"url": url, "store": opened.url_shown})
+        else:
+            say(f"receiving for {', '.join(e.name for e in endpoints)} on {url}")
+
+    with Store.open(chosen.store, clock=time) as opened:
+        if until_stdin_closes:
+            stop_when_stdin_closes()
+        run(
+            opened,
+            endpoints,
+            host=host,
+            port=port,
+            clock=time,
+            signature_header=chosen.signature_header,
+            on_ready=ready,
+        )

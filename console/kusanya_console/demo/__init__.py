@@ -1,0 +1,1 @@
+"""The demo: embedded service, receiver and seeded traffic as child processes on loopback."""

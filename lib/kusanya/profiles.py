@@ -1,0 +1,224 @@
+"""Profiles: which service, which store and which secrets a command works with.
+
+`config.toml` lies in the platform's configuration folder (or where KUSANYA_CONFIG says) and holds
+no secrets. Environment variables KUSANYA_* win over it. API keys and signing secrets come from the
+environment, else from the system's keyring where one is installed.
+
+    default_profile = "main"
+
+    [profiles.main]
+    mode = "live"
+    base_url = "https://..."
+    store = "postgresql://..."            # or a file; by default one in the data folder
+    signature_header = "Service-Signature"
+    key_prefix = "svc"
+    endpoints = ["shop", "billing"]       # names; their secrets stand in KUSANYA_SECRETS
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import platformdirs
+
+from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.errors import ConfigurationError
+from kusanya.secret import Secret
+from kusanya.wire import Mode
+
+APPLICATION: Final = "kusanya"
+DEFAULT_PROFILE: Final = "main"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,39}")
+
+
+class EndpointSecret(msgspec.Struct, frozen=True, kw_only=True):
+    """The signing secrets of one endpoint; two while a rotation lasts."""
+
+    name: str
+    secrets: tuple[Secret, ...]
+
+    def __repr__(self) -> str:
+        return f"EndpointSecret({self.name!r}, {len(self.secrets)} secrets)"
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a command needs to know about where it works."""
+
+    name: str
+    mode: Mode
+    base_url: str | None
+    store: str
+    signature_header: str
+    key_prefix: str
+    api_key: Secret | None
+    endpoints: tuple[EndpointSecret, ...]
+    dashboard_url: str | None
+    dashboard_token: Secret | None
+
+    def need_base_url(self) -> str:
+        """Return the service's address; raises ConfigurationError where none is known."""
+        if self.base_url is None:
+            raise ConfigurationError(
+                f"no service address: set KUSANYA_BASE_URL, or base_url in profile {self.name!r}"
+            )
+        return self.base_url
+
+    def need_api_key(self) -> Secret:
+        """Return the API key; raises ConfigurationError where none is known."""
+        if self.api_key is None:
+            raise ConfigurationError(
+                "no API key: set KUSANYA_API_KEY, or save one in the system's keyring under "
+                f"service {APPLICATION!r} and name {self.name}:api_key"
+            )
+        return self.api_key
+
+    def need_dashboard(self) -> tuple[str, Secret]:
+        """Return address and token of the embedded service's dashboard, or say what is missing."""
+        if self.dashboard_url is None or self.dashboard_token is None:
+            raise ConfigurationError(
+                "no dashboard: set KUSANYA_DASHBOARD_URL and KUSANYA_DASHBOARD_TOKEN to what "
+                "'kusanya service --json' printed (the real service has no such dashboard)"
+            )
+        return self.dashboard_url, self.dashboard_token
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    mode: Mode = Mode.TEST
+    base_url: str | None = None
+    store: str | None = None
+    signature_header: str = SIGNATURE_HEADER
+    key_prefix: str = KEY_PREFIX
+    endpoints: tuple[str, ...] = ()
+    dashboard_url: str | None = None
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    default_profile: str = DEFAULT_PROFILE
+    profiles: dict[str, _Section] = {}
+    keys: dict[str, str] = {}
+    """The console's key map: command id to key."""
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where config.toml is looked for."""
+    chosen = environ.get("KUSANYA_CONFIG")
+    return Path(chosen) if chosen else platformdirs.user_config_path(APPLICATION) / "config.toml"
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for stores that no profile places elsewhere."""
+    chosen = environ.get("KUSANYA_DATA")
+    return Path(chosen) if chosen else platformdirs.user_data_path(APPLICATION)
+
+
+def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) -> Profile:
+    """Return the profile `name`, or the one that KUSANYA_PROFILE or the file chooses.
+
+    A profile that is asked for by name must exist; with no file at all the defaults serve.
+    Raises ConfigurationError for a file or variable that cannot be used; the message names it.
+    """
+    file = _read(config_path(environ))
+    asked = name or environ.get("KUSANYA_PROFILE")
+    chosen = asked or file.default_profile
+    if asked and asked not in file.profiles and asked != DEFAULT_PROFILE:
+        known = ", ".join(sorted(file.profiles)) or "none"
+        raise ConfigurationError(f"no profile {asked!r} in {config_path(environ)}; there: {known}")
+    section = file.profiles.get(chosen, _Section())
+    return Profile(
+        name=chosen,
+        mode=_mode(environ.get("KUSANYA_MODE"), section.mode),
+        base_url=environ.get("KUSANYA_BASE_URL") or section.base_url,
+        store=environ.get("KUSANYA_STORE") or section.store or _default_store(chosen, environ),
+        signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
+        key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
+        api_key=_secret(environ, "KUSANYA_API_KEY") or _keyring(f"{chosen}:api_key"),
+        endpoints=_endpoints(environ, chosen, section.endpoints),
+        dashboard_url=environ.get("KUSANYA_DASHBOARD_URL") or section.dashboard_url,
+        dashboard_token=_secret(environ, "KUSANYA_DASHBOARD_TOKEN"),
+    )
+
+
+def key_map(*, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the console's remapped keys from the file's [keys] table: command id to key."""
+    return dict(_read(config_path(environ)).keys)
+
+
+def parse_endpoint_secrets(text: str) -> tuple[EndpointSecret, ...]:
+    """Read `shop=whsec_...,billing=whsec_...`; a name may repeat, a bare secret is `default`.
+
+    Raises ConfigurationError; its message never repeats a secret.
+    """
+    found: dict[str, list[Secret]] = {}
+    for position, part in enumerate(text.split(","), start=1):
+        name, separator, value = part.strip().partition("=")
+        if not separator or name.startswith("whsec_"):
+            name, value = "default", part.strip()
+        if not _NAME.fullmatch(name):
+            raise ConfigurationError(f"endpoint {position} of the signing secrets has no fit name")
+        try:
+            found.setdefault(name, []).append(Secret(value))
+        except ValueError:
+            raise ConfigurationError(f"the signing secret of endpoint {name!r} is empty") from None
+    return tuple(EndpointSecret(name=name, secrets=tuple(keys)) for name, keys in found.items())
+
+
+def _read(path: Path) -> _File:
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=_File)
+    except FileNotFoundError:
+        return _File()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
+
+
+def _mode(text: str | None, fallback: Mode) -> Mode:
+    if not text:
+        return fallback
+    try:
+        return Mode(text)
+    except ValueError:
+        raise ConfigurationError(f"KUSANYA_MODE is 'live' or 'test', not {text[:20]!r}") from None
+
+
+def _secret(environ: Mapping[str, str], name: str) -> Secret | None:
+    value = environ.get(name, "")
+    if not value:
+        return None
+    try:
+        return Secret(value)
+    except ValueError:
+        raise ConfigurationError(f"{name} has white space around it") from None
+
+
+def _endpoints(
+    environ: Mapping[str, str], profile: str, names: tuple[str, ...]
+) -> tuple[EndpointSecret, ...]:
+    given = environ.get("KUSANYA_SECRETS", "")
+    if given:
+        return parse_endpoint_secrets(given)
+    kept = ((name, _keyring(f"{profile}:endpoint:{name}")) for name in names)
+    return tuple(
+        EndpointSecret(name=name, secrets=(secret,)) for name, secret in kept if secret is not None
+    )
+
+
+def _keyring(name: str) -> Secret | None:
+    try:
+        import keyring  # optional: a machine without one uses the environment
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        value = keyring.get_password(APPLICATION, name)
+    except KeyringError as error:
+        raise ConfigurationError(f"the system's keyring cannot be read: {error}") from error
+    return Secret(value) if value else None
+
+
+def _default_store(profile: str, environ: Mapping[str, str]) -> str:
+    return f"sqlite:///{data_folder(environ) / f'{profile}.sqlite'}"
