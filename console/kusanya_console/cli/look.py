@@ -84,7 +84,7 @@ def verify(
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a delivery is authentic and, if not, what most likely went wrong; exit 1 if not."""
+    """Say whether a delivery is authentic, else what most likely went wrong and exit 1."""
     from kusanya.webhooks.forensics import explain
 
     try:

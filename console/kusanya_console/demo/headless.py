@@ -1,0 +1,201 @@
+"""The demo without a terminal: a line a second, a JSON summary, and a verdict.
+
+Orders are placed for a part of the time; the rest is left for the last of them to become final and
+be announced. Then service, store and events are compared, collection by collection.
+"""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from kusanya.clock import Clock, SystemClock
+from kusanya.limits import TEST_COMPLETION_MAX
+from kusanya.store.records import DeliveryFilter, Key, Verdict
+from kusanya.wire import FINAL, Mode
+from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.demo.convergence import Kept, Mismatch, compare
+
+if TYPE_CHECKING:
+    from kusanya.store import Store
+    from kusanya_console.demo.stage import Stage
+
+_SETTLE_S: Final = 3.0
+"""Real seconds for the last events to arrive after the last completion."""
+_GRACE_S: Final = 30.0
+"""How long past the asked-for time open collections are waited for."""
+_LONG_AGO: Final = datetime(2020, 1, 1, tzinfo=UTC)
+_FAR_AHEAD: Final = datetime(2120, 1, 1, tzinfo=UTC)
+_SHOWN: Final = 20
+
+
+class Summary(msgspec.Struct, kw_only=True):
+    """The closing JSON document. Durations of `lag_ms` are real milliseconds."""
+
+    converged: bool
+    collections: int
+    by_status: dict[str, int]
+    deliveries: dict[str, int]
+    lag_ms: dict[str, int | None]
+    seconds: float
+    collections_per_second: float
+    mismatches: list[Mismatch]
+    """The first twenty, where there are any."""
+
+
+def orders_for(seconds: float, *, speed: float) -> float:
+    """Return for how many seconds orders are placed in a run of `seconds`."""
+    return max(2.0, seconds - TEST_COMPLETION_MAX.total_seconds() / speed - _SETTLE_S)
+
+
+def watch(stage: "Stage", *, seconds: float, clock: Clock | None = None) -> bool:
+    """Print a line a second until the time is over and all is final; return whether all agree."""
+    from kusanya.store import Store
+
+    clock = clock or SystemClock()
+    started = clock.monotonic()
+    with Store.open(stage.folder.store_url, read_only=True) as store:
+        lags = _Lags(store, speed=stage.speed)
+        for second in _ticks(clock):
+            stage.check()
+            counts = _counts(store)
+            line = _line(second, counts, _verdicts(store), lags.read())
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+            elapsed = clock.monotonic() - started
+            if elapsed >= seconds + _GRACE_S or (elapsed >= seconds and not _open(counts)):
+                break
+        summary = _summarise(stage, store, lags, clock.monotonic() - started, seconds)
+    sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+    sys.stdout.flush()
+    return summary.converged
+
+
+def _ticks(clock: Clock) -> Iterator[int]:
+    started, second = clock.monotonic(), 0
+    while True:
+        second += 1
+        clock.sleep(started + second - clock.monotonic())
+        yield second
+
+
+def _counts(store: "Store") -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in store.rollups(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
+        counts[row.status] = counts.get(row.status, 0) + row.count
+    return counts
+
+
+def _verdicts(store: "Store") -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in store.delivery_rollups(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
+        counts[row.verdict] = counts.get(row.verdict, 0) + row.count
+    return counts
+
+
+def _open(counts: dict[str, int]) -> int:
+    return sum(count for status, count in counts.items() if status not in FINAL)
+
+
+def _line(
+    second: int, counts: dict[str, int], verdicts: dict[str, int], lag: timedelta | None
+) -> str:
+    states = "  ".join(
+        f"{status} {counts.get(status, 0):>4}"
+        for status in ("created", "succeeded", "failed", "expired")
+    )
+    told = "     -" if lag is None else f"{lag / timedelta(milliseconds=1):4.0f} ms"
+    return f"{second:>4} s  {states}  verified {verdicts.get('verified', 0):>4}  lag {told}"
+
+
+class _Lags:
+    """How long after an event's creation its first delivery was here, in real time."""
+
+    def __init__(self, store: "Store", *, speed: float) -> None:
+        self._store = store
+        self._speed = speed
+        self._seen: Key | None = None
+        self.all: list[timedelta] = []
+
+    def read(self) -> timedelta | None:
+        """Return the longest lag among arrivals since the last reading; None for no arrival."""
+        where = DeliveryFilter(verdicts=(Verdict.VERIFIED,))
+        fresh: list[timedelta] = []
+        while True:
+            page = self._store.deliveries(Mode.TEST, where=where, newer_than=self._seen)
+            if page.rows:
+                self._seen = page.rows[0].key
+            fresh.extend(
+                (row.arrived_at - row.event_created_at) / self._speed
+                for row in page.rows
+                if row.event_created_at is not None
+            )
+            if not page.more or not page.rows:
+                break
+        self.all.extend(fresh)
+        return max(fresh, default=None)
+
+    def percentile(self, share: float) -> int | None:
+        """Return a percentile of all lags in whole milliseconds."""
+        if not self.all:
+            return None
+        ordered = sorted(self.all)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] // timedelta(
+            milliseconds=1
+        )
+
+
+def _summarise(
+    stage: "Stage", store: "Store", lags: _Lags, elapsed: float, asked_s: float
+) -> Summary:
+    from kusanya.client import Client
+    from kusanya.secret import Secret
+
+    dashboard = DashboardClient(stage.addresses.dashboard_url, stage.dashboard_token)
+    client = Client(Secret(stage.addresses.test_key), base_url=stage.addresses.base_url)
+    try:
+        served = list(_served(dashboard))
+        mismatches = compare(
+            served, kept=lambda found: _kept(store, found), announced=lambda e: _told(client, e)
+        )
+    finally:
+        client.close()
+        dashboard.close()
+    counts = _counts(store)
+    placed_for = orders_for(asked_s, speed=stage.speed)
+    return Summary(
+        converged=not mismatches and sum(counts.values()) == len(served) > 0,
+        collections=len(served),
+        by_status=counts,
+        deliveries=_verdicts(store),
+        lag_ms={"p50": lags.percentile(0.5), "p99": lags.percentile(0.99)},
+        seconds=round(elapsed, 1),
+        collections_per_second=round(len(served) / placed_for, 1),
+        mismatches=list(mismatches[:_SHOWN]),
+    )
+
+
+def _served(dashboard: DashboardClient) -> Iterator[dict[str, Any]]:
+    after = ""
+    while True:
+        page = dashboard.get(
+            "collections", mode="test", limit=500, **({"after": after} if after else {})
+        )
+        yield from page["data"]
+        if not page.get("has_more") or not page["data"]:
+            return
+        after = page["data"][-1]["id"]
+
+
+def _kept(store: "Store", collection_id: str) -> Kept | None:
+    row = store.collection(collection_id)
+    if row is None:
+        return None
+    return Kept(row.status, row.amount, row.fee, row.event_id, row.contradictions)
+
+
+def _told(client: Any, event_id: str) -> tuple[str, str]:
+    event = client.get_event(event_id)
+    return event.data.id, event.data.status

@@ -1,0 +1,159 @@
+"""Set the stage: service, receiver and traffic as children, started in order and all stopped.
+
+The stage holds what a console or a headless run then looks at: the store's URL, the addresses, and
+the key and tokens, which go to the children through their environment alone.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from kusanya.secret import Secret
+from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.demo.folder import DemoFolder, Settings
+from kusanya_console.demo.processes import Child, ChildFailed, child_environment
+
+_LOOPBACK: Final = "127.0.0.1"
+ENDPOINT: Final = "shop"
+"""The name that the demo's one endpoint has in the console."""
+
+
+class Addresses(msgspec.Struct, frozen=True, kw_only=True):
+    """What the embedded service says of itself in its first line."""
+
+    base_url: str
+    dashboard_url: str
+    dashboard_token: str
+    test_key: str
+    live_key: str
+
+    def __repr__(self) -> str:
+        return f"Addresses({self.base_url!r})"
+
+
+class Stage:
+    """Use as a context manager: everything that was started is stopped on the way out."""
+
+    def __init__(
+        self, folder: DemoFolder, *, seed: int, speed: float, traffic: Sequence[str]
+    ) -> None:
+        self.folder = folder
+        self.speed = speed
+        self._settings = folder.settings(seed=seed)
+        self._traffic_options = traffic
+        self._children: list[Child] = []
+        self.addresses: Addresses
+
+    @property
+    def clock_url(self) -> str:
+        """Return what `--clock` takes to follow the service's time."""
+        if self.speed == 1:
+            return "real"
+        return f"{self.addresses.dashboard_url.rstrip('/')}/clock"
+
+    @property
+    def dashboard_token(self) -> Secret:
+        """Return the dashboard's token."""
+        return Secret(self.addresses.dashboard_token)
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def check(self) -> None:
+        """Raise ChildFailed when a child has ended although it is needed."""
+        for child in self._children:
+            if not child.is_running():
+                raise ChildFailed(f"{child.name} ended: {child.last_words()}")
+
+    def stop(self) -> None:
+        """Stop all children, the last one first; what does not stop in time is killed."""
+        for child in reversed(self._children):
+            child.ask_to_stop()
+        for child in reversed(self._children):
+            child.ensure_stopped()
+        self._children.clear()
+
+    def _start(self) -> None:
+        self.folder.keep(self._settings)
+        service = self._child(
+            "service",
+            "service",
+            f"--port={self._settings.service_port}",
+            f"--data={self.folder.path / 'service'}",
+            f"--clock={'real' if self.speed == 1 else f'{self.speed:g}x'}",
+            f"--seed={self._settings.seed}",
+            f"--allow-local={_LOOPBACK}:{self._settings.receiver_port}",
+            "--json",
+        )
+        self.addresses = msgspec.json.decode(service.first_line(), type=Addresses)
+        self._register()
+        receiver = self._child(
+            "receiver",
+            "receive",
+            f"--port={self._settings.receiver_port}",
+            f"--clock={self.clock_url}",
+            "--json",
+        )
+        receiver.first_line()
+        traffic = self._child("traffic", "demo-traffic", *self._traffic_options)
+        traffic.first_line()
+
+    def _child(self, name: str, *arguments: str) -> Child:
+        child = Child(
+            name,
+            [*arguments, "--until-stdin-closes"],
+            environ=child_environment(**self._environment()),
+            log=self.folder.log(name),
+        )
+        self._children.append(child)
+        return child
+
+    def _environment(self) -> dict[str, str]:
+        settings = {"store": self.folder.store_url, "mode": "test", "config": "/dev/null"}
+        if self._settings.signing_secret:
+            settings["secrets"] = f"{ENDPOINT}={self._settings.signing_secret}"
+        if hasattr(self, "addresses"):
+            settings |= {
+                "base_url": self.addresses.base_url,
+                "api_key": self.addresses.test_key,
+                "dashboard_url": self.addresses.dashboard_url,
+                "dashboard_token": self.addresses.dashboard_token,
+            }
+        return settings
+
+    def _register(self) -> None:
+        """Make sure that the service delivers to our receiver, and that we know its secret."""
+        url = f"http://{_LOOPBACK}:{self._settings.receiver_port}/webhooks"
+        dashboard = DashboardClient(self.addresses.dashboard_url, self.dashboard_token)
+        try:
+            for endpoint in dashboard.get("endpoints")["data"]:
+                if endpoint["id"] == self._settings.endpoint_id:
+                    return
+                if endpoint["url"] == url:
+                    # Registered by a start that ended before it could keep the secret.
+                    dashboard.delete(f"endpoints/{endpoint['id']}")
+            made = dashboard.post("endpoints", {"url": url, "mode": "test"})
+        finally:
+            dashboard.close()
+        self._settings = msgspec.structs.replace(
+            self._settings, endpoint_id=made["id"], signing_secret=made["secret"]
+        )
+        self.folder.keep(self._settings)
+
+
+__all__ = ["ENDPOINT", "Addresses", "Settings", "Stage"]

@@ -1,0 +1,76 @@
+"""What importing costs and pulls in, looked at in a fresh interpreter each time."""
+
+import subprocess
+import sys
+
+import pytest
+
+INTERFACES = ("textual", "rich", "IPython", "ipywidgets", "typer")
+HEAVY = ("pandas", "duckdb", "pyarrow", "matplotlib")
+
+LIBRARY = (
+    "kusanya.client",
+    "kusanya.store",
+    "kusanya.state",
+    "kusanya.receiver",
+    "kusanya.intents",
+    "kusanya.watch",
+    "kusanya.catch_up",
+    "kusanya.lookup",
+    "kusanya.health",
+    "kusanya.filters",
+    "kusanya.wording",
+    "kusanya.profiles",
+    "kusanya.service_clock",
+    "kusanya.webhooks",
+    "kusanya.webhooks.forensics",
+)
+
+
+def loaded_by(statement: str) -> set[str]:
+    script = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    return {name.partition(".")[0] for name in ended.stdout.split()}
+
+
+def test_the_library_loads_no_interface_and_no_data_frames() -> None:
+    loaded = loaded_by("import " + ", ".join(LIBRARY))
+    assert not loaded & {*INTERFACES, *HEAVY, "kusanya_service", "kusanya_console"}
+
+
+def test_the_service_loads_no_interface_and_nothing_of_the_store() -> None:
+    loaded = loaded_by("import kusanya_service.server")
+    assert not loaded & {*INTERFACES, *HEAVY, "kusanya_console", "sqlalchemy", "httpx"}
+
+
+@pytest.mark.parametrize("module", ["kusanya", "kusanya_service"])
+def test_importing_a_package_alone_loads_next_to_nothing(module: str) -> None:
+    loaded = loaded_by(f"import {module}")
+    assert not loaded & {*INTERFACES, *HEAVY, "httpx", "sqlalchemy", "starlette", "msgspec"}
+
+
+def test_the_command_line_shows_its_help_without_loading_what_commands_need() -> None:
+    loaded = loaded_by("import kusanya_console.cli")
+    assert not loaded & {"textual", "httpx", "sqlalchemy", "starlette", "uvicorn", *HEAVY}
+
+
+def test_a_lookup_for_scripts_never_loads_the_terminal_interface() -> None:
+    statement = (
+        "import sys; sys.argv = ['kusanya', 'find', 'x', '--store', '/nonexistent/none.sqlite']\n"
+        "from kusanya_console.cli import _run; _run()"
+    )
+    loaded = loaded_by(statement)
+    assert "sqlalchemy" in loaded
+    assert not loaded & {"textual", *HEAVY}
+
+
+def test_the_names_for_outsiders_are_where_the_design_promises_them() -> None:
+    promised = (
+        "import kusanya, kusanya_service.testing\n"
+        "kusanya.Client, kusanya.AsyncClient, kusanya.Store.open, kusanya.receiver.app\n"
+        "kusanya.webhooks.verify, kusanya.webhooks.sign, kusanya.webhooks.SignatureError\n"
+        "kusanya.state.fold, kusanya.reconcile, kusanya_service.testing.payment_service\n"
+    )
+    assert "kusanya" in loaded_by(promised)
