@@ -54,9 +54,6 @@ def demo(
 
     if not headless and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("there is no terminal here: use kusanya demo --headless", code=USAGE)
-    folder = DemoFolder(data or data_folder() / "demo")
-    if fresh:
-        folder.clear()
     traffic = [f"--rate={rate}", f"--seed={seed}"]
     if headless:
         from kusanya_console.demo.headless import orders_for
@@ -64,14 +61,11 @@ def demo(
         traffic.append(f"--seconds={orders_for(seconds, speed=speed)}")
     else:
         traffic.append("--stuck")
-    with _stopped_by_sigterm(), Stage(folder, seed=seed, speed=speed, traffic=traffic) as stage:
-        if headless:
-            from kusanya_console.demo.headless import watch
-
-            converged = watch(stage, seconds=seconds)
-        else:
-            _open_console(stage, ascii_only=ascii_only)
-            converged = True
+    with _stopped_by_sigterm(), DemoFolder(data or data_folder() / "demo") as folder:
+        if fresh:
+            folder.clear()
+        with Stage(folder, seed=seed, speed=speed, traffic=traffic) as stage:
+            converged = _look_at(stage, headless=headless, seconds=seconds, ascii_only=ascii_only)
     if not converged:
         stop(1)
 
@@ -92,6 +86,15 @@ def demo_traffic(
     if until_stdin_closes:
         stop_when_stdin_closes()
     run(load(), rate=rate, seed=seed, seconds=seconds, stuck=stuck)
+
+
+def _look_at(stage: "Stage", *, headless: bool, seconds: float, ascii_only: bool) -> bool:
+    if headless:
+        from kusanya_console.demo.headless import watch
+
+        return watch(stage, seconds=seconds)
+    _open_console(stage, ascii_only=ascii_only)
+    return True
 
 
 def _open_console(stage: "Stage", *, ascii_only: bool) -> None:

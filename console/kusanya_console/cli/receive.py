@@ -17,9 +17,9 @@ from kusanya_console.cli.output import USAGE, Refused, say, say_json
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(
-        epilog="Example: KUSANYA_SECRETS=shop=whsec_... kusanya receive --port 8099"
-    )(receive)
+    app.command(epilog="Example: KUSANYA_SECRETS=shop=whsec_... kusanya receive --port 8099")(
+        receive
+    )
 
 
 def receive(

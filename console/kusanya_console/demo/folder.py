@@ -8,7 +8,7 @@ import fcntl
 import os
 import socket
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
@@ -32,7 +32,7 @@ class Settings(msgspec.Struct, kw_only=True):
 
 
 class DemoFolder:
-    """The folder of one demo, locked for as long as the process lives.
+    """The folder of one demo, locked until it is closed or the process ends.
 
     Raises ConfigurationError where it cannot be made or written, or another demo holds it.
     """
@@ -49,9 +49,20 @@ class DemoFolder:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._lock.close()
             raise ConfigurationError(
                 f"another demo runs on {path}; stop it, or choose another folder with --data"
             ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another demo use the folder."""
+        self._lock.close()
 
     @property
     def store_url(self) -> str:
