@@ -1,1 +1,8 @@
-"""x."""
+"""Everything that is kept: the journal, the projection, the change feed.
+
+`Store` is the door; the records it takes and gives are in `kusanya.store.records`.
+"""
+
+from kusanya.store.store import Store
+
+__all__ = ["Store"]

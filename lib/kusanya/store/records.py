@@ -13,6 +13,7 @@ import msgspec
 
 from kusanya.privacy import mask_phone
 from kusanya.state.observation import Observation
+from kusanya.store.values import to_us
 from kusanya.wire import Mode
 
 Record = TypeVar("Record")
@@ -135,7 +136,7 @@ class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> Key:
         """Return this record's place in the order of arrival."""
-        return Key(int(self.arrived_at.timestamp() * 1_000_000), self.id)
+        return Key(to_us(self.arrived_at), self.id)
 
 
 class DeliveryBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +178,20 @@ class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> Key:
         """Return this record's place in the order of creation."""
-        return Key(int(self.created_at.timestamp() * 1_000_000), self.id)
+        return Key(to_us(self.created_at), self.id)
+
+    def key_in(self, order: "Order") -> Key:
+        """Return this record's place in `order`, for paging in it.
+
+        Raises ValueError in Order.FINAL for a collection without a final state.
+        """
+        if order is Order.AMOUNT:
+            return Key(self.amount, self.id)
+        if order is Order.CREATED:
+            return self.key
+        if self.final_seen_at is None:
+            raise ValueError("a collection without a final state has no place among final ones")
+        return Key(to_us(self.final_seen_at), self.id)
 
     @property
     def missing_event(self) -> bool:
@@ -257,6 +271,17 @@ class RollupRow(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     amount: int
     fee: int
+
+
+class DeliveryRollupRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How many deliveries of one kind arrived in one hour; `hour` is its first instant, UTC."""
+
+    hour: datetime
+    endpoint: str
+    mode: Mode
+    verdict: Verdict
+    reason: str | None
+    count: int
 
 
 class ChangeKind(StrEnum):

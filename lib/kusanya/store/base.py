@@ -1,0 +1,45 @@
+"""What every room of the store stands on: reading connections, and acts through the journal."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreUnavailable
+from kusanya.store.batch import Writing
+from kusanya.store.engine import Engines, only_store_errors
+from kusanya.store.journal import Journal
+
+Result = TypeVar("Result")
+
+
+class Base:
+    """The shared parts of one open store."""
+
+    def __init__(
+        self, engines: Engines, *, journal: Journal | None, clock: Clock, store_id: str
+    ) -> None:
+        self._engines = engines
+        self._journal = journal
+        self._clock = clock
+        self.store_id = store_id
+        """An id minted when the store was created."""
+
+    @contextmanager
+    def _reading(self, doing: str) -> Iterator[Connection]:
+        """Lend a connection that sees one moment's committed rows and cannot write."""
+        with only_store_errors(doing), self._engines.reader.connect() as connection:
+            yield connection
+
+    def _writer(self) -> Journal:
+        if self._journal is None:
+            raise StoreUnavailable("the store was opened read-only")
+        return self._journal
+
+    def _act(self, act: Callable[[Writing], Result]) -> Result:
+        """Run `act` in a transaction of the journal and return its result once it is durable."""
+        result: Any = self._writer().submit(act).result()
+        found: Result = result
+        return found

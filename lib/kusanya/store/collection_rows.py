@@ -1,0 +1,200 @@
+"""Collections in lists, by id, by reference and by phone; their facts and their state.
+
+Every list is read by keyset on an index that holds its order, so a page costs the same anywhere in
+the history.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
+
+from kusanya.state.fold import fold
+from kusanya.state.observation import CollectionState, Observation
+from kusanya.store.base import Base
+from kusanya.store.payload import unpack
+from kusanya.store.projection import COLUMNS, to_row
+from kusanya.store.records import CollectionFilter, CollectionRow, Key, Order, Page
+from kusanya.store.schema import collection, observation
+from kusanya.store.values import NAME_MAX, clean, to_us
+from kusanya.wire import Mode
+
+_ORDERED_BY: Final = {
+    Order.CREATED: collection.c.created_at,
+    Order.FINAL: collection.c.final_seen_at,
+    Order.AMOUNT: collection.c.amount,
+}
+_ALL: Final = CollectionFilter()
+_LAST: Final = "\U0010ffff"
+"""Above every character: PREFIX and this close the range of what begins with PREFIX."""
+
+
+class Collections(Base):
+    """Reading the projection and what it follows from."""
+
+    def collections(
+        self,
+        mode: Mode,
+        *,
+        where: CollectionFilter = _ALL,
+        order: Order = Order.CREATED,
+        older_than: Key | None = None,
+        newer_than: Key | None = None,
+        limit: int = 200,
+    ) -> Page[CollectionRow]:
+        """Return a page, newest or largest first, also when it was read upwards.
+
+        `older_than` begins below a key and `newer_than` ends just above one; without either it is
+        the newest page. `more` speaks of the direction that was read. With Order.FINAL only
+        collections with a final state are listed.
+        """
+        value = _ORDERED_BY[order]
+        query = _listed(mode, where, order)
+        place = tuple_(value, collection.c.id)
+        if newer_than is not None:
+            query = query.where(place > tuple_(newer_than.value, newer_than.id))
+            query = query.order_by(value, collection.c.id)
+        else:
+            if older_than is not None:
+                query = query.where(place < tuple_(older_than.value, older_than.id))
+            query = query.order_by(value.desc(), collection.c.id.desc())
+        return self._page(query, limit, reverse=newer_than is not None)
+
+    def oldest_collections(
+        self,
+        mode: Mode,
+        *,
+        where: CollectionFilter = _ALL,
+        order: Order = Order.CREATED,
+        limit: int = 200,
+    ) -> Page[CollectionRow]:
+        """Return the last page of the list, newest first within it."""
+        value = _ORDERED_BY[order]
+        query = _listed(mode, where, order).order_by(value, collection.c.id)
+        return self._page(query, limit, reverse=True)
+
+    def collections_around(
+        self, mode: Mode, at: datetime, *, where: CollectionFilter = _ALL, limit: int = 200
+    ) -> Page[CollectionRow]:
+        """Return collections created about `at`, newest first: half after it, half up to it.
+
+        `more` tells whether older ones lie below.
+        """
+        # No id reaches this key, so what was created at `at` itself lies below it.
+        middle = Key(to_us(at), _LAST)
+        after = self.collections(mode, where=where, newer_than=middle, limit=limit // 2)
+        upto = self.collections(mode, where=where, older_than=middle, limit=limit - len(after.rows))
+        return Page(rows=after.rows + upto.rows, more=upto.more)
+
+    def open_collections(
+        self,
+        mode: Mode,
+        *,
+        created_before: datetime | None = None,
+        after: Key | None = None,
+        limit: int = 200,
+    ) -> Page[CollectionRow]:
+        """Return collections without a final state, oldest first, from just after a key on."""
+        it = collection.c
+        query = select(*COLUMNS).where(it.mode == mode.value, it.final_seen_at.is_(None))
+        if created_before is not None:
+            query = query.where(it.created_at < to_us(created_before))
+        if after is not None:
+            query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
+        return self._page(query.order_by(it.created_at, it.id), limit, reverse=False)
+
+    def collection(self, collection_id: str) -> CollectionRow | None:
+        """Return one collection, or None where it is unknown."""
+        return self.collections_by_id((collection_id,)).get(collection_id)
+
+    def collections_by_id(self, ids: Sequence[str]) -> dict[str, CollectionRow]:
+        """Return the known ones of `ids`, by id."""
+        query = select(*COLUMNS).where(collection.c.id.in_([clean(text) for text in ids]))
+        return {row.id: row for row in self._rows(query)}
+
+    def collections_by_reference(
+        self, mode: Mode, reference: str, *, limit: int = 50
+    ) -> tuple[CollectionRow, ...]:
+        """Return the collections with exactly this reference, newest first."""
+        it = collection.c
+        query = (
+            select(*COLUMNS)
+            .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
+            .order_by(it.created_at.desc(), it.id.desc())
+            .limit(limit)
+        )
+        return self._rows(query)
+
+    def collections_by_phone(
+        self, mode: Mode, phone: str, *, since: datetime | None = None, limit: int = 50
+    ) -> tuple[CollectionRow, ...]:
+        """Return the collections of a phone, with or without a leading +, newest first."""
+        it = collection.c
+        query = select(*COLUMNS).where(it.mode == mode.value, it.phone.in_(_spellings(phone)))
+        if since is not None:
+            query = query.where(it.created_at >= to_us(since))
+        return self._rows(query.order_by(it.created_at.desc(), it.id.desc()).limit(limit))
+
+    def observations(self, collection_id: str) -> tuple[Observation, ...]:
+        """Return every fact about a collection in the order in which we heard them."""
+        query = (
+            select(observation.c.payload)
+            .where(observation.c.collection_id == clean(collection_id))
+            .order_by(observation.c.observed_at, observation.c.seq)
+        )
+        with self._reading("read observations") as connection:
+            return tuple(unpack(payload) for payload in connection.execute(query).scalars())
+
+    def state(self, collection_id: str) -> CollectionState | None:
+        """Return the fold of a collection's observations, or None where there is none."""
+        heard = self.observations(collection_id)
+        return fold(heard) if heard else None
+
+    def _rows(self, query: Select[Any]) -> tuple[CollectionRow, ...]:
+        with self._reading("read collections") as connection:
+            return tuple(to_row(row) for row in connection.execute(query))
+
+    def _page(self, query: Select[Any], limit: int, *, reverse: bool) -> Page[CollectionRow]:
+        found = self._rows(query.limit(limit + 1))
+        rows = found[:limit]
+        return Page(rows=rows[::-1] if reverse else rows, more=len(found) > limit)
+
+
+def _listed(mode: Mode, where: CollectionFilter, order: Order) -> Select[Any]:
+    query = select(*COLUMNS).where(collection.c.mode == mode.value, *_terms(where))
+    return query.where(collection.c.final_seen_at.is_not(None)) if order is Order.FINAL else query
+
+
+def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
+    it = collection.c
+    terms: list[ColumnElement[bool]] = []
+    for column, values in (
+        (it.status, where.statuses),
+        (it.channel, where.channels),
+        (it.failure_code, where.failure_codes),
+    ):
+        if values:
+            terms.append(column.in_([clean(value) for value in values]))
+    if where.reference_prefix:
+        prefix = clean(where.reference_prefix)
+        terms += [it.reference >= prefix, it.reference < prefix + _LAST]
+    if where.phone is not None:
+        terms.append(it.phone.in_(_spellings(where.phone)))
+    if where.amount_min is not None:
+        terms.append(it.amount >= where.amount_min)
+    if where.amount_max is not None:
+        terms.append(it.amount <= where.amount_max)
+    if where.created_from is not None:
+        terms.append(it.created_at >= to_us(where.created_from))
+    if where.created_to is not None:
+        terms.append(it.created_at < to_us(where.created_to))
+    if where.unwell:
+        # Spelled out: a bound value would hide that the small index fits.
+        terms.append(it.unwell == literal_column("1"))
+    return terms
+
+
+def _spellings(phone: str) -> tuple[str, str]:
+    digits = clean(phone.removeprefix("+"))
+    return (digits, f"+{digits}")

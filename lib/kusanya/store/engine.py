@@ -1,0 +1,225 @@
+"""Connections to the two engines, set up so that a commit is durable and a reader cannot write.
+
+SQLite runs through pysqlite3, which brings its own library: those before 3.51.3 can corrupt a WAL
+when two connections write or checkpoint at once. Writers begin with BEGIN IMMEDIATE, so that a
+transaction never fails half-way because another one got ahead of it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
+
+from kusanya.errors import StoreError, StoreUnavailable
+
+SQLITE_MIN: Final = (3, 51, 3)
+"""The first SQLite without the WAL-reset corruption of 3.7.0 to 3.51.2."""
+BUSY_TIMEOUT_S: Final = 5.0
+"""How long one statement waits for another process's lock before it fails."""
+_POOL: Final = 5
+_POOL_MAX: Final = 20
+_POOL_WAIT_S: Final = 10.0
+
+
+class Engines(msgspec.Struct, frozen=True):
+    """The ways into one store: `reader` pools connections that cannot write."""
+
+    reader: Engine
+    writer: Engine
+    shown: str
+    """The address for people, without a password."""
+    path: Path | None
+    """The file of an SQLite store."""
+
+    @property
+    def sqlite(self) -> bool:
+        """Tell whether this is an SQLite store."""
+        return self.path is not None
+
+    def dispose(self) -> None:
+        """Close every pooled connection."""
+        self.reader.dispose()
+        self.writer.dispose()
+
+
+def engines(url: str, *, read_only: bool = False) -> Engines:
+    """Return the engines for `url` without connecting yet.
+
+    `url` is a plain path, sqlite:/// and a path, or postgresql://. Raises StoreUnavailable when it
+    is none of these or the driver is missing or too old.
+    """
+    if "://" not in url:
+        return _sqlite(Path(url), read_only=read_only)
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreUnavailable(
+            "the store's address cannot be read: give a path, sqlite:///path or postgresql://…"
+        ) from None
+    if parsed.get_backend_name() == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise StoreUnavailable("a store lives in a file: name one after sqlite:///")
+        return _sqlite(Path(parsed.database), read_only=read_only)
+    if parsed.get_backend_name() in {"postgresql", "postgres"}:
+        return _postgresql(parsed)
+    raise StoreUnavailable("a store is an SQLite file or a postgresql:// address")
+
+
+def _sqlite(path: Path, *, read_only: bool) -> Engines:
+    # Late: only an SQLite store needs the driver.
+    from pysqlite3 import dbapi2
+
+    if dbapi2.sqlite_version_info < SQLITE_MIN:
+        raise StoreUnavailable(
+            f"SQLite {dbapi2.sqlite_version} can corrupt a store that two processes write; "
+            "install pysqlite3 0.6.1 or newer"
+        )
+    path = path.absolute()
+    address = URL.create(
+        "sqlite+pysqlite",
+        database=f"file:{_quoted(path)}",
+        query={"uri": "true", "mode": "ro" if read_only else "rw"},
+    )
+
+    def engine(*, writes: bool) -> Engine:
+        made = create_engine(
+            address,
+            module=dbapi2,
+            connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+            pool_size=_POOL,
+            max_overflow=_POOL_MAX - _POOL,
+            pool_timeout=_POOL_WAIT_S,
+            hide_parameters=True,
+        )
+        event.listen(made, "connect", _set_up_writer if writes else _set_up_reader)
+        event.listen(made, "begin", _begin_immediate if writes else _begin)
+        return made
+
+    return Engines(engine(writes=False), engine(writes=True), f"sqlite:///{path}", path)
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(path))
+
+
+def _set_up_reader(connection: Any, _record: object) -> None:
+    _set_up(connection, "query_only = 1", "cache_size = -16384")
+
+
+def _set_up_writer(connection: Any, _record: object) -> None:
+    _set_up(connection, "synchronous = FULL", "foreign_keys = 1", "cache_size = -65536")
+
+
+def _set_up(connection: Any, *pragmas: str) -> None:
+    # The driver's own transactions begin too late and too weakly: BEGIN is ours, see below.
+    connection.isolation_level = None
+    for pragma in ("mmap_size = 0", *pragmas):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _postgresql(address: URL) -> Engines:
+    address = address.set(drivername="postgresql+psycopg")
+    shown = address.set(drivername="postgresql").difference_update_query(["password"])
+
+    def engine(options: str) -> Engine:
+        return create_engine(
+            address,
+            connect_args={"options": options, "connect_timeout": 10},
+            pool_size=_POOL,
+            max_overflow=_POOL_MAX - _POOL,
+            pool_timeout=_POOL_WAIT_S,
+            pool_pre_ping=True,
+            hide_parameters=True,
+        )
+
+    waits = f"-c lock_timeout={int(BUSY_TIMEOUT_S * 1000)} -c timezone=UTC"
+    try:
+        return Engines(
+            engine(f"{waits} -c default_transaction_read_only=on"),
+            engine(f"{waits} -c synchronous_commit=on"),
+            shown.render_as_string(hide_password=True),
+            None,
+        )
+    except ImportError:
+        raise StoreUnavailable(
+            "a postgresql:// store needs psycopg: install kusanya[postgres]"
+        ) from None
+
+
+@contextmanager
+def only_store_errors(doing: str) -> Iterator[None]:
+    """Turn what the engines raise into StoreUnavailable: "cannot {doing}: …".
+
+    Messages name the failure, never a value; the cause is dropped where its text could quote one.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreUnavailable(f"cannot {doing}: {why(error)}") from None
+
+
+def why(error: BaseException) -> str:
+    """Return what `error` says, as far as it cannot quote a value."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, OperationalError) and error.orig is not None:
+        return str(error.orig).strip().splitlines()[0] if str(error.orig) else "the engine failed"
+    if isinstance(error, DBAPIError) and error.orig is not None:
+        state = getattr(error.orig, "sqlstate", None)
+        return type(error.orig).__name__ + (f" {state}" if state else "")
+    return type(error).__name__
+
+
+def is_outage(error: BaseException) -> bool:
+    """Tell whether `error` is the store failing, not one row being wrong."""
+    if isinstance(error, OSError):
+        return True
+    if not isinstance(error, DBAPIError):
+        # A pool that ran out, a connection that could not be made.
+        return isinstance(error, SQLAlchemyError)
+    kind = type(error.orig).__name__
+    return (
+        error.connection_invalidated
+        or isinstance(error, OperationalError)
+        or kind in {"DatabaseError", "InterfaceError", "AdminShutdown", "InternalError"}
+    )
+
+
+def create_file(path: Path) -> bool:
+    """Create the empty file of an SQLite store, readable by its owner alone.
+
+    Returns False when it is there already. Missing folders are created. Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    except FileExistsError:
+        return False
+    os.close(descriptor)
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable: SQLite ignores it when its own attempt fails."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,169 @@
+"""The one writer of a process: what many threads submit becomes durable together.
+
+A batch takes everything that is waiting; while others are submitting too it waits up to about 2 ms
+for more, because one fsync costs the same for one row as for hundreds. A future resolves only after
+COMMIT. A store that fails takes its batch with it and the writer goes on with the next.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from itertools import islice
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Engine
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreBusy, StoreUnavailable
+from kusanya.store.batch import Batch, Failed, Item, Writing, lock_head, move_head
+from kusanya.store.engine import is_outage, why
+from kusanya.store.rejected import Bound, Limits
+from kusanya.store.statements import statements
+from kusanya.store.values import ids
+
+_CLOSE_WAIT_S: Final = 30.0
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How much may wait, and how long a batch stays open. Real seconds: a disk knows no other."""
+
+    queue_rows: int
+    batch_rows: int
+    batch_wait_s: float
+
+
+class Journal:
+    """A bounded queue and the thread that empties it into transactions.
+
+    The thread starts with the first submission, so that a reader never has one.
+    """
+
+    def __init__(self, engine: Engine, *, clock: Clock, pace: Pace, rejected: Limits) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._pace = pace
+        self._statements = statements(engine.dialect)
+        self._bound = Bound(rejected)
+        self._delivery_ids = ids("dlv")
+        self._queue: deque[tuple[Item, Future[Any]]] = deque()
+        self._ready = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def depth(self) -> int:
+        """Return how many submissions wait for a transaction."""
+        return len(self._queue)
+
+    def submit(self, item: Item) -> Future[Any]:
+        """Queue `item` and return the future of its result.
+
+        Raises StoreBusy at once when the queue is full, StoreUnavailable when it is closed.
+        """
+        future: Future[Any] = Future()
+        with self._ready:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            if len(self._queue) >= self._pace.queue_rows:
+                raise StoreBusy("the store has more to write than it can: try again")
+            self._queue.append((item, future))
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="kusanya-journal", daemon=True
+                )
+                self._thread.start()
+            # The writer counts what is there when it wakes: one call per batch is enough.
+            if len(self._queue) in (1, self._wanted):
+                self._ready.notify()
+        return future
+
+    _wanted: int = 1
+    """How many submissions end the writer's wait for more."""
+
+    def close(self) -> None:
+        """Write what is queued, then stop; later submissions are refused."""
+        with self._ready:
+            self._closed = True
+            self._ready.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(_CLOSE_WAIT_S)
+
+    def _run(self) -> None:
+        together = 1
+        while batch := self._take(together):
+            together = len(batch)
+            self._write(batch)
+            # Nothing of a finished batch may keep bodies alive while the writer waits.
+            del batch
+
+    def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
+        """Wait for submissions and take a batch of them; an empty one means the end."""
+        with self._ready:
+            while not self._queue and not self._closed:
+                self._ready.wait()
+            if together > 1 and not self._closed:
+                # Whoever was in the last batch is likely back in a moment.
+                self._wanted = min(together, self._pace.batch_rows)
+                deadline = monotonic() + self._pace.batch_wait_s
+                while len(self._queue) < self._wanted and not self._closed:
+                    left = deadline - monotonic()
+                    if left <= 0 or not self._ready.wait(left):
+                        break
+                self._wanted = 1
+            taken = list(islice(self._queue, self._pace.batch_rows))
+            for _ in taken:
+                self._queue.popleft()
+            return taken
+
+    def _write(self, batch: Sequence[tuple[Item, Future[Any]]]) -> None:
+        taken = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
+        results = self._attempt([item for item, _ in taken])
+        if results is None:
+            # One of them is bad: alone, it cannot fail its neighbours.
+            results = [self._alone(item) for item, _ in taken]
+        for (_, future), result in zip(taken, results, strict=True):
+            if isinstance(result, Failed):
+                future.set_exception(result.error)
+            else:
+                future.set_result(result)
+
+    def _alone(self, item: Item) -> Any:
+        results = self._attempt([item], alone=True)
+        return None if results is None else results[0]
+
+    def _attempt(self, items: Sequence[Item], *, alone: bool = False) -> list[Any] | None:
+        """Write `items` in one transaction; None means that one of several must be bad."""
+        try:
+            with self._engine.connect() as connection:
+                return self._transaction(connection, items)
+        except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer
+            if not is_outage(error) and not alone and len(items) > 1:
+                return None
+            sentence = (
+                f"the store cannot write: {why(error)}; nothing was acknowledged"
+                if is_outage(error)
+                else f"this item cannot be kept: {why(error)}; nothing of it was written"
+            )
+            return [Failed(StoreUnavailable(sentence)) for _ in items]
+
+    def _transaction(self, connection: Connection, items: Sequence[Item]) -> list[Any]:
+        try:
+            with connection.begin():
+                head = lock_head(connection)
+                writing = Writing(
+                    connection, statements=self._statements, now=self._clock.now(), head=head
+                )
+                batch = Batch(writing, bound=self._bound, delivery_ids=self._delivery_ids)
+                results = batch.run(items)
+                if writing.head != head:
+                    move_head(connection, writing.head)
+                return results
+        except Exception as error:
+            if is_outage(error):
+                # A connection whose commit or fsync failed proves nothing any more.
+                connection.invalidate()
+            raise

@@ -1,0 +1,64 @@
+"""The store's schema through time: Alembic revisions, run by the library itself.
+
+A store that a newer version wrote is refused untouched; an older one is brought up to date in one
+transaction, so that a crash leaves it as it was.
+"""
+
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+from sqlalchemy import Connection, inspect, text
+
+from kusanya.errors import StoreTooNew, StoreUnavailable
+
+REVISIONS: Final = ("0001",)
+"""Every revision this version knows, oldest first."""
+_LOCK: Final = 7_582_019_443
+"""An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""
+
+
+def revision(connection: Connection) -> str | None:
+    """Return the revision of the store behind `connection`, None for an empty database.
+
+    Raises StoreTooNew for one this version does not know, StoreUnavailable for a database that
+    holds something else than a store.
+    """
+    tables = set(inspect(connection).get_table_names())
+    if "alembic_version" not in tables:
+        if tables:
+            raise StoreUnavailable("this database holds something else: name another one")
+        return None
+    found: str | None = connection.execute(
+        text("SELECT version_num FROM alembic_version")
+    ).scalar_one_or_none()
+    if found is not None and "store_meta" not in tables:
+        raise StoreUnavailable("this database holds something else: name another one")
+    if found is not None and found not in REVISIONS:
+        raise StoreTooNew(
+            "a newer version of Kusanya wrote this store; it was left untouched: "
+            "install that version or a newer one"
+        )
+    return found
+
+
+def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
+    """Bring the store behind `connection` to revision `to`; tell whether anything was done.
+
+    Runs in the caller's transaction. An empty database becomes a store with an id of its own.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    if revision(connection) == to:
+        return False
+    # Late: a store that is up to date never needs Alembic.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["store_id"] = token_hex(16)
+    command.upgrade(config, to)
+    return True

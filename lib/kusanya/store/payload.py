@@ -1,0 +1,98 @@
+"""An observation as bytes: all that the fold needs, kept so that it can be read back exactly.
+
+A collection that came over the wire is kept as its raw bytes alone, because its fields follow from
+them; one that was built in memory is kept field by field.
+"""
+
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from kusanya.state.observation import Observation, Source
+from kusanya.wire import Collection, Mode, decode_collection
+
+_DIGEST_BYTES: Final = 16
+
+
+class _Kept(msgspec.Struct, array_like=True, frozen=True):
+    source: str
+    source_id: str
+    heard_in: str
+    replayed: bool
+    event_id: str | None
+    event_type: str | None
+    event_created_at: datetime | None
+    raw: bytes
+    built: Collection | None
+    # Last and outside the digest: the same saying heard again is the same fact.
+    observed_at: datetime | None = None
+
+
+_encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
+_decode: Final = msgspec.msgpack.Decoder(_Kept).decode
+
+
+def pack(heard: Observation) -> tuple[bytes, bytes]:
+    """Return the digest of what `heard` says, and `heard` as bytes.
+
+    The digest covers source, source id and everything said, but not when we heard it. Raises
+    ValueError, OverflowError or TypeError for a value that no wire could have carried.
+    """
+    raw = heard.collection.raw
+    said = (
+        heard.source.value,
+        heard.source_id,
+        heard.heard_in.value,
+        heard.replayed,
+        heard.event_id,
+        heard.event_type,
+        heard.event_created_at,
+        raw,
+        None if raw else heard.collection,
+    )
+    return (
+        blake2b(_encode(said), digest_size=_DIGEST_BYTES).digest(),
+        _encode((*said, heard.observed_at)),
+    )
+
+
+def unpack(payload: bytes) -> Observation:
+    """Return the observation that `pack` made `payload` from.
+
+    Raises WireError or msgspec.MsgspecError for bytes that `pack` did not make.
+    """
+    kept = _decode(payload)
+    if kept.observed_at is None:
+        raise msgspec.ValidationError("an observation says when it was heard")
+    return Observation(
+        source=Source(kept.source),
+        source_id=kept.source_id,
+        observed_at=kept.observed_at,
+        heard_in=Mode(kept.heard_in),
+        collection=decode_collection(kept.raw) if kept.built is None else kept.built,
+        replayed=kept.replayed,
+        event_id=kept.event_id,
+        event_type=kept.event_type,
+        event_created_at=kept.event_created_at,
+    )
+
+
+def body_digest(body: bytes) -> bytes:
+    """Return what tells one event body from another: attempts of one event are byte-equal."""
+    return blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+_headers_encode: Final = msgspec.msgpack.Encoder().encode
+_headers_decode: Final = msgspec.msgpack.Decoder(tuple[tuple[bytes, bytes], ...]).decode
+
+
+def pack_headers(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return the exact header lines as bytes."""
+    return _headers_encode(headers)
+
+
+def unpack_headers(packed: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the header lines that `pack_headers` was given."""
+    return _headers_decode(packed)

@@ -1,0 +1,157 @@
+"""The store: one object for everything that is kept, on SQLite or PostgreSQL."""
+
+from concurrent.futures import Future
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Literal, Self, overload
+
+from sqlalchemy import select
+
+from kusanya.clock import Clock, SystemClock
+from kusanya.errors import StoreUnavailable
+from kusanya.state.observation import Observation
+from kusanya.store import migrations
+from kusanya.store.base import Base
+from kusanya.store.collection_rows import Collections
+from kusanya.store.delivery_rows import Deliveries
+from kusanya.store.engine import Engines, create_file, engines, only_store_errors, sync_folder
+from kusanya.store.feed import Feed
+from kusanya.store.figures import Figures
+from kusanya.store.journal import Journal, Pace
+from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.rejected import Limits
+from kusanya.store.schema import store_meta
+
+
+class Store(Collections, Deliveries, Figures, Feed, Base):
+    """Everything that is kept: facts with their evidence, and what follows from them.
+
+    Every method may be called from any thread. Only StoreError and its subclasses leave it, and
+    IntentError where an intent cannot do what is asked. `with` closes it.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        url: str | PathLike[str],
+        *,
+        clock: Clock | None = None,
+        migrate: bool = True,
+        read_only: bool = False,
+        queue_rows: int = 10_000,
+        batch_rows: int = 500,
+        batch_wait_s: float = 0.002,
+        rejected_rows: int = 1_000,
+        rejected_body_bytes: int = 64 * 1024 * 1024,
+    ) -> Self:
+        """Open the store at a path or a postgresql:// address, creating it where there is none.
+
+        An older store is brought up to date unless `migrate` is False. `read_only` is for looking
+        into someone else's store: nothing is created or migrated. The last two bound what is kept
+        of deliveries rejected at one endpoint for one reason.
+        Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version.
+        """
+        found = engines(fspath(url), read_only=read_only)
+        try:
+            store_id = _prepare(found, migrate=migrate and not read_only, read_only=read_only)
+        except BaseException:
+            found.dispose()
+            raise
+        clock = clock or SystemClock()
+        journal = None
+        if not read_only:
+            journal = Journal(
+                found.writer,
+                clock=clock,
+                pace=Pace(queue_rows=queue_rows, batch_rows=batch_rows, batch_wait_s=batch_wait_s),
+                rejected=Limits(rows=rejected_rows, body_bytes=rejected_body_bytes),
+            )
+        return cls(found, journal=journal, clock=clock, store_id=store_id)
+
+    @property
+    def url_shown(self) -> str:
+        """Return the store's address for people, without a password."""
+        return self._engines.shown
+
+    @property
+    def queue_depth(self) -> int:
+        """Return how many submissions wait to be written."""
+        return 0 if self._journal is None else self._journal.depth
+
+    @overload
+    def submit(self, item: Arrival) -> Future[Receipt]: ...
+    @overload
+    def submit(self, item: Observation) -> Future[int]: ...
+    def submit(self, item: Arrival | Observation) -> Future[Receipt] | Future[int]:
+        """Queue a fact; the future resolves once it is durable.
+
+        An arrival resolves to its receipt, an observation to its place in the journal: that of the
+        first where the same was said before. The future fails with StoreUnavailable where the fact
+        is not durable. Raises StoreBusy at once when the queue is full.
+        """
+        if (
+            isinstance(item, Arrival)
+            and item.verdict is Verdict.VERIFIED
+            and (item.event_id is None or item.observation is None)
+        ):
+            raise ValueError("a verified arrival has an event id and an observation")
+        return self._writer().submit(item)
+
+    @overload
+    def record(self, item: Arrival) -> Receipt: ...
+    @overload
+    def record(self, item: Observation) -> int: ...
+    def record(self, item: Arrival | Observation) -> Receipt | int:
+        """Submit a fact and wait until it is durable; see `submit`."""
+        return self.submit(item).result()
+
+    def migrate(self) -> bool:
+        """Bring an older store up to date; tell whether anything was done."""
+        self._writer()
+        with only_store_errors("migrate the store"), self._engines.writer.begin() as connection:
+            return migrations.upgrade(connection)
+
+    def close(self) -> None:
+        """Write what is queued, stop the writer and close every connection."""
+        if self._journal is not None:
+            self._journal.close()
+        self._engines.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Literal[False]:
+        self.close()
+        return False
+
+
+def _prepare(found: Engines, *, migrate: bool, read_only: bool) -> str:
+    """Create and migrate as allowed; return the store's id."""
+    with only_store_errors(f"open the store {found.shown}"):
+        created = found.path is not None and migrate and create_file(found.path)
+        if not read_only and found.sqlite:
+            with found.writer.connect() as connection:
+                # Kept in the file: readers go on reading while the one writer writes.
+                connection.connection.execute("PRAGMA journal_mode = WAL")
+        if migrate:
+            with found.writer.begin() as connection:
+                migrations.upgrade(connection)
+        if created and found.path is not None:
+            sync_folder(found.path.parent)
+        with found.reader.connect() as connection:
+            revision = migrations.revision(connection)
+            if revision != migrations.REVISIONS[-1]:
+                raise StoreUnavailable(
+                    f"{found.shown} is no store yet"
+                    if revision is None
+                    else f"{found.shown} was written by an older version: run kusanya store migrate"
+                )
+            store_id: str = connection.execute(
+                select(store_meta.c.value).where(store_meta.c.name == "store_id")
+            ).scalar_one()
+            return store_id

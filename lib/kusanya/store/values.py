@@ -1,0 +1,83 @@
+"""How values are kept in columns: instants as microseconds, text that both engines hold.
+
+Instants are BIGINT microseconds since the epoch, UTC: they compare, page and bucket as integers,
+and no engine's idea of time zones or precision is involved.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from secrets import token_hex
+from typing import Final
+
+from kusanya.limits import INTEGER_MAX
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+HOUR_US: Final = 3_600_000_000
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def to_us(at: datetime) -> int:
+    """Return the microseconds from the epoch to `at`, exactly; floats would lose the last one."""
+    return (at - EPOCH) // _MICROSECOND
+
+
+def maybe_us(at: datetime | None) -> int | None:
+    """Return `to_us(at)`, or None for None."""
+    return None if at is None else (at - EPOCH) // _MICROSECOND
+
+
+def from_us(us: int) -> datetime:
+    """Return the aware UTC instant `us` microseconds after the epoch."""
+    return EPOCH + timedelta(microseconds=us)
+
+
+def maybe_at(us: int | None) -> datetime | None:
+    """Return `from_us(us)`, or None for None."""
+    return None if us is None else EPOCH + timedelta(microseconds=us)
+
+
+def hour_of(us: int) -> int:
+    """Return the first microsecond of the hour in which `us` lies."""
+    return us // HOUR_US * HOUR_US
+
+
+WORD_MAX: Final = 64
+"""Longest status, channel, currency or failure code in a column; four of them share a key."""
+NAME_MAX: Final = 256
+"""Longest id, reference or phone in a column: PostgreSQL indexes no entry above 2,704 bytes."""
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Return `text` as both engines keep it; exact bytes are kept beside it where they matter.
+
+    PostgreSQL refuses NUL and both refuse lone surrogates: NUL becomes ␀, a surrogate ?. Longer
+    than `limit` characters it is cut and ends in ….
+    """
+    if limit is not None and len(text) > limit:
+        text = f"{text[: limit - 1]}…"
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "␀").encode("utf-8", "replace").decode("utf-8")
+
+
+def maybe_clean(text: str | None, limit: int | None = None) -> str | None:
+    """Return `clean(text, limit)`, or None for None."""
+    return None if text is None else clean(text, limit)
+
+
+def holdable(number: int | None) -> int | None:
+    """Return `number` where a BIGINT holds it, else None: forged claims may be of any size."""
+    if number is None or not -INTEGER_MAX - 1 <= number <= INTEGER_MAX:
+        return None
+    return number
+
+
+def ids(prefix: str) -> Iterator[str]:
+    """Yield ids with `prefix`, different from all of any other call, in any process.
+
+    Ids of one call sort in the order of their making, which keeps their index compact.
+    """
+    salt = token_hex(8)
+    for number in count():
+        yield f"{prefix}_{salt}{number:09x}"

