@@ -8,7 +8,7 @@ not. Source: specification, Resources and their fields.
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeVar
 
@@ -60,6 +60,7 @@ Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 _COLLECTION_ID: Final = re.compile(r"col_[A-Za-z0-9_\-]{1,120}")
 _EVENT_ID: Final = re.compile(r"evt_[A-Za-z0-9_\-]{1,120}")
+_ENUM_VALUE: Final = re.compile(r"Invalid enum value .*(?= - at )", re.DOTALL)
 _IDEMPOTENCY_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 
 
@@ -164,6 +165,8 @@ def decode_collection(payload: bytes) -> Collection:
     collection = _decode(_collection_decoder.decode, payload, "a collection")
     if not _COLLECTION_ID.fullmatch(collection.id):
         raise WireError("not a collection: its id is not col_ and letters or digits")
+    _check_instant(collection.created_at, "a collection")
+    _check_instant(collection.completed_at, "a collection")
     collection.__dict__["raw"] = bytes(payload)
     return collection
 
@@ -173,6 +176,7 @@ def decode_event(payload: bytes) -> Event:
     envelope = _decode(_envelope_decoder.decode, payload, "an event")
     if not _EVENT_ID.fullmatch(envelope.id):
         raise WireError("not an event: its id is not evt_ and letters or digits")
+    _check_instant(envelope.created_at, "an event")
     event = Event(
         id=envelope.id,
         type=envelope.type,
@@ -192,16 +196,26 @@ def decode_principal(payload: bytes) -> Principal:
 
 
 def _decode(decode: Callable[[bytes], _Decoded], payload: bytes, what: str) -> _Decoded:
-    # The messages of the decoder name fields and types, never values; deep nesting and bad UTF-8
-    # leave it as errors of their own kinds.
+    # The messages of the decoder name fields and types, and values of an enumeration alone; deep
+    # nesting and bad UTF-8 leave it as errors of their own kinds.
     try:
         return decode(payload)
     except msgspec.MsgspecError as error:
-        raise WireError(f"not {what}: {error}") from None
+        said = _ENUM_VALUE.sub("Invalid enum value", str(error))
+        raise WireError(f"not {what}: {said}") from None
     except RecursionError:
         raise WireError(f"not {what}: nested too deeply") from None
     except UnicodeDecodeError:
         raise WireError(f"not {what}: the bytes are not UTF-8") from None
+
+
+def _check_instant(at: datetime | None, what: str) -> None:
+    # At the ends of time an offset leads past what a datetime holds in UTC.
+    if at is not None and at.tzinfo is not UTC:
+        try:
+            at.astimezone(UTC)
+        except OverflowError:
+            raise WireError(f"not {what}: an instant is beyond the calendar") from None
 
 
 def is_idempotency_key(text: str) -> bool:

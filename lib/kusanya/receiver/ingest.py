@@ -1,0 +1,228 @@
+"""Judge a delivery: is it authentic, can it be read, does it belong here.
+
+Bytes and headers go in, a judged `Arrival` comes out; nothing here does I/O or reads a clock. The
+signature is checked over the exact bytes and against the time of receipt before anything is
+decoded. Source: Signature; Delivery rules 1 and 4. Assumes SIGNING_KEY and OPEN_SETS.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from kusanya.assumptions import REFERENCE_MAX_LENGTH
+from kusanya.errors import WireError
+from kusanya.limits import INTEGER_MAX
+from kusanya.receiver.endpoints import UNKNOWN, Endpoints, EndpointSecrets
+from kusanya.state.observation import Observation, Source
+from kusanya.store.records import Arrival, Verdict
+from kusanya.webhooks.signature import (
+    DuplicateSignature,
+    MissingSignature,
+    SignatureError,
+    check,
+)
+from kusanya.wire import (
+    Event,
+    Instant,
+    Mode,
+    decode_event,
+    is_collection_id,
+    is_event_id,
+)
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+ACCEPTED: Final = 200
+REFUSED: Final = 400
+
+_NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# A string of JSON, read in one pass: no part of the expression can match the same text twice.
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_decode_json: Final = msgspec.json.Decoder().decode
+_modes: Final = frozenset(Mode)
+
+
+def judge(
+    body: bytes,
+    headers: Headers,
+    *,
+    arrived_at: datetime,
+    endpoints: Endpoints,
+    path: str = "",
+    took_us: int = 0,
+) -> Arrival:
+    """Return what a delivery is and what we answer to it once that is durable.
+
+    `headers` are the request's with lowercase names, `arrived_at` when it began to arrive: the
+    signature's age is measured against it. `path` names the endpoint of a delivery whose signature
+    names none. Never raises for anything that a delivery can hold.
+    """
+    given = [value for name, value in headers if name == endpoints.header]
+    try:
+        if len(given) != 1:
+            raise DuplicateSignature if given else MissingSignature
+        signed = check(body, given[0], endpoints.secrets, now=arrived_at.timestamp())
+    except SignatureError as error:
+        says = _claims(body)
+        endpoint_name, mode = _addressee(endpoints, path, says["event_mode"])
+        return Arrival(
+            arrived_at=arrived_at,
+            endpoint=endpoint_name,
+            heard_in=mode,
+            body=body,
+            headers=tuple(headers),
+            verdict=Verdict.REJECTED,
+            reason=error.reason,
+            secrets_tried=len(endpoints.secrets),
+            answer=REFUSED,
+            took_us=took_us,
+            **says,
+        )
+    endpoint = endpoints.owners[signed.secret_index]
+    verdict, reason, observation = Verdict.VERIFIED, None, None
+    event = _read(body)
+    if isinstance(event, str):
+        verdict, reason = Verdict.UNPARSEABLE, event
+        says = _claims(body)
+    else:
+        says = _says(event)
+        if event.mode != endpoint.mode or event.data.mode != endpoint.mode:
+            verdict, reason = Verdict.WRONG_MODE, "wrong_mode"
+        else:
+            observation = _observation(event, arrived_at, endpoint)
+    return Arrival(
+        arrived_at=arrived_at,
+        endpoint=endpoint.name,
+        heard_in=endpoint.mode,
+        body=body,
+        headers=tuple(headers),
+        verdict=verdict,
+        reason=reason,
+        signed_at=_instant(signed.timestamp),
+        secrets_tried=len(endpoints.secrets),
+        observation=observation,
+        answer=ACCEPTED,
+        took_us=took_us,
+        **says,
+    )
+
+
+def _addressee(endpoints: Endpoints, path: str, claimed: str | None) -> tuple[str, Mode]:
+    """Return the name and the mode under which a rejected delivery is kept."""
+    endpoint = endpoints.named_by(path)
+    if endpoint is not None:
+        return endpoint.name, endpoint.mode
+    # A claim of a mode is not believed; it only chooses whose list shows the rejection.
+    return UNKNOWN, Mode(claimed) if claimed in _modes else endpoints.every[0].mode
+
+
+def _says(event: Event) -> dict[str, Any]:
+    data = event.data
+    return {
+        "event_id": event.id,
+        "event_type": event.type,
+        "event_created_at": event.created_at,
+        "event_mode": event.mode.value,
+        "collection_id": data.id,
+        "reference": data.reference,
+        "amount": data.amount,
+        "currency": data.currency,
+    }
+
+
+def _observation(event: Event, arrived_at: datetime, endpoint: EndpointSecrets) -> Observation:
+    return Observation(
+        source=Source.EVENT,
+        source_id=event.id,
+        observed_at=arrived_at,
+        heard_in=endpoint.mode,
+        collection=event.data,
+        event_id=event.id,
+        event_type=event.type,
+        event_created_at=event.created_at,
+    )
+
+
+def _read(body: bytes) -> Event | str:
+    """Return the event, or a stable word for what stops us from reading it."""
+    try:
+        event = decode_event(body)
+    except WireError:
+        event = None
+    try:
+        decoded = _decode_json(body)
+    except UnicodeDecodeError:
+        return "not_utf8"
+    except RecursionError:
+        return "too_deep"
+    except msgspec.MsgspecError:
+        return "not_json"
+    if event is None:
+        return "not_an_event"
+    return "duplicate_keys" if _has_duplicate_keys(body, decoded) else event
+
+
+def _has_duplicate_keys(body: bytes, decoded: Any) -> bool:
+    """Tell whether an object names one key twice; decoders let the last one win in silence.
+
+    Outside of strings every colon belongs to one key, so more colons than keys means a repetition.
+    """
+    return _STRING.sub(b"", body).count(b":") != _count_keys(decoded)
+
+
+def _count_keys(decoded: Any) -> int:
+    count, open_ = 0, [decoded]
+    while open_:
+        value = open_.pop()
+        if isinstance(value, dict):
+            count += len(value)
+            open_.extend(v for v in value.values() if isinstance(v, dict | list))
+        elif isinstance(value, list):
+            open_.extend(v for v in value if isinstance(v, dict | list))
+    return count
+
+
+def _claims(body: bytes) -> dict[str, Any]:
+    """Return what a body that is no authentic event seems to say; what it does not say is None."""
+    try:
+        decoded = _decode_json(body)
+    except _NOT_JSON:
+        decoded = None
+    event = decoded if isinstance(decoded, dict) else {}
+    data = event.get("data")
+    collection = data if isinstance(data, dict) else {}
+    amount = collection.get("amount")
+    event_id, collection_id = _text(event.get("id")), _text(collection.get("id"))
+    return {
+        "event_id": event_id if event_id and is_event_id(event_id) else None,
+        "event_type": _text(event.get("type")),
+        "event_created_at": _claimed_instant(event.get("created_at")),
+        "event_mode": _text(event.get("mode")),
+        "collection_id": collection_id
+        if collection_id and is_collection_id(collection_id)
+        else None,
+        "reference": _text(collection.get("reference")),
+        "amount": amount if type(amount) is int and abs(amount) <= INTEGER_MAX else None,
+        "currency": _text(collection.get("currency")),
+    }
+
+
+def _text(value: Any) -> str | None:
+    return value[:REFERENCE_MAX_LENGTH] if isinstance(value, str) else None
+
+
+def _claimed_instant(value: Any) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return msgspec.convert(value, Instant).astimezone(UTC)
+    except (msgspec.ValidationError, OverflowError):
+        return None
+
+
+def _instant(timestamp: int) -> datetime:
+    # The check has bound it to minutes from the time of receipt.
+    return datetime.fromtimestamp(timestamp, UTC)

@@ -1,0 +1,169 @@
+"""Uvicorn's HTTP protocol with the bounds that it lacks: header size, receipt time, connections.
+
+Measured on uvicorn 0.54 with httptools: an idle socket, half a header or half a body stay open for
+ever, and a megabyte of headers or of chunk extensions is accepted. Each request here has one timer
+and a count of its bytes. Only what is complete in one piece, the usual case, costs no timer at all.
+"""
+
+import asyncio
+from collections import Counter
+from typing import Any, ClassVar, Final
+
+import httptools
+import msgspec
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from kusanya.limits import EVENT_BODY_MAX_BYTES
+
+_LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one connection and all of them together may take."""
+
+    header_bytes: int = 16 * 1024
+    """Request line, headers and trailers of one request."""
+    header_fields: int = 64
+    header_s: float = 5.0
+    """From the first byte (or the connection) until the headers are complete."""
+    request_s: float = 8.0
+    """Until the whole request has arrived."""
+    request_bytes: int = 2 * EVENT_BODY_MAX_BYTES
+    """Everything of one request on the wire, so that chunks cannot be all framing."""
+    connections: int = 256
+    per_peer: int = 32
+    """Connections from one address. Loopback is exempt: that is a reverse proxy, or a test."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection under `limits`; `protocol` makes the class that uvicorn is given."""
+
+    limits: ClassVar[ConnectionLimits] = ConnectionLimits()
+    peers: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._timer: asyncio.TimerHandle | None = None
+        self._began = 0.0
+        self._in_headers = True
+        self._receiving = False
+        self._bytes = self._header_bytes = self._header_fields = 0
+        self._peer = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
+        """Arm the first request's timer, or turn away one connection too many."""
+        super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
+        self.peers[self._peer] += 1
+        crowded = self.peers[self._peer] > self.limits.per_peer
+        if len(self.connections) > self.limits.connections or (
+            crowded and not self._peer.startswith(_LOOPBACK)
+        ):
+            self._cut(b"503 Service Unavailable")
+            return
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give the connection's place back."""
+        self._disarm()
+        self.peers[self._peer] -= 1
+        if self.peers[self._peer] <= 0:
+            del self.peers[self._peer]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count and parse; afterwards a timer runs exactly while something is incomplete."""
+        if self.transport.is_closing():
+            return
+        if not self._bytes and self._timer is None:
+            self._began = self.loop.time()
+        self._bytes += len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            self._disarm()
+        elif self._receiving or not self._at_rest():
+            too_long = self._in_headers and self._bytes > self.limits.header_bytes
+            if too_long or self._bytes > self.limits.request_bytes:
+                self._cut(b"400 Bad Request")
+            elif self._timer is None:
+                self._arm(since=self._began)
+        else:
+            self._bytes = 0
+            self._disarm()
+
+    def _at_rest(self) -> bool:
+        # Bytes that begin no request (empty lines) have stopped uvicorn's keep-alive timer: without
+        # one of ours they would hold the connection for ever.
+        return self.timeout_keep_alive_task is not None or self._answering() is not None
+
+    def _answering(self) -> RequestResponseCycle | None:
+        # Uvicorn declares `cycle` as always there; it is None until the first request.
+        cycle: RequestResponseCycle | None = getattr(self, "cycle", None)
+        return None if cycle is None or cycle.response_complete else cycle
+
+    def on_message_begin(self) -> None:
+        """Begin counting."""
+        self._receiving = self._in_headers = True
+        self._header_bytes = self._header_fields = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Bound the request line."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Bound bytes and number of headers, trailers included."""
+        self._header_fields += 1
+        self._count(len(name) + len(value) + 4)
+        if self._header_fields > self.limits.header_fields:
+            raise httptools.HttpParserError("too many header fields")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Give the rest of the time to the body."""
+        self._in_headers = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Stop the clock: what follows is our time, not the sender's."""
+        self._receiving = False
+        super().on_message_complete()
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > self.limits.header_bytes:
+            # Out of a parser's callback this becomes uvicorn's 400.
+            raise httptools.HttpParserError("headers too large")
+
+    def _arm(self, *, since: float | None = None) -> None:
+        self._began = self.loop.time() if since is None else since
+        self._timer = self.loop.call_at(self._began + self.limits.header_s, self._late)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        end = self._began + self.limits.request_s
+        if not self._in_headers and self.loop.time() < end:
+            self._timer = self.loop.call_at(end, self._late)
+            return
+        self._timer = None
+        self._cut(b"408 Request Timeout")
+
+    def _cut(self, status: bytes) -> None:
+        self._disarm()
+        if not self.transport.is_closing():
+            cycle = self._answering()
+            if cycle is None or not cycle.response_started:
+                self.transport.write(
+                    b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status
+                )
+            self.transport.close()
+
+
+def protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
+    """Return a protocol class under `limits` with its own count of peers."""
+    return type("Bounded", (BoundedProtocol,), {"limits": limits, "peers": Counter()})

@@ -1,0 +1,335 @@
+"""What a delivery is judged to be, from its bytes alone."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kusanya.errors import ConfigurationError
+from kusanya.receiver import EndpointSecrets
+from kusanya.receiver.endpoints import AnySecrets, Endpoints
+from kusanya.receiver.ingest import judge
+from kusanya.secret import Secret
+from kusanya.state import Source
+from kusanya.store.records import Arrival, Verdict
+from kusanya.wire import Mode
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SECRET = "whsec_" + "a" * 32
+OTHER = "whsec_" + "b" * 32
+BOTH = [EndpointSecrets("till", Mode.TEST, SECRET), EndpointSecrets("shop", Mode.LIVE, OTHER)]
+
+Body = Callable[..., bytes]
+Headers = list[tuple[bytes, bytes]]
+Signed = Callable[..., Headers]
+
+
+def judged(
+    payload: bytes, headers: Headers, secrets: AnySecrets = SECRET, path: str = "/"
+) -> Arrival:
+    return judge(
+        payload,
+        headers,
+        arrived_at=NOON,
+        endpoints=Endpoints.of(secrets),
+        path=path,
+        took_us=7,
+    )
+
+
+@pytest.mark.spec("signature-2")
+def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, signed: Signed) -> None:
+    payload = body()
+    arrival = judged(payload, signed(payload))
+    assert arrival.verdict is Verdict.VERIFIED
+    assert (arrival.answer, arrival.reason, arrival.took_us) == (200, None, 7)
+    assert (arrival.endpoint, arrival.heard_in) == ("webhooks", Mode.TEST)
+    assert arrival.body == payload
+    assert arrival.headers == tuple(signed(payload))
+    assert (arrival.signed_at, arrival.arrived_at) == (NOON, NOON)
+    assert (arrival.event_id, arrival.event_type) == ("evt_1", "collection.succeeded")
+    assert (arrival.collection_id, arrival.reference) == ("col_1", "order-1")
+    assert (arrival.amount, arrival.currency) == (5000, "TZS")
+    fact = arrival.observation
+    assert fact is not None
+    assert (fact.source, fact.source_id, fact.event_id) == (Source.EVENT, "evt_1", "evt_1")
+    assert (fact.heard_in, fact.observed_at, fact.replayed) == (Mode.TEST, NOON, False)
+    assert fact.collection.raw == payload[payload.index(b'{"id":"col_1"') : -1]
+
+
+@pytest.mark.spec("signature-4")
+@pytest.mark.parametrize(
+    ("seconds", "reason"),
+    [(-300, None), (300, None), (-301, "too_old"), (301, "too_new")],
+)
+def test_a_signature_is_judged_against_the_time_of_receipt(
+    body: Body, signed: Signed, seconds: int, reason: str | None
+) -> None:
+    payload = body()
+    arrival = judged(payload, signed(payload, at=NOON + timedelta(seconds=seconds)))
+    assert arrival.reason == reason
+    assert arrival.answer == (200 if reason is None else 400)
+
+
+def test_a_rejected_delivery_shows_its_claims_and_no_fact(body: Body, signed: Signed) -> None:
+    payload = body()
+    arrival = judged(payload, signed(payload, secret=OTHER))
+    assert (arrival.verdict, arrival.reason) == (Verdict.REJECTED, "no_match")
+    assert (arrival.answer, arrival.observation, arrival.signed_at) == (400, None, None)
+    assert (arrival.event_id, arrival.collection_id) == ("evt_1", "col_1")
+    assert (arrival.reference, arrival.amount, arrival.currency) == ("order-1", 5000, "TZS")
+    assert arrival.event_created_at == NOON
+    assert arrival.body == payload
+
+
+@pytest.mark.spec("signature-4")
+def test_a_missing_and_a_doubled_signature_header_are_rejected(body: Body, signed: Signed) -> None:
+    payload = body()
+    headers = signed(payload)
+    bare = [pair for pair in headers if pair[0] != b"service-signature"]
+    assert judged(payload, bare).reason == "missing"
+    assert judged(payload, [*headers, headers[-1]]).reason == "duplicate_header"
+    joined = [*bare, (b"service-signature", headers[-1][1] + b", " + headers[-1][1])]
+    assert judged(payload, joined).reason == "duplicate_header"
+
+
+def test_the_signature_header_has_the_name_it_was_configured_with(
+    body: Body, signed: Signed
+) -> None:
+    payload = body()
+    renamed = [(b"x-shop-signature", signed(payload)[-1][1])]
+    endpoints = Endpoints.of(SECRET, signature_header="X-Shop-Signature")
+    arrival = judge(payload, renamed, arrived_at=NOON, endpoints=endpoints)
+    assert arrival.verdict is Verdict.VERIFIED
+
+
+@pytest.mark.spec("authentication-4")
+def test_the_secret_that_matches_decides_the_endpoint(body: Body, signed: Signed) -> None:
+    live = body(mode="live", data={"mode": "live"})
+    arrival = judged(live, signed(live, secret=OTHER), BOTH, path="/till")
+    assert (arrival.endpoint, arrival.heard_in) == ("shop", Mode.LIVE)
+    assert (arrival.verdict, arrival.secrets_tried) == (Verdict.VERIFIED, 2)
+    test = body()
+    assert judged(test, signed(test), BOTH).endpoint == "till"
+
+
+def test_a_rotated_endpoint_accepts_either_of_its_secrets(body: Body, signed: Signed) -> None:
+    payload = body()
+    rotating = [EndpointSecrets("till", Mode.TEST, [OTHER, SECRET])]
+    for secret in (SECRET, OTHER):
+        assert judged(payload, signed(payload, secret=secret), rotating).endpoint == "till"
+    assert judged(payload, signed(payload), [OTHER, SECRET]).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("path", "endpoint", "mode"),
+    [
+        pytest.param("/hooks/shop", "shop", Mode.LIVE, id="named"),
+        pytest.param("/hooks/shop/", "shop", Mode.LIVE, id="named, trailing slash"),
+        pytest.param("/", "unknown", Mode.TEST, id="unnamed: filed where it claims to belong"),
+    ],
+)
+def test_a_rejected_delivery_belongs_to_the_endpoint_its_path_names(
+    body: Body, signed: Signed, path: str, endpoint: str, mode: Mode
+) -> None:
+    payload = body()
+    arrival = judged(payload, signed(payload, secret="whsec_forged"), BOTH, path=path)
+    assert (arrival.endpoint, arrival.heard_in) == (endpoint, mode)
+    claims_live = body(mode="live")
+    forged = judged(claims_live, signed(claims_live, secret="whsec_forged"), BOTH)
+    assert (forged.endpoint, forged.heard_in) == ("unknown", Mode.LIVE)
+
+
+@pytest.mark.spec("authentication-4")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"mode": "live", "data": {"mode": "live"}}, id="all of it"),
+        pytest.param({"mode": "live"}, id="the event"),
+        pytest.param({"data": {"mode": "live"}}, id="the collection"),
+    ],
+)
+def test_an_event_of_the_other_mode_is_kept_and_has_no_effect(
+    body: Body, signed: Signed, changes: dict[str, Any]
+) -> None:
+    payload = body(**changes)
+    arrival = judged(payload, signed(payload))
+    assert (arrival.verdict, arrival.reason) == (Verdict.WRONG_MODE, "wrong_mode")
+    assert (arrival.answer, arrival.observation, arrival.heard_in) == (200, None, Mode.TEST)
+    assert arrival.event_mode == json.loads(payload)["mode"]
+
+
+DEEP = b"[" * 100_000
+UNREADABLE = {
+    "empty": (b"", "not_json"),
+    "no JSON": (b"hello", "not_json"),
+    "cut short": (b'{"id":"evt_1"', "not_json"),
+    "a list": (b"[]", "not_an_event"),
+    "null": (b"null", "not_an_event"),
+    "NaN": (b'{"id":NaN}', "not_json"),
+    "byte order mark": (b'\xef\xbb\xbf{"id":"evt_1"}', "not_json"),
+    "UTF-16": ("{}".encode("utf-16"), "not_json"),
+    "not UTF-8": (b'{"id":"evt_\xff"}', "not_utf8"),
+    "deep": (DEEP, "too_deep"),
+    "lone surrogate": (b'{"id":"evt_\\ud800"}', "not_json"),
+    "an event without data": (b'{"id":"evt_1","type":"x","mode":"test"}', "not_an_event"),
+}
+
+
+@pytest.mark.parametrize(("payload", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_an_authentic_body_that_is_no_event_is_kept_and_acknowledged(
+    signed: Signed, payload: bytes, reason: str
+) -> None:
+    arrival = judged(payload, signed(payload))
+    assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, reason)
+    assert (arrival.answer, arrival.observation) == (200, None)
+    assert arrival.body == payload
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("amount", 5000.0, id="amount is a float"),
+        pytest.param("amount", True, id="amount is a boolean"),
+        pytest.param("amount", "5000", id="amount is text"),
+        pytest.param("fee", 2**63, id="fee is too large for both engines"),
+        pytest.param("mode", "prod", id="a mode that does not exist"),
+        pytest.param("created_at", "2026-03-02T12:00:00", id="an instant without its offset"),
+        pytest.param("created_at", "9999-12-31T23:59:59-05:00", id="an instant beyond time"),
+        pytest.param("id", "col/../x", id="an id that is no id"),
+    ],
+)
+def test_a_collection_with_an_impossible_field_is_unparseable_and_shows_what_it_says(
+    body: Body, signed: Signed, field: str, value: Any
+) -> None:
+    payload = body(data={field: value})
+    arrival = judged(payload, signed(payload))
+    assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "not_an_event")
+    assert (arrival.event_id, arrival.reference) == ("evt_1", "order-1")
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        pytest.param(lambda b: b.replace(b'"amount":', b'"amount":1,"amount":'), id="the amount"),
+        pytest.param(lambda b: b.replace(b'"id":"evt', b'"id":"evt_9","id":"evt'), id="the id"),
+        pytest.param(lambda b: b.replace(b'"fee":', b'"fe\\u0065":1,"fee":'), id="escaped"),
+        pytest.param(lambda b: b[:-1] + b',"new":[{"a":1,"a":2}]}', id="in a list we do not know"),
+        pytest.param(lambda b: b.replace(b'"data":', b'"data" : {} , "data" :'), id="the data"),
+    ],
+)
+def test_a_key_that_comes_twice_makes_a_body_unparseable(
+    body: Body, signed: Signed, twice: Callable[[bytes], bytes]
+) -> None:
+    payload = twice(body())
+    arrival = judged(payload, signed(payload))
+    assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "duplicate_keys")
+    assert arrival.observation is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.text(max_size=6), json_values, max_size=6))
+def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
+    body: Body, signed: Signed, metadata: dict[str, Any]
+) -> None:
+    plain = body(data={"metadata": metadata})
+    pretty = json.dumps(json.loads(plain), indent=1, ensure_ascii=False).encode()
+    for payload in (plain, pretty):
+        assert judged(payload, signed(payload)).verdict is Verdict.VERIFIED
+
+
+@given(
+    st.binary(max_size=200)
+    | json_values.map(lambda value: json.dumps(value).encode())
+    | st.fixed_dictionaries(
+        dict.fromkeys(("id", "type", "created_at", "mode"), json_values)
+        | {
+            "data": json_values
+            | st.dictionaries(
+                st.sampled_from(["id", "reference", "amount", "currency"]), json_values
+            )
+        }
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_no_body_makes_judging_raise(signed: Signed, payload: bytes) -> None:
+    assert judged(payload, signed(payload)).answer == 200
+    forged = judged(payload, signed(payload, secret=OTHER), BOTH)
+    assert forged.verdict in {Verdict.REJECTED, Verdict.UNPARSEABLE, Verdict.WRONG_MODE}
+    assert judged(payload, []).reason == "missing"
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        pytest.param({"amount": True}, {"amount": None}, id="a boolean is no amount"),
+        pytest.param({"amount": 2**63}, {"amount": None}, id="too large"),
+        pytest.param({"amount": 5.5}, {"amount": None}, id="no integer"),
+        pytest.param({"reference": "r" * 9000}, {"reference": "r" * 255}, id="a long reference"),
+        pytest.param({"reference": 5}, {"reference": None}, id="no text"),
+        pytest.param({"id": "nonsense"}, {"collection_id": None}, id="no id"),
+    ],
+)
+def test_claims_are_bounded(
+    body: Body, signed: Signed, data: dict[str, Any], seen: dict[str, Any]
+) -> None:
+    payload = body(data=data)
+    arrival = judged(payload, signed(payload, secret=OTHER))
+    assert {name: getattr(arrival, name) for name in seen} == seen
+
+
+def test_type_and_status_may_disagree_and_unknown_ones_are_kept(body: Body, signed: Signed) -> None:
+    for said in (
+        {"type": "collection.failed"},
+        {"type": "collection.refunded", "data": {"status": "refunded"}},
+    ):
+        payload = body(**said)
+        arrival = judged(payload, signed(payload))
+        assert arrival.verdict is Verdict.VERIFIED
+        assert arrival.event_type == said["type"]
+        assert arrival.observation is not None
+
+
+@pytest.mark.parametrize(
+    "secrets",
+    [
+        pytest.param([], id="none"),
+        pytest.param([EndpointSecrets("a", Mode.TEST, "x"), "y"], id="a mixture"),
+        pytest.param(
+            [EndpointSecrets("a", Mode.TEST, "x"), EndpointSecrets("a", Mode.LIVE, "y")],
+            id="one name twice",
+        ),
+        pytest.param(
+            [EndpointSecrets("a", Mode.TEST, "x"), EndpointSecrets("b", Mode.LIVE, "x")],
+            id="one secret for two modes",
+        ),
+    ],
+)
+def test_secrets_that_cannot_be_used_are_refused_at_once(secrets: AnySecrets) -> None:
+    with pytest.raises(ConfigurationError):
+        Endpoints.of(secrets)
+
+
+def test_an_endpoint_needs_a_name_a_mode_and_a_real_secret() -> None:
+    for name, secrets in (("", ["x"]), ("a", [])):
+        with pytest.raises(ConfigurationError):
+            EndpointSecrets(name, Mode.TEST, secrets)
+    for bad in ("", " x"):
+        with pytest.raises(ValueError, match="empty"):
+            EndpointSecrets("a", Mode.TEST, bad)
+    with pytest.raises(ValueError, match="prod"):
+        EndpointSecrets("a", "prod", "x")  # type: ignore[arg-type] # what a profile may hold
+    held = EndpointSecrets("a", Mode.TEST, ["x", Secret("y")])
+    assert "'x'" not in repr(held)
+    assert held.every_secret == (Secret("x"), Secret("y"))
