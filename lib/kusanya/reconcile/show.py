@@ -1,0 +1,114 @@
+"""Frames for people's eyes: a table that is returned, its text escaped and its invisible marked.
+
+pandas' Styler does not escape by itself, neither cells nor headers, and a failure code becomes a
+header sooner or later: this is the one place that makes tables, and it escapes both.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from kusanya.reconcile import quality
+from kusanya.reconcile.columns import Kind
+from kusanya.reconcile.days import EAT
+from kusanya.reconcile.load import Inputs
+from kusanya.text import safe
+
+ROWS: Final = 500
+"""Rows that a table shows; its caption says when there are more."""
+TOTAL: Final = "(all)"
+_MISSING: Final = "–"
+_CELL: Final = 120
+_LOOK: Final = [
+    {"selector": "caption", "props": "text-align: left; font-weight: 600; padding: 0.4em 0"},
+    {"selector": "th", "props": "text-align: left; vertical-align: bottom; font-weight: 600"},
+    {"selector": "td", "props": "text-align: left; font-variant-numeric: tabular-nums"},
+]
+
+
+def table(frame: pd.DataFrame, title: str, *, rows: int = ROWS) -> Styler:
+    """Return `frame` as an escaped table under `title`; the caption says when rows are left out.
+
+    Money and counts have thousands separators, instants are East Africa Time, shares are percent,
+    a row whose channel is (all) is set off as a total.
+    """
+    shown = frame.head(rows)
+    cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
+    cells = pd.DataFrame(
+        {name: shown[name].map(_form(shown[name])).astype("object") for name in shown.columns}
+    )
+    numbers = [name for name in shown.columns if _is_number(shown[name])]
+    labels = {name: safe(str(name)).replace("_", " ") for name in shown.columns}
+    styler = Styler(cells.rename(columns=labels), uuid=_slug(title), cell_ids=False)
+    styler = styler.format(escape="html").format_index(escape="html", axis=0)
+    styler = styler.format_index(escape="html", axis=1).hide(axis="index")
+    styler = styler.set_caption(_escaped(f"{title}{cut}")).set_table_styles(_styles(cells, numbers))
+    if "channel" in cells:
+        styler = styler.apply(_total, axis=1, total=labels["channel"])
+    return styler
+
+
+def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Styler:
+    """Return what every page begins with: where it comes from, which days, how they are counted."""
+    facts = {
+        "source": inputs.source,
+        "mode": inputs.mode.value,
+        "business days": str(inputs.period),
+        "counted by": basis,
+        "facts known up to": f"journal position {inputs.as_of:,}",
+        "collections read": f"{len(inputs.collections):,}, some days around the period included",
+    }
+    frame = pd.DataFrame({"": list(facts), "this page": list(facts.values())}, dtype="object")
+    return table(frame, "What this page is made from")
+
+
+def account(inputs: Inputs) -> Styler:
+    """Return what each input held, kept and dropped."""
+    return table(quality.account(*inputs.quality), "Rows read, kept and dropped")
+
+
+def _is_number(column: "pd.Series[Any]") -> bool:
+    return column.dtype in (Kind.WHOLE.dtype, Kind.SHARE.dtype)
+
+
+def _form(column: "pd.Series[Any]") -> Callable[[Any], str]:
+    dtype = column.dtype
+    if dtype == Kind.WHOLE.dtype:
+        return lambda value: _MISSING if pd.isna(value) else f"{value:,}"
+    if dtype == Kind.SHARE.dtype:
+        return lambda value: _MISSING if pd.isna(value) else f"{value:.1%}"
+    if dtype == Kind.INSTANT.dtype:
+        return lambda value: (
+            _MISSING if pd.isna(value) else f"{value.astimezone(EAT):%Y-%m-%d %H:%M:%S} EAT"
+        )
+    if dtype == Kind.DAY.dtype:
+        return lambda value: _MISSING if pd.isna(value) else f"{value:%Y-%m-%d}"
+    if dtype == Kind.FLAG.dtype:
+        return lambda value: _MISSING if pd.isna(value) else ("yes" if value else "no")
+    return lambda value: _MISSING if pd.isna(value) else safe(str(value), _CELL)
+
+
+def _styles(cells: pd.DataFrame, numbers: list[str]) -> Any:
+    # By position: two columns may be called the same once their text is made safe.
+    places = [cells.columns.get_loc(name) for name in numbers]
+    right = [
+        {"selector": f"{cell}.col{place}", "props": "text-align: right"}
+        for place in places
+        for cell in ("td", "th")
+    ]
+    return [*_LOOK, *right]
+
+
+def _total(row: "pd.Series[Any]", *, total: str) -> list[str]:
+    return ["font-weight: 600" if row[total] == TOTAL else ""] * len(row)
+
+
+def _slug(title: str) -> str:
+    # A fixed id, so that the same table is the same bytes; pandas would draw a random one.
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title)
+
+
+def _escaped(text: str) -> str:
+    return safe(text, 400).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

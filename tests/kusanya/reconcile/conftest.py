@@ -1,0 +1,51 @@
+"""Small months that every test of reconciliation can bend to its question."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile.facts import dress
+
+Make = Callable[..., pd.DataFrame]
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@pytest.fixture
+def collections_of() -> Make:
+    """Return a maker of collections frames: one dict per row, the rest plain."""
+
+    def make(*rows: dict[str, Any], **options: Any) -> pd.DataFrame:
+        plain: dict[str, Any] = {
+            "mode": "live",
+            "currency": "TZS",
+            "channel": "MPESA_TZ",
+            "amount": 1_000,
+            "fee": 18,
+            "status": "succeeded",
+            "failure_code": None,
+            "created_at": at("2026-03-05T09:00:00+03:00"),
+            "completed_at": at("2026-03-05T09:00:30+03:00"),
+            "fee_202": None,
+            "fee_event": None,
+            "fee_get": None,
+            "contradictions": 0,
+            "seq": 1,
+            "phone": "255754000001",
+            "event_at": None,
+            "final_seen_at": None,
+        }
+        records = [
+            {**plain, "id": f"col_{number}", "reference": f"R-{number}", **row}
+            for number, row in enumerate(rows, start=1)
+        ]
+        names = [*plain, "id", "reference"]
+        frame = pd.DataFrame(records, columns=names, dtype="object")
+        return dress(frame, key="test", **options)
+
+    return make

@@ -1,0 +1,109 @@
+"""Nothing turns to float on its way, and the engine reads only what it was given."""
+
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kusanya.reconcile import columns
+from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.engine import Dataset, Engine
+from kusanya.reconcile.errors import FrameError
+
+PAIR = Schema("pair", {"name": Kind.TEXT, "amount": Kind.WHOLE})
+BEYOND_FLOAT = 2**53 + 1
+
+
+def pair(*amounts: int | None) -> pd.DataFrame:
+    return columns.frame(PAIR, {"name": ["a"] * len(amounts), "amount": list(amounts)})
+
+
+def test_an_amount_beyond_what_floats_hold_survives_the_engine() -> None:
+    with Engine() as engine:
+        engine.give("pair", pair(BEYOND_FLOAT, None), PAIR)
+        answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
+    assert answer["amount"][0] == BEYOND_FLOAT
+    assert answer["amount"].isna().tolist() == [False, True]
+    assert [str(dtype) for dtype in answer.dtypes] == ["string", "Int64"]
+
+
+def test_an_empty_answer_has_the_same_types() -> None:
+    with Engine() as engine:
+        engine.give("given", columns.empty(COLLECTIONS), COLLECTIONS)
+        answer = engine.frame("SELECT * FROM given", COLLECTIONS)
+    assert answer.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
+    assert columns.check(answer, COLLECTIONS) is answer
+
+
+def test_a_sum_that_was_not_cast_back_does_not_leave_the_engine() -> None:
+    with Engine() as engine:
+        engine.give("pair", pair(1), PAIR)
+        with pytest.raises(FrameError, match="decimal"):
+            engine.frame("SELECT name, sum(amount) AS amount FROM pair GROUP BY name", PAIR)
+
+
+def test_a_total_past_63_bits_is_refused_and_not_wrapped() -> None:
+    total = "SELECT name, sum(amount)::BIGINT AS amount FROM pair GROUP BY name"
+    with Engine() as engine:
+        engine.give("pair", pair(2**63 - 1, 1), PAIR)
+        with pytest.raises(OverflowError):
+            engine.frame(total, PAIR)
+
+
+def test_a_frame_with_a_float_amount_is_refused() -> None:
+    with pytest.raises(FrameError, match="amount is float64"):
+        columns.check(pd.DataFrame({"name": pair()["name"], "amount": [1.5][:0]}), PAIR)
+    with pytest.raises(FrameError, match="amount is not whole"):
+        columns.frame(PAIR, {"name": ["a"], "amount": [1.5]})
+    with pytest.raises(FrameError, match="amount is missing"):
+        columns.frame(PAIR, {"name": ["a"]})
+
+
+def test_the_engine_reads_no_file_it_was_not_given(tmp_path: Path) -> None:
+    secret = tmp_path / "other.csv"
+    secret.write_text("a\n1\n")
+    with Engine() as engine, pytest.raises(duckdb.PermissionException):
+        engine.run("SELECT * FROM read_csv($path)", {"path": str(secret)})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH '/nowhere/x.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "COPY (SELECT 1) TO '/nowhere/x.csv'",
+    ],
+)
+def test_the_engine_opens_nothing_and_unlocks_nothing(statement: str) -> None:
+    with Engine() as engine, pytest.raises(duckdb.Error):
+        engine.run(statement)
+
+
+def test_the_engine_does_not_see_python_variables_by_name() -> None:
+    hidden = pair(1)
+    assert len(hidden) == 1
+    with Engine() as engine, pytest.raises(duckdb.CatalogException):
+        engine.run("SELECT * FROM hidden")
+
+
+def test_parquet_is_read_where_it_lies(tmp_path: Path) -> None:
+    path = tmp_path / "part.parquet"
+    pq.write_table(columns.to_arrow(pair(3, 4), PAIR), path)
+    dataset = Dataset((path,))
+    with Engine(folders=dataset.folders) as engine:
+        engine.give("pair", dataset, PAIR)
+        answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
+    assert answer["amount"].tolist() == [3, 4]
+
+
+def test_parquet_of_other_types_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "part.parquet"
+    pq.write_table(pa.table({"name": ["a"], "amount": [1.5]}), path)
+    dataset = Dataset((path,))
+    with Engine(folders=dataset.folders) as engine, pytest.raises(FrameError, match="types"):
+        engine.give("pair", dataset, PAIR)

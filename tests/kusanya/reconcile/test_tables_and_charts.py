@@ -1,0 +1,86 @@
+"""What people see: escaped, marked, complete or saying what is left out."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import chart, columns, failures, fees, sample, show
+from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.days import period
+
+LIBRARY = Path(__file__).parents[3] / "lib" / "kusanya" / "reconcile"
+HOSTILE = '<img src=x onerror=alert(1)> & "q"\x1b[31m\u202e \u0000'
+Make = Callable[..., pd.DataFrame]
+
+
+def one_column(name: str, *values: str | None) -> pd.DataFrame:
+    return columns.frame(Schema("one", {name: Kind.TEXT}), {name: list(values)})
+
+
+def test_markup_in_a_cell_a_header_and_a_title_is_shown_and_not_run() -> None:
+    shown = show.table(one_column(HOSTILE, HOSTILE), HOSTILE).to_html()
+    assert "<img" not in shown
+    assert shown.count("&lt;img src=x") == 3
+    assert not {"\x1b", "\u202e", "\x00"} & set(shown)
+
+
+def test_money_has_separators_and_missing_values_are_a_dash() -> None:
+    frame = columns.frame(
+        Schema("t", {"amount": Kind.WHOLE, "share": Kind.SHARE, "day": Kind.DAY}),
+        {"amount": [2**53 + 1, None], "share": [0.1234, None], "day": ["2026-03-05", None]},
+    )
+    shown = show.table(frame, "t").to_html()
+    assert "9,007,199,254,740,993" in shown
+    assert "12.3%" in shown
+    assert ">2026-03-05<" in shown
+    assert shown.count(">–<") == 3
+
+
+def test_a_table_says_how_many_rows_it_leaves_out() -> None:
+    frame = one_column("name", *["x"] * 12)
+    assert "the first 5 of 12 rows" in show.table(frame, "t", rows=5).to_html()
+    assert "rows" not in show.table(frame, "t", rows=12).to_html()
+
+
+def test_the_same_table_is_the_same_bytes() -> None:
+    frame = one_column("name", "x")
+    assert show.table(frame, "t").to_html() == show.table(frame, "t").to_html()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 400])
+def test_charts_are_pictures_for_any_month_and_the_same_bytes_twice(rows: int) -> None:
+    frame, march = sample.collections(rows=rows), period("2026-03")
+    for draw, table in (
+        (chart.daily, fees.daily(frame, period=march)),
+        (chart.pareto, failures.pareto(frame, period=march)),
+    ):
+        picture = draw(table).png()
+        assert picture.startswith(b"\x89PNG")
+        assert picture == draw(table).png()
+
+
+def test_hostile_text_in_a_chart_is_neither_mathematics_nor_an_error(collections_of: Make) -> None:
+    frame = collections_of(
+        {"status": "failed", "failure_code": r"$\frac{1}{", "currency": "$x^$"},
+        {"status": "failed", "failure_code": "𓀀\x1b[0m", "currency": "$x^$"},
+    )
+    table = failures.pareto(frame, period=period("2026-03"))
+    assert chart.pareto(table).png().startswith(b"\x89PNG")
+    daily = fees.daily(frame, period=period("2026-03"))
+    assert chart.daily(daily).png().startswith(b"\x89PNG")
+
+
+def test_tables_are_made_in_one_room_only() -> None:
+    for path in LIBRARY.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert ".style" not in text or path.name == "show.py", path.name
+        assert "allow_html" not in text
+        assert "to_excel" not in text
+
+
+def test_an_empty_frame_is_a_table_with_headers() -> None:
+    shown = show.table(columns.empty(COLLECTIONS), "none").to_html()
+    assert "business day" in shown
+    assert "<td" not in shown

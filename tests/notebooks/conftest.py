@@ -1,0 +1,59 @@
+"""Notebooks as files and as runs."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+Run = Callable[..., Any]
+nbformat: Any = import_module("nbformat")
+
+
+@pytest.fixture
+def notebook_folder() -> Path:
+    return FOLDER
+
+
+@pytest.fixture
+def read_notebook() -> Callable[[str], dict[str, Any]]:
+    def read(name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
+        return found
+
+    return read
+
+
+@pytest.fixture
+def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a notebook top to bottom in a kernel of its own and return it with its outputs.
+
+    Parameters replace those of its parameters cell; `after` is a last cell of the test's own.
+    """
+
+    def run(name: str, parameters: Mapping[str, str] | None = None, after: str = "") -> Any:
+        for variable in [name for name in os.environ if name.startswith("KUSANYA_")]:
+            monkeypatch.delenv(variable)
+        for folder in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            monkeypatch.setenv(folder, str(tmp_path / folder))
+        notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+        for place, cell in enumerate(notebook.cells):
+            if "parameters" in cell.metadata.get("tags", []):
+                text = "\n".join(f"{key} = {value!r}" for key, value in (parameters or {}).items())
+                notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(text))
+                break
+        if after:
+            notebook.cells.append(nbformat.v4.new_code_cell(after))
+        client = NotebookClient(
+            notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}
+        )
+        client.execute()
+        return notebook
+
+    return run
