@@ -341,6 +341,11 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
     """The process that is sending it now."""
     claimed_until: datetime | None = None
 
+    @property
+    def key(self) -> Key:
+        """Return this record's place in the order of preparation."""
+        return Key(to_us(self.prepared_at), self.id)
+
     def __repr__(self) -> str:
         return (
             f"IntentRow(id={self.id!r}, state={self.state.value!r}, reference={self.reference!r}, "
@@ -386,3 +391,8 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
     detail: str
     outcome: str
+
+    @property
+    def key(self) -> Key:
+        """Return this record's place in the journal, for paging."""
+        return Key(self.seq, self.id)

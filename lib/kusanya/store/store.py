@@ -11,19 +11,20 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
-from kusanya.store.base import Base
 from kusanya.store.collection_rows import Collections
 from kusanya.store.delivery_rows import Deliveries
 from kusanya.store.engine import Engines, create_file, engines, only_store_errors, sync_folder
 from kusanya.store.feed import Feed
 from kusanya.store.figures import Figures
+from kusanya.store.intent_rows import Intents
 from kusanya.store.journal import Journal, Pace
+from kusanya.store.people import People
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
 
 
-class Store(Collections, Deliveries, Figures, Feed, Base):
+class Store(Collections, Deliveries, Figures, Feed, Intents, People):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
     Every method may be called from any thread. Only StoreError and its subclasses leave it, and

@@ -1,0 +1,137 @@
+"""What people leave behind: notes on a subject, and an audit of their acts."""
+
+from typing import Any, Final
+
+from sqlalchemy import Row, func, insert, select
+
+from kusanya.errors import StoreError
+from kusanya.store.base import Base
+from kusanya.store.batch import Writing
+from kusanya.store.records import AuditRow, Key, NoteRow, Page
+from kusanya.store.schema import audit, collection, note
+from kusanya.store.values import clean, from_us, ids, maybe_clean, to_us
+from kusanya.wire import Mode
+
+_NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
+_AUDIT: Final = tuple(audit.c[name] for name in AuditRow.__struct_fields__)
+_note_ids: Final = ids("note")
+_audit_ids: Final = ids("audit")
+
+
+class People(Base):
+    """Keeping and reading notes and audit rows; neither is ever changed or removed."""
+
+    def add_note(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
+        """Make a note on the collection or intent `subject` durable and return it."""
+
+        def act(writing: Writing) -> NoteRow:
+            row = NoteRow(
+                id=next(_note_ids),
+                seq=writing.seq(),
+                subject=clean(subject),
+                mode=mode,
+                author=clean(author),
+                at=writing.now,
+                text=clean(text),
+            )
+            values = {name: getattr(row, name) for name in NoteRow.__struct_fields__}
+            writing.connection.execute(
+                insert(note).values(**{**values, "mode": mode.value, "at": to_us(row.at)})
+            )
+            return row
+
+        return self._act(act)
+
+    def notes(self, subject: str) -> tuple[NoteRow, ...]:
+        """Return the notes on a subject, oldest first."""
+        query = select(*_NOTE).where(note.c.subject == clean(subject)).order_by(note.c.seq)
+        with self._reading("read notes") as connection:
+            return tuple(_to_note(row) for row in connection.execute(query))
+
+    def search_notes(self, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
+        """Return the notes whose text contains `text`, in any case, newest first."""
+        query = (
+            select(*_NOTE)
+            .where(func.lower(note.c.text).contains(clean(text).lower(), autoescape=True))
+            .order_by(note.c.seq.desc())
+            .limit(limit)
+        )
+        with self._reading("read notes") as connection:
+            return tuple(_to_note(row) for row in connection.execute(query))
+
+    def add_audit(
+        self,
+        *,
+        actor: str,
+        act: str,
+        subject: str | None = None,
+        detail: str = "",
+        outcome: str = "done",
+    ) -> AuditRow:
+        """Make an audit row durable and return it: who did what, on what, why, how it ended."""
+        return self._act(
+            lambda writing: _audited(
+                writing, actor=actor, act=act, subject=subject, detail=detail, outcome=outcome
+            )
+        )
+
+    def audit(self, *, older_than: Key | None = None, limit: int = 200) -> Page[AuditRow]:
+        """Return a page of audit rows, newest first."""
+        query = select(*_AUDIT).order_by(audit.c.seq.desc()).limit(limit + 1)
+        if older_than is not None:
+            query = query.where(audit.c.seq < older_than.value)
+        with self._reading("read the audit") as connection:
+            found = tuple(_to_audit(row) for row in connection.execute(query))
+        return Page(rows=found[:limit], more=len(found) > limit)
+
+    def reveal_phone(self, collection_id: str, *, actor: str, why: str) -> str:
+        """Return the whole phone number of a collection, once the reveal itself is audited.
+
+        Raises StoreError for an unknown collection; the attempt is audited all the same.
+        """
+
+        def act(writing: Writing) -> str | None:
+            query = select(collection.c.phone).where(collection.c.id == clean(collection_id))
+            phone: str | None = writing.connection.execute(query).scalar_one_or_none()
+            _audited(
+                writing,
+                actor=actor,
+                act="reveal_phone",
+                subject=collection_id,
+                detail=why,
+                outcome="unknown collection" if phone is None else "revealed",
+            )
+            return phone
+
+        phone = self._act(act)
+        if phone is None:
+            raise StoreError("there is no such collection")
+        return phone
+
+
+def _audited(
+    writing: Writing, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
+) -> AuditRow:
+    row = AuditRow(
+        id=next(_audit_ids),
+        seq=writing.seq(),
+        at=writing.now,
+        actor=clean(actor),
+        act=clean(act),
+        subject=maybe_clean(subject),
+        detail=clean(detail),
+        outcome=clean(outcome),
+    )
+    values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
+    writing.connection.execute(insert(audit).values(**{**values, "at": to_us(row.at)}))
+    return row
+
+
+def _to_note(row: Row[Any]) -> NoteRow:
+    values = dict(zip(NoteRow.__struct_fields__, row, strict=True))
+    return NoteRow(**{**values, "mode": Mode(values["mode"]), "at": from_us(values["at"])})
+
+
+def _to_audit(row: Row[Any]) -> AuditRow:
+    values = dict(zip(AuditRow.__struct_fields__, row, strict=True))
+    return AuditRow(**{**values, "at": from_us(values["at"])})

@@ -1,0 +1,169 @@
+"""Intents: one per key, one claim at a time, attempts that are durable before they are sent."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.clock import ManualClock
+from kusanya.errors import IntentError
+from kusanya.store import Store
+from kusanya.store.records import ChangeKind, IntentRow, IntentState
+from kusanya.wire import Mode
+
+
+def prepare(store: Store, key: str = "key-1", **said: Any) -> IntentRow:
+    fields: dict[str, Any] = {
+        "idempotency_key": key,
+        "body": b'{"amount":5000}',
+        "mode": Mode.TEST,
+        "profile": "shop",
+        "reference": "INV-1",
+        "amount": 5000,
+        "phone": "255754000001",
+    }
+    return store.prepare_intent(**{**fields, **said})
+
+
+@pytest.mark.spec("post-1")
+def test_the_same_key_and_body_is_the_same_intent(store: Store) -> None:
+    first = prepare(store)
+    assert prepare(store) == first
+    assert store.intents().rows == (first,)
+    assert first.state is IntentState.PREPARED
+    assert store.intent_by_key(Mode.TEST, "shop", "key-1") == first
+    assert store.intent_by_key(Mode.LIVE, "shop", "key-1") is None
+
+
+@pytest.mark.spec("post-2")
+def test_the_same_key_with_another_body_is_refused(store: Store) -> None:
+    first = prepare(store)
+    with pytest.raises(IntentError, match="another body") as caught:
+        prepare(store, body=b'{"amount":6000}')
+    assert caught.value.intent_id == first.id
+    assert store.intents().rows == (first,)
+
+
+def test_a_key_belongs_to_its_mode_and_profile(store: Store) -> None:
+    made = {prepare(store).id, prepare(store, mode=Mode.LIVE).id, prepare(store, profile="b").id}
+    assert len(made) == 3
+
+
+def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make: Any) -> None:
+    intent = prepare(store)
+    first = store.begin_attempt(intent.id, at=make.noon)
+    sent = store.end_attempt(
+        intent.id,
+        first.number,
+        at=make.noon + timedelta(seconds=2),
+        outcome="lost",
+        status=None,
+        request_id=None,
+        took_us=2_000_000,
+        state=IntentState.UNKNOWN,
+        sentence="no answer",
+    )
+    assert (sent.state, sent.outcome) == (IntentState.UNKNOWN, "no answer")
+    second = store.begin_attempt(intent.id, at=make.noon + timedelta(minutes=1))
+    row = store.intent(intent.id)
+    assert row is not None
+    assert (row.attempts, row.first_sent_at, row.state) == (2, make.noon, IntentState.SENT)
+    assert [(a.number, a.outcome) for a in store.attempts(intent.id)] == [(1, "lost"), (2, None)]
+    answered = store.end_attempt(
+        intent.id,
+        second.number,
+        at=make.noon + timedelta(minutes=1, seconds=1),
+        outcome="answered",
+        status=202,
+        request_id="req_1",
+        took_us=80_000,
+        state=IntentState.ANSWERED,
+        collection_id="col_1",
+    )
+    assert (answered.state, answered.collection_id) == (IntentState.ANSWERED, "col_1")
+    with pytest.raises(IntentError, match="answered"):
+        store.begin_attempt(intent.id, at=make.noon)
+
+
+def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: Any) -> None:
+    intent = prepare(store)
+    with pytest.raises(IntentError, match="never begun"):
+        store.end_attempt(
+            intent.id,
+            1,
+            at=make.noon,
+            outcome="lost",
+            status=None,
+            request_id=None,
+            took_us=None,
+            state=IntentState.UNKNOWN,
+        )
+    with pytest.raises(IntentError, match="no such intent"):
+        store.begin_attempt("int_unknown", at=make.noon)
+
+
+def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> None:
+    intent = prepare(store)
+    number = store.begin_attempt(intent.id, at=make.noon).number
+    store.settle_intent(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
+    late = store.end_attempt(
+        intent.id,
+        number,
+        at=make.noon,
+        outcome="lost",
+        status=None,
+        request_id=None,
+        took_us=1,
+        state=IntentState.UNKNOWN,
+        sentence="no answer",
+    )
+    assert (late.state, late.collection_id) == (IntentState.SETTLED, "col_1")
+    assert late.outcome == "the event evt_1 says so"
+
+
+def test_one_process_at_a_time_holds_a_claim(store: Store, clock: ManualClock, make: Any) -> None:
+    intent = prepare(store)
+    until = make.noon + timedelta(seconds=30)
+    assert store.claim_intent(intent.id, by="a", until=until)
+    assert not store.claim_intent(intent.id, by="b", until=until)
+    assert store.claim_intent(intent.id, by="a", until=until)
+    store.release_intent(intent.id, by="b")
+    assert not store.claim_intent(intent.id, by="b", until=until)
+    clock.sleep(31)
+    assert store.claim_intent(intent.id, by="b", until=until + timedelta(seconds=60))
+    store.release_intent(intent.id, by="b")
+    row = store.intent(intent.id)
+    assert row is not None
+    assert row.claimed_by is None
+
+
+def test_intents_are_listed_by_state_mode_and_page(store: Store, make: Any) -> None:
+    made = [
+        prepare(store, f"key-{n}", prepared_at=make.noon + timedelta(seconds=n)) for n in range(5)
+    ]
+    live = prepare(store, "key-live", mode=Mode.LIVE, reference="INV-9")
+    store.settle_intent(made[0].id, collection_id=None, sentence="given up by a person")
+    page = store.intents(Mode.TEST, limit=2)
+    assert [row.id for row in page.rows] == [made[4].id, made[3].id]
+    assert page.more
+    rest = store.intents(Mode.TEST, older_than=page.rows[-1].key)
+    assert [row.id for row in rest.rows] == [made[2].id, made[1].id, made[0].id]
+    assert not rest.more
+    settled = store.intents(states=(IntentState.SETTLED,)).rows
+    assert [row.id for row in settled] == [made[0].id]
+    assert store.intents_by_reference(Mode.LIVE, "INV-9") == (live,)
+
+
+def test_every_change_of_an_intent_is_in_the_feed(store: Store, make: Any) -> None:
+    intent = prepare(store)
+    store.begin_attempt(intent.id, at=make.noon)
+    store.settle_intent(intent.id, collection_id="col_1", sentence="seen")
+    changes = store.changes(0)
+    assert [change.kind for change in changes] == [ChangeKind.INTENT] * 3
+    assert [change.seq for change in changes] == [1, 2, 3]
+    assert {change.id for change in changes} == {intent.id}
+    assert changes[-1].collection_id == "col_1"
+
+
+def test_an_intent_shows_no_phone_in_its_repr(store: Store) -> None:
+    assert "255754000001" not in repr(prepare(store))
