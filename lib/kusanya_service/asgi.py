@@ -1,0 +1,62 @@
+"""The few ASGI types we speak, and sending an answer without a framework."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+REQUEST_ID: Final = b"request-id"
+ABORT: Final = "kusanya.abort"
+"""The scope's extension that cuts the connection without another byte (protocol.py)."""
+
+
+class Disconnected(Exception):  # noqa: N818 - reads as the condition it states
+    """The caller went away before the request was whole; nothing is done for a part of one."""
+
+
+def values_of(scope: Scope, name: bytes) -> list[bytes]:
+    """Return every value of a header; repeated ones are a mistake that the caller decides on."""
+    return [value for key, value in scope["headers"] if key == name]
+
+
+async def send_json(
+    send: Send, status: int, body: bytes, request_id: str, *headers: tuple[bytes, bytes]
+) -> None:
+    """Answer with a JSON body."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [
+                (b"content-type", b"application/json"),
+                (b"content-length", b"%d" % len(body)),
+                (REQUEST_ID, request_id.encode()),
+                *headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | None:
+    """Return the request's body, or None for one over `limit`; raises Disconnected."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        chunk: bytes = message.get("body", b"")
+        body += chunk
+        if len(body) > limit:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def cut(scope: Scope) -> None:
+    """Cut the caller's connection: whatever was answered is lost to it."""
+    scope["extensions"][ABORT]["cut"]()

@@ -1,0 +1,216 @@
+"""Sending what is due: each endpoint has its own queue and its own bound.
+
+A dead endpoint fills its own slots and nobody else's. One attempt of an event to an endpoint is in
+flight at a time. Whatever is about to be sent is read from the storage first, so that nothing is
+sent after success, giving up, holding or deletion. Source: Delivery rules.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kusanya_service.agenda import Agenda, Attempt
+from kusanya_service.courier import CONNECTIONS, Courier, Exchange, Letter
+from kusanya_service.errors import StorageError
+from kusanya_service.instants import SECOND_MS
+from kusanya_service.recording import Ended, record
+from kusanya_service.rules import Rules
+from kusanya_service.storage import queries
+from kusanya_service.storage.records import Endpoint, OpenDelivery, Parcel
+from kusanya_service.storage.store import Storage
+from kusanya_service.timeline import Timeline
+
+_WHILE_FAILING: Final = 2
+"""Attempts in flight to an endpoint whose last attempt failed."""
+_BUSY_MS: Final = SECOND_MS
+"""When to look again at a delivery whose event is in flight to the endpoint already."""
+_STORAGE_WAIT_S: Final = 0.5
+"""How long to wait before telling a full or failing storage again."""
+
+
+class _Lane:
+    """One endpoint's queue."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Attempt] = deque()
+        self.running = 0
+        self.failing = False
+
+    @property
+    def has_room(self) -> bool:
+        return self.running < (_WHILE_FAILING if self.failing else CONNECTIONS)
+
+
+class Dispatcher:
+    """Makes attempts: by lanes while time passes by itself, together while it stands."""
+
+    def __init__(
+        self,
+        *,
+        storage: Storage,
+        timeline: Timeline,
+        agenda: Agenda,
+        courier: Courier,
+        rules: Rules,
+    ) -> None:
+        self._storage = storage
+        self._timeline = timeline
+        self._agenda = agenda
+        self._courier = courier
+        self._rules = rules
+        self._lanes: dict[int, _Lane] = {}
+        self._in_flight: set[tuple[int, int]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def schedule(self, opened: Iterable[OpenDelivery]) -> None:
+        """Put deliveries on the agenda."""
+        for one in opened:
+            self._agenda.put(one.due_at, Attempt(one.seq, one.endpoint))
+
+    # Time passes by itself
+
+    def offer(self, attempt: Attempt) -> None:
+        """Queue a due attempt in its endpoint's lane."""
+        lane = self._lanes.setdefault(attempt.endpoint, _Lane())
+        lane.waiting.append(attempt)
+        self._pump(lane)
+
+    def _pump(self, lane: _Lane) -> None:
+        while lane.waiting and lane.has_room:
+            lane.running += 1
+            task = asyncio.create_task(self._run(lane, lane.waiting.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, lane: _Lane, attempt: Attempt) -> None:
+        try:
+            await self._attempt_and_record(lane, attempt)
+        finally:
+            lane.running -= 1
+            self._pump(lane)
+
+    async def _attempt_and_record(self, lane: _Lane, attempt: Attempt) -> None:
+        parcel, endpoint = self._look(attempt)
+        if parcel is None or endpoint is None:
+            return
+        pair = (parcel.event, parcel.endpoint)
+        if pair in self._in_flight:
+            self._agenda.put(self._timeline.steady_ms() + _BUSY_MS, attempt)
+            return
+        self._in_flight.add(pair)
+        try:
+            ended = await self._send(parcel, endpoint, manual=False)
+            lane.failing = not ended.delivered
+            self.schedule(await self._kept([ended]))
+        finally:
+            self._in_flight.discard(pair)
+
+    async def _kept(self, ended: Sequence[Ended]) -> list[OpenDelivery]:
+        """Record attempts, however long the storage takes: they did happen."""
+        while True:
+            try:
+                return await self._storage.write(record, ended, self._rules)
+            except StorageError:
+                await asyncio.sleep(_STORAGE_WAIT_S)
+
+    async def at_once(self, attempts: Sequence[Attempt]) -> None:
+        """Make attempts beside the lanes and return when they have ended."""
+        lane = _Lane()
+        await asyncio.gather(*(self._attempt_and_record(lane, one) for one in attempts))
+
+    # Time stands still
+
+    async def together(self, attempts: Sequence[Attempt]) -> None:
+        """Make the attempts of one instant at once and record them in the order given.
+
+        What an endpoint has no room for goes back on the agenda for the same instant.
+        """
+        now = self._timeline.steady_ms()
+        room: dict[int, int] = {}
+        chosen: list[tuple[Parcel, Endpoint]] = []
+        pairs: set[tuple[int, int]] = set()
+        for attempt in attempts:
+            parcel, endpoint = self._look(attempt)
+            if parcel is None or endpoint is None:
+                continue
+            pair = (parcel.event, parcel.endpoint)
+            if pair in pairs or room.get(attempt.endpoint, 0) >= CONNECTIONS:
+                self._agenda.put(now, attempt)
+                continue
+            room[attempt.endpoint] = room.get(attempt.endpoint, 0) + 1
+            pairs.add(pair)
+            chosen.append((parcel, endpoint))
+        ended = await asyncio.gather(
+            *(self._send(parcel, endpoint, manual=False) for parcel, endpoint in chosen)
+        )
+        if ended:
+            self.schedule(await self._kept(ended))
+
+    # Both
+
+    async def resend(self, delivery: int) -> Exchange | None:
+        """Make one attempt by hand; None when one is in flight already.
+
+        It counts apart from the schedule: its failure moves nothing, its success ends the delivery.
+        """
+        parcel = queries.parcel(self._storage.reader, delivery)
+        endpoint = queries.endpoint(self._storage.reader, parcel.endpoint)
+        pair = (parcel.event, parcel.endpoint)
+        if pair in self._in_flight:
+            return None
+        self._in_flight.add(pair)
+        try:
+            ended = await self._send(parcel, endpoint, manual=True)
+            self.schedule(await self._kept([ended]))
+        finally:
+            self._in_flight.discard(pair)
+        return Exchange(
+            outcome=ended.outcome,
+            status_code=ended.status_code,
+            error=ended.error,
+            duration_ms=ended.duration_ms,
+        )
+
+    def _look(self, attempt: Attempt) -> tuple[Parcel | None, Endpoint | None]:
+        """Read what is to be sent, or (None, None) for a reminder that has become stale."""
+        parcel = queries.parcel(self._storage.reader, attempt.delivery)
+        due = parcel.due_at
+        if parcel.status != "pending" or due is None or due > self._timeline.steady_ms():
+            return None, None
+        endpoint = queries.endpoint(self._storage.reader, parcel.endpoint)
+        return (parcel, endpoint) if endpoint.is_enabled else (None, None)
+
+    async def _send(self, parcel: Parcel, endpoint: Endpoint, *, manual: bool) -> Ended:
+        started_wall = self._timeline.now_ms()
+        letter = Letter(
+            body=parcel.body,
+            signed_at_ms=started_wall,
+            secrets=_secrets(endpoint, self._timeline.steady_ms()),
+        )
+        exchange = await self._courier.carry(endpoint, letter)
+        return Ended(
+            delivery=parcel.seq,
+            manual=manual,
+            started_wall=started_wall,
+            ended_wall=self._timeline.now_ms(),
+            ended_at=self._timeline.steady_ms(),
+            duration_ms=exchange.duration_ms,
+            outcome=exchange.outcome,
+            status_code=exchange.status_code,
+            error=exchange.error,
+        )
+
+    async def close(self) -> None:
+        """Stop sending; what was in flight is sent again at the next start."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _secrets(endpoint: Endpoint, steady_ms: int) -> tuple[str, ...]:
+    """Return what signs now: after a rotation the old secret too, for a while."""
+    until = endpoint.old_secret_until
+    if endpoint.old_secret is None or until is None or steady_ms >= until:
+        return (endpoint.secret,)
+    return (endpoint.secret, endpoint.old_secret)

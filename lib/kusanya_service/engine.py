@@ -1,0 +1,198 @@
+"""The course of events: lets everything that is due happen, at its instant and in order.
+
+While time passes by itself, one task sleeps until the next item. While it stands still, `advance`
+moves it from item to item and returns when everything due has happened.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from kusanya_service.agenda import Agenda, Attempt, Item, Outcome
+from kusanya_service.conclusion import conclude
+from kusanya_service.courier import Exchange
+from kusanya_service.dispatcher import Dispatcher
+from kusanya_service.errors import StorageError
+from kusanya_service.instants import SECOND_MS
+from kusanya_service.rules import Rules
+from kusanya_service.storage import changes, queries
+from kusanya_service.storage.records import OpenDelivery
+from kusanya_service.storage.store import Storage
+from kusanya_service.timeline import RunningTimeline, StandingTimeline, Timeline
+
+TIME_KEPT: Final = "last_ms"
+_TOGETHER: Final = 200
+"""Outcomes in one transaction."""
+_SPREAD_MS: Final = 20
+_SPREAD_MAX_MS: Final = 30 * SECOND_MS
+"""Overdue attempts after a pause start this far apart, over at most this long."""
+_HEARTBEAT_S: Final = 5.0
+_STORAGE_WAIT_S: Final = 0.5
+
+
+class Engine:
+    """Agenda, dispatcher and timeline together."""
+
+    def __init__(
+        self,
+        *,
+        storage: Storage,
+        timeline: Timeline,
+        agenda: Agenda,
+        dispatcher: Dispatcher,
+        rules: Rules,
+    ) -> None:
+        self._storage = storage
+        self._timeline = timeline
+        self._agenda = agenda
+        self._dispatcher = dispatcher
+        self._rules = rules
+        self._stepping = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Take up what earlier runs left open, and begin."""
+        for number, due in queries.open_outcomes(self._storage.reader):
+            self._agenda.put(due, Outcome(number))
+        self._take_up(queries.open_deliveries(self._storage.reader))
+        if isinstance(self._timeline, RunningTimeline):
+            self._tasks = [
+                asyncio.create_task(self._run(self._timeline)),
+                asyncio.create_task(self._beat()),
+            ]
+
+    def _take_up(self, waiting: Sequence[OpenDelivery]) -> None:
+        now = self._timeline.steady_ms()
+        overdue = sum(one.due_at <= now for one in waiting)
+        apart = min(_SPREAD_MS, _SPREAD_MAX_MS // overdue) if overdue else 0
+        if isinstance(self._timeline, StandingTimeline):
+            apart = 0
+        for place, one in enumerate(waiting):
+            due = now + place * apart if one.due_at <= now else one.due_at
+            self._agenda.put(due, Attempt(one.seq, one.endpoint))
+
+    async def stop(self) -> None:
+        """Let nothing more happen and keep the time."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._dispatcher.close()
+        await self._keep_time()
+
+    async def _keep_time(self) -> None:
+        await self._storage.write(changes.remember, TIME_KEPT, str(self._timeline.steady_ms()))
+
+    # Time passes by itself
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(_HEARTBEAT_S)
+            try:
+                await self._keep_time()
+            except StorageError:
+                continue  # the next beat tells it again; whoever writes for a caller answers 503
+
+    async def _run(self, timeline: RunningTimeline) -> None:
+        while True:
+            self._agenda.earlier.clear()
+            for item in await self._concluded(self._agenda.take(timeline.steady_ms())):
+                self._dispatcher.offer(item)
+            due = self._agenda.next_due()
+            wait_s = None if due is None else (due - timeline.steady_ms()) / SECOND_MS
+            if wait_s is None or wait_s > 0:
+                await self._sleep(timeline, wait_s)
+
+    async def _sleep(self, timeline: RunningTimeline, wait_s: float | None) -> None:
+        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._agenda.earlier.wait())]
+        if wait_s is not None:
+            # Half a millisecond more: an instant is whole milliseconds, cut down.
+            waits.append(asyncio.ensure_future(timeline.asleep(wait_s + 0.0005)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _concluded(self, items: Sequence[Item]) -> list[Attempt]:
+        """Bring due collections to their end and return the attempts that are due now."""
+        numbers = [item.collection for item in items if isinstance(item, Outcome)]
+        due = [item for item in items if isinstance(item, Attempt)]
+        for start in range(0, len(numbers), _TOGETHER):
+            opened = await self._conclude(numbers[start : start + _TOGETHER])
+            due.extend(Attempt(one.seq, one.endpoint) for one in opened)
+        return due
+
+    async def _conclude(self, numbers: Sequence[int]) -> list[OpenDelivery]:
+        while True:
+            try:
+                return await self._storage.write(
+                    conclude,
+                    numbers,
+                    now_ms=self._timeline.now_ms(),
+                    steady_ms=self._timeline.steady_ms(),
+                    rules=self._rules,
+                )
+            except StorageError:
+                await asyncio.sleep(_STORAGE_WAIT_S)
+
+    # Time stands still
+
+    async def advance(self, seconds: float) -> bool:
+        """Move virtual time; False for a clock that passes by itself.
+
+        Returns when everything due up to the new time has happened.
+        """
+        if not isinstance(self._timeline, StandingTimeline):
+            return False
+        async with self._stepping:
+            target = self._timeline.steady_ms() + round(seconds * SECOND_MS)
+            await self._step_to(self._timeline, target)
+        return True
+
+    async def settle(self) -> None:
+        """Let what is due at this very instant happen, if time stands still.
+
+        Inside an advance there is nothing to do: it ends only when nothing is due any more, and
+        whoever it waits for may be the one who asks.
+        """
+        if not self._stepping.locked():
+            await self.advance(0)
+
+    async def _step_to(self, timeline: StandingTimeline, target: int) -> None:
+        while (due := self._agenda.next_due()) is not None and due <= target:
+            timeline.move_to(due)
+            attempts = await self._concluded(self._agenda.take(timeline.steady_ms()))
+            await self._dispatcher.together(attempts)
+        timeline.move_to(target)
+        await self._keep_time()
+
+    # Both
+
+    def expect(self, number: int, due_at: int | None) -> None:
+        """Put a new collection's outcome on the agenda."""
+        if due_at is not None:
+            self._agenda.put(due_at, Outcome(number))
+
+    async def conclude_now(self, number: int) -> None:
+        """Bring one collection to its end and wait until its event was sent once."""
+        opened = await self._conclude([number])
+        if isinstance(self._timeline, StandingTimeline):
+            self._dispatcher.schedule(opened)
+            await self.settle()
+            return
+        attempts = [Attempt(one.seq, one.endpoint) for one in opened]
+        await self._dispatcher.at_once(attempts)
+
+    async def resend(self, delivery: int) -> Exchange | None:
+        """Make one attempt by hand; None when one is in flight already."""
+        if not isinstance(self._timeline, StandingTimeline):
+            return await self._dispatcher.resend(delivery)
+        async with self._stepping:
+            exchange = await self._dispatcher.resend(delivery)
+        await self.settle()
+        return exchange
+
+    async def resume(self, opened: Sequence[OpenDelivery]) -> None:
+        """Send what an endpoint held, in order and not all at the same instant."""
+        self._take_up(opened)
+        await self.settle()

@@ -1,0 +1,65 @@
+"""What a service is started with."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.clock import Clock
+from kusanya_service.addresses import parse_numeric
+from kusanya_service.errors import BadOption
+from kusanya_service.guard import Place
+from kusanya_service.network import Mix
+from kusanya_service.requests import Bounds
+from kusanya_service.resolver import Resolve
+from kusanya_service.tariff import DEFAULT_TARIFF, Tariff
+
+_PORTS: Final = 65_536
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """A service's options; the defaults are what `kusanya service` starts."""
+
+    data: Path
+    """The data folder; created where it is missing."""
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0 takes a free one."""
+    clock: str | Clock = "real"
+    """real, virtual, a factor such as 60x, or a clock object."""
+    seed: int | None = None
+    """None keeps the data folder's seed, or draws one for a fresh folder."""
+    starts_at: datetime | None = None
+    """Where virtual time begins in a fresh folder; now by default."""
+    mix: Mix | None = None
+    tariff: Tariff = msgspec.field(default_factory=lambda: dict(DEFAULT_TARIFF))
+    bounds: Bounds = Bounds()
+    allow_local: tuple[Place, ...] = ()
+    """Exact numeric addresses and ports that test endpoints may have although they are local."""
+    key_prefix: str = KEY_PREFIX
+    signature_header: str = SIGNATURE_HEADER
+    ca_file: Path | None = None
+    """Certificates to trust in place of the public ones, for endpoints of one's own."""
+    resolve: Resolve | None = None
+    """Takes the place of the machine's resolver."""
+
+
+def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:
+    """Read IP:PORT values, an IPv6 address in brackets; raises BadOption."""
+    return tuple(_parse_place(text) for text in texts)
+
+
+def _parse_place(text: str) -> Place:
+    host, _, port = text.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    address = parse_numeric(bare)
+    if address is None or (":" in bare) != host.startswith("["):
+        raise BadOption(
+            "--allow-local takes an exact IP:PORT such as 127.0.0.1:8099, not a name or a range"
+        )
+    if not port.isascii() or not port.isdigit() or not 0 < int(port[:6]) < _PORTS:
+        raise BadOption("--allow-local takes an exact IP:PORT; the port is 1 to 65535")
+    return (str(address), int(port))

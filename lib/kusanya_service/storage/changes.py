@@ -1,0 +1,230 @@
+"""Every write, by name. Each runs in the writer's transaction and decides nothing by itself."""
+
+from typing import Final, Literal
+
+from kusanya_service.auth import ApiKey
+from kusanya_service.storage.database import Connection
+from kusanya_service.storage.records import AttemptRow, OpenDelivery
+
+Table = Literal["collection", "event", "delivery", "endpoint", "api_key"]
+_FORGOTTEN_AT_ONCE: Final = 8
+"""Old keys removed with each new one: the table shrinks faster than it grows."""
+
+
+def next_number(connection: Connection, table: Table) -> int:
+    """Return the number that the next row of a table gets."""
+    number: int = connection.execute(
+        f"SELECT coalesce(max(seq), 0) + 1 FROM {table}"  # noqa: S608 - one of the names above
+    ).fetchone()[0]
+    return number
+
+
+def remember(connection: Connection, name: str, value: str) -> None:
+    """Keep a value under a name."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+
+def add_key(connection: Connection, key: ApiKey) -> None:
+    """Add an API key."""
+    connection.execute(
+        "INSERT INTO api_key (id, mode, access, digest, hint, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (key.id, key.mode, key.access, key.digest, key.hint, key.created_at),
+    )
+
+
+def revoke_key(connection: Connection, key_id: str, at_ms: int) -> None:
+    """Mark an API key as revoked; an earlier revocation stands."""
+    connection.execute(
+        "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (at_ms, key_id)
+    )
+
+
+def add_collection(
+    connection: Connection,
+    *,
+    seq: int,
+    collection_id: str,
+    mode: str,
+    outcome: str,
+    twice: bool,
+    due_at: int | None,
+    body: bytes,
+) -> None:
+    """Add a collection in the state created."""
+    connection.execute(
+        "INSERT INTO collection (seq, id, mode, status, outcome, twice, due_at, created_body)"
+        " VALUES (?, ?, ?, 'created', ?, ?, ?, ?)",
+        (seq, collection_id, mode, outcome, twice, due_at, body),
+    )
+
+
+def put_claim(
+    connection: Connection, scope: bytes, body: bytes, collection: int, received_at: int
+) -> None:
+    """Keep what an idempotency key was used for, in place of an outlived use."""
+    connection.execute(
+        "INSERT OR REPLACE INTO idempotency (scope, body, collection, received_at)"
+        " VALUES (?, ?, ?, ?)",
+        (scope, body, collection, received_at),
+    )
+
+
+def forget_claims(connection: Connection, *, received_until: int) -> None:
+    """Remove a few keys that were received at or before an instant."""
+    connection.execute(
+        "DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency"
+        " WHERE received_at <= ? ORDER BY received_at LIMIT ?)",
+        (received_until, _FORGOTTEN_AT_ONCE),
+    )
+
+
+def conclude_collection(connection: Connection, seq: int, status: str, body: bytes) -> None:
+    """Give a collection its final state; only from created. Source: States and transitions."""
+    connection.execute(
+        "UPDATE collection SET status = ?, final_body = ?, due_at = NULL"
+        " WHERE seq = ? AND status = 'created'",
+        (status, body, seq),
+    )
+
+
+def add_event(
+    connection: Connection,
+    *,
+    seq: int,
+    event_id: str,
+    collection: int,
+    mode: str,
+    event_type: str,
+    body: bytes,
+) -> None:
+    """Add the one event of a collection."""
+    connection.execute(
+        "INSERT INTO event (seq, id, collection, mode, type, body) VALUES (?, ?, ?, ?, ?, ?)",
+        (seq, event_id, collection, mode, event_type, body),
+    )
+
+
+def add_delivery(
+    connection: Connection,
+    *,
+    seq: int,
+    delivery_id: str,
+    event: int,
+    endpoint: int,
+    copies: int,
+    status: str,
+    due_at: int | None,
+) -> None:
+    """Add a delivery; `copies` is how often the event is sent again after its first success."""
+    connection.execute(
+        "INSERT INTO delivery (seq, id, event, endpoint, copies, status, tried, due_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+        (seq, delivery_id, event, endpoint, copies, status, due_at),
+    )
+
+
+def add_attempt(connection: Connection, delivery: int, attempt: AttemptRow) -> None:
+    """Add an attempt to a delivery."""
+    connection.execute(
+        "INSERT INTO attempt (delivery, number, manual, started_at, ended_at, duration_ms, outcome,"
+        " status_code, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            delivery,
+            attempt.number,
+            attempt.manual,
+            attempt.started_at,
+            attempt.ended_at,
+            attempt.duration_ms,
+            attempt.outcome,
+            attempt.status_code,
+            attempt.error,
+        ),
+    )
+
+
+def move_delivery(
+    connection: Connection, seq: int, *, status: str, tried: int, due_at: int | None
+) -> None:
+    """Set where a delivery stands."""
+    connection.execute(
+        "UPDATE delivery SET status = ?, tried = ?, due_at = ? WHERE seq = ?",
+        (status, tried, due_at, seq),
+    )
+
+
+def postpone_delivery(connection: Connection, seq: int, due_at: int) -> None:
+    """Put off a waiting delivery without counting an attempt."""
+    connection.execute(
+        "UPDATE delivery SET due_at = ? WHERE seq = ? AND status = 'pending'", (due_at, seq)
+    )
+
+
+def hold_deliveries(connection: Connection, endpoint: int) -> None:
+    """Hold what waits for a disabled endpoint (assumption DISABLED_HOLDS_DELIVERIES)."""
+    connection.execute(
+        "UPDATE delivery SET status = 'held', due_at = NULL"
+        " WHERE endpoint = ? AND status = 'pending'",
+        (endpoint,),
+    )
+
+
+def release_deliveries(connection: Connection, endpoint: int, due_at: int) -> list[OpenDelivery]:
+    """Let an endpoint's held deliveries be sent from an instant on; returns them in order."""
+    held = connection.execute(
+        "SELECT seq FROM delivery WHERE endpoint = ? AND status = 'held' ORDER BY seq", (endpoint,)
+    ).fetchall()
+    connection.execute(
+        "UPDATE delivery SET status = 'pending', due_at = ? WHERE endpoint = ? AND status = 'held'",
+        (due_at, endpoint),
+    )
+    return [OpenDelivery(row[0], endpoint, due_at) for row in held]
+
+
+def give_up_deliveries(connection: Connection, endpoint: int) -> None:
+    """Mark what waits for a deleted endpoint as failed."""
+    connection.execute(
+        "UPDATE delivery SET status = 'failed', due_at = NULL"
+        " WHERE endpoint = ? AND status IN ('pending', 'held')",
+        (endpoint,),
+    )
+
+
+def add_endpoint(
+    connection: Connection,
+    *,
+    seq: int,
+    endpoint_id: str,
+    mode: str,
+    url: str,
+    secret: str,
+    at_ms: int,
+) -> None:
+    """Add an endpoint with a new fuse."""
+    connection.execute(
+        "INSERT INTO endpoint (seq, id, mode, url, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (seq, endpoint_id, mode, url, secret, at_ms),
+    )
+
+
+def set_fuse(
+    connection: Connection, endpoint: int, *, lit_at: int | None, disabled_at: int | None
+) -> None:
+    """Set how long an endpoint has failed. Source: Delivery rules 3."""
+    connection.execute(
+        "UPDATE endpoint SET lit_at = ?, disabled_at = ? WHERE seq = ?",
+        (lit_at, disabled_at, endpoint),
+    )
+
+
+def rotate_secret(connection: Connection, endpoint: int, *, secret: str, old_until: int) -> None:
+    """Give an endpoint a new signing secret; the old one signs too until an instant."""
+    connection.execute(
+        "UPDATE endpoint SET old_secret = secret, old_secret_until = ?, secret = ? WHERE seq = ?",
+        (old_until, secret, endpoint),
+    )
+
+
+def delete_endpoint(connection: Connection, endpoint: int, at_ms: int) -> None:
+    """Mark an endpoint as deleted; its deliveries stay readable."""
+    connection.execute("UPDATE endpoint SET deleted_at = ? WHERE seq = ?", (at_ms, endpoint))

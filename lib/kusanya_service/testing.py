@@ -1,0 +1,175 @@
+"""For merchants' own tests: the whole service on a free port, its time in the test's hand.
+
+    from kusanya_service.testing import payment_service
+
+The fixture gives a `PaymentService`: create through HTTP as in production, `script` what a phone
+does, `advance` the virtual clock, look at `deliveries`. Nothing else of this project is needed.
+"""
+
+import asyncio
+import http.client
+import json
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+import uvloop
+
+from kusanya_service.options import Options
+from kusanya_service.server import Running, serve
+from kusanya_service.sink import Captured, CapturingEndpoint, Reply
+
+__all__ = ["Answer", "Captured", "PaymentService", "Reply", "payment_service", "running_service"]
+
+_START_WITHIN_S: Final = 30.0
+_ANSWER_WITHIN_S: Final = 60.0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An HTTP answer: `headers` by lower-case name, `body` exact."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """Return the body as decoded JSON."""
+        return json.loads(self.body)
+
+
+class PaymentService:
+    """A running service, seen from a test."""
+
+    def __init__(self, running: Running, endpoint: CapturingEndpoint | None = None) -> None:
+        facts = running.facts.revealed()
+        self._running = running
+        self._endpoint = endpoint
+        self.base_url: Final = facts["base_url"]
+        self.dashboard_url: Final = facts["dashboard_url"]
+        self.dashboard_token: Final = facts["dashboard_token"]
+        self.test_key: Final = facts["test_key"]
+        self.live_key: Final = facts["live_key"]
+        self.signing_secret = ""
+        """The capturing endpoint's, for verifying what arrives."""
+        if endpoint is not None:
+            made = self.dashboard("POST", "endpoints", {"url": endpoint.url, "mode": "test"})
+            self.signing_secret = made["secret"]
+
+    @property
+    def endpoint(self) -> CapturingEndpoint:
+        """Return the endpoint that captures the test mode's deliveries."""
+        if self._endpoint is None:
+            raise LookupError("this service was started without a capturing endpoint")
+        return self._endpoint
+
+    @property
+    def deliveries(self) -> list[Captured]:
+        """Return every delivery that arrived so far, in order."""
+        return list(self.endpoint.deliveries)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """Send one HTTP request; `body` is bytes or becomes JSON, `key` the bearer."""
+        parts = urlsplit(self.base_url)
+        connection = http.client.HTTPConnection(
+            parts.hostname or "", parts.port or 80, timeout=_ANSWER_WITHIN_S
+        )
+        sent = {"Content-Type": "application/json"} if body is not None else {}
+        if key is not None:
+            sent["Authorization"] = f"Bearer {key}"
+        encoded = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            connection.request(method, path, encoded, sent | (headers or {}))
+            response = connection.getresponse()
+            return Answer(
+                status=response.status,
+                headers={name.lower(): value for name, value in response.getheaders()},
+                body=response.read(),
+            )
+        finally:
+            connection.close()
+
+    def dashboard(self, method: str, path: str, body: object = None) -> Any:
+        """Use the dashboard and return its JSON; an error becomes an AssertionError."""
+        answer = self.request(method, f"/dashboard/{path}", body, key=self.dashboard_token)
+        if answer.status >= 400:  # noqa: PLR2004 - where errors begin
+            raise AssertionError(f"{method} {path} answered {answer.status}: {answer.json}")
+        return answer.json if answer.body else None
+
+    def script(self, phone: str, outcome: str) -> None:
+        """Set what a test-mode phone does: succeeded, expired, never or a failure code."""
+        self._running.service.operators.script(phone, outcome)
+
+    def advance(self, seconds: float) -> None:
+        """Move the virtual clock; returns when everything due has happened."""
+        self.dashboard("POST", "clock/advance", {"seconds": seconds})
+
+
+@contextmanager
+def running_service(
+    options: Options, *, endpoint: CapturingEndpoint | None = None
+) -> Iterator[PaymentService]:
+    """Run a service on a thread of its own for the length of a with block.
+
+    Raises what the start raised.
+    """
+    started = threading.Event()
+    running: list[Running] = []
+    errors: list[BaseException] = []
+
+    def ready(service: Running) -> None:
+        running.append(service)
+        started.set()
+
+    def work() -> None:
+        try:
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(serve(options, ready, signals=False))
+        except BaseException as error:  # noqa: BLE001 - raised again on the caller's thread
+            errors.append(error)
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=work, name="payment-service")
+    thread.start()
+    try:
+        if not started.wait(_START_WITHIN_S):
+            raise TimeoutError("the service did not start in time")
+        if errors:
+            raise errors[0]
+        yield PaymentService(running[0], endpoint)
+    finally:
+        if running:
+            running[0].stop()
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def payment_service() -> Iterator[PaymentService]:
+    """Give a fresh service with a virtual clock and an endpoint that captures its deliveries."""
+    endpoint = CapturingEndpoint()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            options = Options(
+                data=Path(folder), clock="virtual", seed=1, allow_local=(endpoint.place,)
+            )
+            with running_service(options, endpoint=endpoint) as service:
+                yield service
+    finally:
+        endpoint.close()

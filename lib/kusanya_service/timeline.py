@@ -1,0 +1,175 @@
+"""The service's time: one wall to print and sign with, one steady line to schedule by.
+
+The steady line never jumps: it starts at the wall's time and grows with the monotonic clock, so
+that a changed wall clock neither shortens the retention of a key nor hastens an attempt. With a
+virtual clock both stand still until they are moved. All instants are milliseconds (instants.py).
+"""
+
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from kusanya.clock import Clock, ScaledClock, SystemClock, parse_speed
+from kusanya_service.errors import BadOption, ClockBehind
+from kusanya_service.instants import SECOND_MS, from_ms, iso, to_ms
+
+REAL: Final = "real"
+VIRTUAL: Final = "virtual"
+SCALED: Final = "scaled"
+
+
+class Timeline(Protocol):
+    """Service time, however it passes."""
+
+    @property
+    def kind(self) -> str:
+        """Return real, virtual or scaled."""
+        ...
+
+    def now_ms(self) -> int:
+        """Return the wall time: for what is printed and signed."""
+        ...
+
+    def steady_ms(self) -> int:
+        """Return the steady time: for what is scheduled and compared."""
+        ...
+
+    async def asleep(self, seconds: float) -> None:
+        """Suspend for `seconds` of service time."""
+        ...
+
+    def shown(self) -> "ClockFacts":
+        """Return what a follower of this clock needs to know."""
+        ...
+
+
+class ClockFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of GET /dashboard/clock.
+
+    A follower of a scaled clock computes origin + (its own now - origin) x speed; one of a virtual
+    clock asks again.
+    """
+
+    now: str
+    kind: str
+    speed: float | None
+    origin: str | None
+
+
+class RunningTimeline:
+    """Time that passes by itself: the machine's own, or faster."""
+
+    def __init__(self, clock: Clock, *, kind: str = REAL, not_before_ms: int = 0) -> None:
+        self.kind: Final = kind
+        self.clock: Final = clock
+        self._steady_at_start = max(to_ms(clock.now()), not_before_ms)
+        self._monotonic_at_start = clock.monotonic()
+
+    def now_ms(self) -> int:
+        """Return the clock's wall time."""
+        return to_ms(self.clock.now())
+
+    def steady_ms(self) -> int:
+        """Return the time since the start, added to what the wall showed then."""
+        passed = self.clock.monotonic() - self._monotonic_at_start
+        return self._steady_at_start + int(passed * SECOND_MS)
+
+    async def asleep(self, seconds: float) -> None:
+        """Suspend the calling task."""
+        await self.clock.asleep(seconds)
+
+    def shown(self) -> ClockFacts:
+        """Return kind, speed and origin."""
+        if isinstance(self.clock, ScaledClock):
+            origin = iso(to_ms(self.clock.origin))
+            return ClockFacts(
+                now=iso(self.now_ms()), kind=self.kind, speed=self.clock.speed, origin=origin
+            )
+        return ClockFacts(now=iso(self.now_ms()), kind=self.kind, speed=1.0, origin=None)
+
+
+class StandingTimeline:
+    """Virtual time: stands still until it is moved, and never moves back."""
+
+    kind: Final = VIRTUAL
+
+    def __init__(self, start_ms: int) -> None:
+        self._now_ms = start_ms
+
+    def now_ms(self) -> int:
+        """Return where the time stands."""
+        return self._now_ms
+
+    def steady_ms(self) -> int:
+        """Return where the time stands."""
+        return self._now_ms
+
+    def move_to(self, at_ms: int) -> None:
+        """Set the time; an earlier one leaves it where it is."""
+        self._now_ms = max(self._now_ms, at_ms)
+
+    async def asleep(self, seconds: float) -> None:  # noqa: ARG002 - the shape of a Timeline
+        """Never returns by itself: nothing waits for time that stands still."""
+        raise AssertionError("nothing sleeps in virtual time; it is moved from item to item")
+
+    def shown(self) -> ClockFacts:
+        """Return where the time stands."""
+        return ClockFacts(now=iso(self._now_ms), kind=VIRTUAL, speed=None, origin=None)
+
+
+class ClockMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What the data folder knows about time from earlier runs."""
+
+    last_ms: int | None = None
+    """The latest steady instant that was kept."""
+    origin_ms: int | None = None
+    speed: float | None = None
+
+
+def make_timeline(
+    clock: str | Clock, memory: ClockMemory, *, starts_at: datetime | None = None
+) -> Timeline:
+    """Return the timeline for a `--clock` value or a clock object.
+
+    `starts_at` is where virtual time begins in a fresh data folder. Raises BadOption for a value
+    that is none, and ClockBehind when the data's time is ahead of real time.
+    """
+    last_ms = memory.last_ms or 0
+    if not isinstance(clock, str):
+        return RunningTimeline(clock, not_before_ms=last_ms)
+    if clock == VIRTUAL:
+        fresh = starts_at or from_ms(to_ms(SystemClock().now()) // SECOND_MS * SECOND_MS)
+        return StandingTimeline(memory.last_ms or to_ms(fresh))
+    if clock == REAL:
+        return _real(last_ms)
+    try:
+        speed = parse_speed(clock)
+    except ValueError as error:
+        raise BadOption(str(error)) from None
+    return RunningTimeline(_scaled(speed, memory), kind=SCALED, not_before_ms=last_ms)
+
+
+_AHEAD_MS: Final = 60 * SECOND_MS
+"""A difference that a corrected wall clock explains; more was another clock's time."""
+
+
+def _real(last_ms: int) -> Timeline:
+    clock = SystemClock()
+    if last_ms - to_ms(clock.now()) > _AHEAD_MS:
+        raise ClockBehind(
+            f"the data's time is {iso(last_ms)}, ahead of the real clock: start with the clock it "
+            "was made with, or with another data folder"
+        )
+    return RunningTimeline(clock, not_before_ms=last_ms)
+
+
+def _scaled(speed: float, memory: ClockMemory) -> Clock:
+    real_ms = to_ms(SystemClock().now())
+    if memory.origin_ms is not None and memory.speed == speed:
+        return ScaledClock(speed, origin=from_ms(memory.origin_ms))
+    start_ms = max(real_ms, memory.last_ms or 0)
+    if speed == 1:
+        return ScaledClock(speed, origin=from_ms(real_ms))
+    # Solves origin + (real - origin) x speed = start for the origin.
+    return ScaledClock(speed, origin=from_ms(round((real_ms * speed - start_ms) / (speed - 1))))

@@ -1,0 +1,56 @@
+"""What the service's tests share: endpoints that capture, and services to drive over HTTP."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kusanya_service.options import Options
+from kusanya_service.sink import CapturingEndpoint
+from kusanya_service.testing import PaymentService, running_service
+
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+Start = Callable[..., AbstractContextManager[PaymentService]]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[CapturingEndpoint]:
+    """Give an endpoint on loopback."""
+    one = CapturingEndpoint()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def start(tmp_path: Path, endpoint: CapturingEndpoint) -> Start:
+    """Give a function that runs a service on this test's data folder, virtual unless told else."""
+
+    def run(*, registered: bool = True, **options: Any) -> AbstractContextManager[PaymentService]:
+        chosen: dict[str, Any] = {
+            "data": tmp_path / "data",
+            "clock": "virtual",
+            "seed": 7,
+            "starts_at": START,
+            "allow_local": (endpoint.place,),
+        }
+        return running_service(
+            Options(**(chosen | options)), endpoint=endpoint if registered else None
+        )
+
+    return run
+
+
+@pytest.fixture
+def service(start: Start) -> Iterator[PaymentService]:
+    """Give a virtual service whose test deliveries are captured."""
+    with start() as running:
+        yield running
+
+
+@pytest.fixture
+def order() -> dict[str, object]:
+    """Give the smallest request that becomes a collection."""
+    return {"amount": 5000, "phone": "255754000001", "reference": "order-1"}
