@@ -15,7 +15,8 @@
     │   └── ServiceUnavailable      5xx
     ├── ProtocolError               an answer that the specification does not allow
     ├── NotSent                     the request never left; nothing happened
-    ├── OutcomeUnknown              the request left and its answer was lost
+    ├── NoAnswer                    the request left and no usable answer came in time
+    │   └── OutcomeUnknown          the same for a create: the customer may have been charged
     ├── WaitTimeout                 a collection was not final in time; it may still become so
     ├── IntentError                 an intent cannot be sent, resumed or decided as asked
     └── StoreError
@@ -115,7 +116,11 @@ class NotSent(KusanyaError):  # noqa: N818 - states the fact that matters: nothi
     """The request never left this machine, so nothing happened at the service."""
 
 
-class OutcomeUnknown(KusanyaError):  # noqa: N818 - states the fact that matters
+class NoAnswer(KusanyaError):  # noqa: N818 - states the fact that matters
+    """The request left and no usable answer came in time; a GET may simply be asked again."""
+
+
+class OutcomeUnknown(NoAnswer):
     """The request left and no usable answer came back: the customer may have been charged.
 
     Only two things are safe: the same key with the same bytes inside the replay window, or waiting

@@ -1,1 +1,23 @@
-"""x."""
+"""The service's four endpoints, as typed calls that retry safely.
+
+One logic (`core`), two drivers: `Client` blocks, `AsyncClient` awaits.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from kusanya.client.answers import ResponseInfo, response_of
+from kusanya.client.requests import new_idempotency_key
+from kusanya.client.sync import Client
+
+if TYPE_CHECKING:
+    from kusanya.client.aio import AsyncClient
+
+__all__ = ["AsyncClient", "Client", "ResponseInfo", "new_idempotency_key", "response_of"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AsyncClient":
+        from kusanya.client.aio import AsyncClient
+
+        return AsyncClient
+    raise AttributeError(f"module 'kusanya.client' has no attribute {name!r}")

@@ -1,0 +1,210 @@
+"""The client's logic, once: what is sent, when it is sent again, what the end means.
+
+Every method returns steps (see `effects`) that a driver carries out. A call has one total deadline;
+all its attempts carry the same key and the same bytes. Retried: no connection, no answer, 429,
+5xx, and 409 other than `idempotency_key_reused`. Never retried: any other 4xx.
+Source: specification, Endpoints; `FIELD` conventions in assumptions SAME_BODY and RATE_LIMITS.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any
+
+import msgspec
+
+from kusanya.client import judge, requests
+from kusanya.client.attempts import Attempts, Ending, Judged, Unrecorded
+from kusanya.client.effects import Request, Steps, send, sleep
+from kusanya.client.retry import Patience, pause_s, poll_pause_s
+from kusanya.clock import Clock
+from kusanya.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    Conflict,
+    KusanyaError,
+    NoAnswer,
+    NotSent,
+    OutcomeUnknown,
+    PermissionDenied,
+    RateLimited,
+    ServiceError,
+    ServiceUnavailable,
+    WaitTimeout,
+)
+from kusanya.wire import Collection, Event, Mode, Principal
+
+_PASSING = (NotSent, NoAnswer, RateLimited, ServiceUnavailable, Conflict)
+"""Troubles that end by themselves; asking again is safe where nothing is created."""
+
+
+class Core:
+    """What both clients do, without doing it.
+
+    `mode` is the mode of the API key, or None where its form does not say. `chance` returns
+    numbers from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode | None,
+        clock: Clock,
+        chance: Callable[[], float],
+        patience: Patience,
+    ) -> None:
+        self.mode = mode
+        self.clock = clock
+        self.chance = chance
+        self.patience = patience
+        self._live_key_seen = False
+
+    def create(self, request: Request, *, attempts: Attempts | None = None) -> Steps[Collection]:
+        """Send a create until it is answered, refused, or out of time.
+
+        Before the first live create of this client the key is asked for its mode: a test set-up
+        that holds a live key must not move money. Raises what `Client.create_collection` does.
+        """
+        deadline = self._deadline()
+        if self.mode is Mode.LIVE and not self._live_key_seen:
+            yield from self._see_live_key(deadline)
+        read = partial(judge.read_created, sent=request.body or b"", mode=self.mode)
+        return (yield from self._exchange(request, read, deadline, attempts or Unrecorded()))
+
+    def collection(self, collection_id: str, *, deadline: float | None = None) -> Steps[Collection]:
+        """Ask for the present state of a collection."""
+        read = partial(judge.read_collection, asked=collection_id, mode=self.mode)
+        return (yield from self._ask(requests.collection(collection_id), read, deadline))
+
+    def event(self, event_id: str) -> Steps[Event]:
+        """Ask for an event."""
+        read = partial(judge.read_event, asked=event_id, mode=self.mode)
+        return (yield from self._ask(requests.event(event_id), read, None))
+
+    def whoami(self, *, deadline: float | None = None) -> Steps[Principal]:
+        """Ask whose API key this is."""
+        return (yield from self._ask(requests.whoami(), judge.read_principal, deadline))
+
+    def wait(self, collection_id: str, *, timeout_s: float) -> Steps[Collection]:
+        """Ask until the collection is final; troubles that pass are waited out."""
+        until = self.clock.monotonic() + timeout_s
+        last = False
+        for poll in count(1):
+            trouble: KusanyaError | None = None
+            try:
+                deadline = min(until, self._deadline())
+                found = yield from self.collection(collection_id, deadline=deadline)
+            except _PASSING as error:
+                trouble = error
+            else:
+                if found.is_final:
+                    return found
+            left_s = until - self.clock.monotonic()
+            if last or left_s <= 0:
+                word = "could not be asked" if trouble is not None else "is not final"
+                raise WaitTimeout(
+                    f"{collection_id} {word} after {timeout_s:g} s; "
+                    "it may still be paid: wait for its event or ask again"
+                ) from trouble
+            pause = poll_pause_s(poll, chance=self.chance())
+            if pause >= left_s:
+                # One more poll close to the end, with some time left for its answer.
+                last, pause = True, max(left_s - 1.0, left_s / 2)
+            yield from sleep(pause)
+        raise AssertionError("count() never ends")
+
+    def _deadline(self) -> float:
+        return self.clock.monotonic() + self.patience.timeout_s
+
+    def _ask(
+        self, request: Request, read: judge.Reader[judge.Resource], deadline: float | None
+    ) -> Steps[judge.Resource]:
+        until = self._deadline() if deadline is None else deadline
+        return (yield from self._exchange(request, read, until, Unrecorded()))
+
+    def _see_live_key(self, deadline: float) -> Steps[None]:
+        try:
+            principal = yield from self.whoami(deadline=deadline)
+        except _PASSING as error:
+            raise NotSent(
+                "the live API key could not be confirmed, so nothing was created"
+            ) from error
+        if principal.mode is not Mode.LIVE:
+            raise ConfigurationError(
+                "the service says this key is in test mode, its form says live; nothing was sent"
+            )
+        self._live_key_seen = True
+
+    def _exchange(
+        self,
+        request: Request,
+        read: judge.Reader[judge.Resource],
+        deadline: float,
+        attempts: Attempts,
+    ) -> Steps[judge.Resource]:
+        told = _Told(effect_possible=attempts.effect_possible)
+        for number in count(1):
+            left_s = deadline - self.clock.monotonic()
+            if left_s <= 0:
+                break
+            yield from attempts.begin()
+            reply = yield from send(request, within_s=min(left_s, self.patience.attempt_s))
+            judged = judge.judge(request, reply, read, now=self.clock.now())
+            yield from attempts.end(judged)
+            told = told.after(judged)
+            if judged.value is not None:
+                return judged.value
+            if not judged.again or number >= self.patience.attempts:
+                break
+            wish = judged.error.retry_after_s if isinstance(judged.error, ServiceError) else None
+            pause = pause_s(number, chance=self.chance(), retry_after_s=wish)
+            if self.clock.monotonic() + pause >= deadline:
+                break
+            yield from sleep(pause)
+        raise told.verdict(request)
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What all attempts of a call say together."""
+
+    sent: int = 0
+    lost: bool = False
+    effect_possible: bool
+    """An attempt before the last may have had an effect."""
+    last: Judged[Any] | None = None
+
+    def after(self, judged: Judged[Any]) -> "_Told":
+        before = self.last is not None and self.last.effect_possible
+        return _Told(
+            sent=self.sent + (judged.ending is not Ending.NOT_SENT),
+            lost=self.lost or judged.ending is Ending.LOST,
+            effect_possible=self.effect_possible or before,
+            last=judged,
+        )
+
+    def verdict(self, request: Request) -> KusanyaError:
+        """Return the error that a call without an answer ends in."""
+        if self.last is None or self.last.error is None:
+            return NotSent("no time was left to send the request")
+        error = self.last.error
+        if request.method != "POST":
+            return error
+        unanswered = isinstance(error, NoAnswer)
+        # A refusal of the key or a "not now" speaks of the last attempt only. A refusal of the
+        # request itself speaks of them all: they carried the same bytes.
+        silent_on_earlier = self.effect_possible and isinstance(
+            error, NotSent | AuthenticationError | PermissionDenied | RateLimited | Conflict
+        )
+        after_loss = self.lost and isinstance(error, ServiceUnavailable)
+        if not (unanswered or silent_on_earlier or after_loss):
+            return error
+        unknown = OutcomeUnknown(
+            "the create was sent and no usable answer came: the customer may have been charged. "
+            "Send the same key with the same bytes within 23 hours, or wait for an event with "
+            "this reference",
+            idempotency_key=request.idempotency_key,
+            reference=judge.reference_of(request),
+            attempts=self.sent,
+        )
+        unknown.__cause__ = error
+        return unknown

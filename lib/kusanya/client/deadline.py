@@ -1,0 +1,184 @@
+"""A network for blocking sockets whose every operation ends by one deadline.
+
+httpx and httpcore bound each read by itself, so that an answer dripping one byte at a time keeps a
+call alive for ever. Here each operation gets only the time that is left; names are looked up in a
+thread of their own, because a blocking look-up cannot be interrupted.
+"""
+
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import httpcore
+
+_OPTION = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+_CHUNK: Final = 64 * 1024
+
+
+class Call(threading.local):
+    """The call that the present thread is in: when it ends and whether a byte has left."""
+
+    until: float = 0.0
+    left: bool = False
+
+    def start(self, within_s: float) -> None:
+        """Begin a call that ends `within_s` seconds from now."""
+        self.until = time.monotonic() + within_s
+        self.left = False
+
+    def left_s(self, timed_out: type[Exception]) -> float:
+        """Return the seconds that are left; raise `timed_out` where there are none."""
+        left_s = self.until - time.monotonic()
+        if left_s <= 0:
+            raise timed_out("the deadline has passed")
+        return left_s
+
+
+class DeadlineBackend(httpcore.NetworkBackend):
+    """Connects within the deadline of the thread's `call`."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the deadline stands for it
+        local_address: str | None = None,  # noqa: ARG002 - never given
+        socket_options: Iterable[_OPTION] | None = None,  # noqa: ARG002 - never given
+    ) -> httpcore.NetworkStream:
+        """Connect to the first address of `host` that answers, sharing the time among them."""
+        found = _look_up(host, port, within_s=self._call.left_s(httpcore.ConnectTimeout))
+        trouble: Exception = httpcore.ConnectError("the name has no address")
+        for tried, (family, address) in enumerate(found):
+            share_s = self._call.left_s(httpcore.ConnectTimeout) / (len(found) - tried)
+            try:
+                connected = socket.socket(family, socket.SOCK_STREAM)
+                try:
+                    connected.settimeout(share_s)
+                    connected.connect(address)
+                    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                except BaseException:
+                    connected.close()
+                    raise
+            except TimeoutError:
+                trouble = httpcore.ConnectTimeout("no connection in time")
+            except OSError as error:
+                trouble = httpcore.ConnectError(_sentence(error))
+            else:
+                return DeadlineStream(connected, self._call)
+        raise trouble
+
+
+class DeadlineStream(httpcore.NetworkStream):
+    """A connection whose operations end by the deadline of the thread's `call`."""
+
+    def __init__(self, connected: socket.socket, call: Call) -> None:
+        self._socket = connected
+        self._call = call
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        """Read what has come, at most `max_bytes`."""
+        self._socket.settimeout(self._call.left_s(httpcore.ReadTimeout))
+        try:
+            return self._socket.recv(max_bytes)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout("no answer in time") from error
+        except OSError as error:
+            raise httpcore.ReadError(_sentence(error)) from error
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        """Write all of `buffer`."""
+        rest = memoryview(buffer)
+        while rest:
+            self._socket.settimeout(self._call.left_s(httpcore.WriteTimeout))
+            self._call.left = True
+            try:
+                rest = rest[self._socket.send(rest[:_CHUNK]) :]
+            except TimeoutError as error:
+                raise httpcore.WriteTimeout("the request was not taken in time") from error
+            except OSError as error:
+                raise httpcore.WriteError(_sentence(error)) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002 - the deadline stands for it
+    ) -> httpcore.NetworkStream:
+        """Shake hands; CPython bounds the whole handshake by the socket's timeout."""
+        self._socket.settimeout(self._call.left_s(httpcore.ConnectTimeout))
+        try:
+            secured = ssl_context.wrap_socket(self._socket, server_hostname=server_hostname)
+        except TimeoutError as error:
+            self.close()
+            raise httpcore.ConnectTimeout("no TLS handshake in time") from error
+        except OSError as error:
+            self.close()
+            raise httpcore.ConnectError(_sentence(error)) from error
+        return DeadlineStream(secured, self._call)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Return what the pool asks about a connection."""
+        if info == "is_readable":
+            # An idle connection with something to read was closed by the other side.
+            return _has_input(self._socket)
+        return self._socket if info == "socket" else None
+
+
+def _has_input(connected: socket.socket) -> bool:
+    if connected.fileno() < 0:
+        return True
+    if not hasattr(select, "poll"):  # Windows, whose select() has no limit on numbers
+        return bool(select.select([connected], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(connected, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+_Found = list[tuple[socket.AddressFamily, Any]]
+
+
+def _look_up(host: str, port: int, *, within_s: float) -> _Found:
+    """Return the addresses of `host`, looked up in a thread that is left behind when it hangs."""
+    try:
+        return _resolved(host, port, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        pass
+    found: list[_Found | OSError] = []
+    thread = threading.Thread(
+        target=_collect, args=(found, lambda: _resolved(host, port)), daemon=True
+    )
+    thread.start()
+    thread.join(within_s)
+    if not found:
+        raise httpcore.ConnectTimeout("the name was not resolved in time")
+    if isinstance(found[0], OSError):
+        raise httpcore.ConnectError("the name has no address") from found[0]
+    return found[0]
+
+
+def _resolved(host: str, port: int, *, flags: int = 0) -> _Found:
+    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    return [(family, address) for family, _, _, _, address in answers]
+
+
+def _collect(found: list[_Found | OSError], look_up: Callable[[], _Found]) -> None:
+    try:
+        found.append(look_up())
+    except OSError as error:
+        found.append(error)
+
+
+def _sentence(error: OSError) -> str:
+    # The text of an OSError can hold an address and a path; its name is enough.
+    return error.strerror or type(error).__name__

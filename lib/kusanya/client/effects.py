@@ -1,0 +1,99 @@
+"""What the client's logic asks of the outside: to send, to wait, to do something that blocks.
+
+The logic is written once, as generators that yield these effects and are sent the outcome; `Client`
+and `AsyncClient` only carry effects out. Nothing here knows a socket, a clock or a library.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+Result = TypeVar("Result")
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, without the address and the API key, which the drivers add.
+
+    `body` is sent as these exact bytes on every attempt. The repr shows neither body nor key.
+    """
+
+    method: str
+    path: str
+    idempotency_key: str | None = None
+    body: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"Request({self.method} {self.path})"
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer as it crossed the wire."""
+
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+    complete: bool = True
+    """False where the body was longer than we read."""
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of this name, or None."""
+        wanted = name.lower().encode()
+        for found, value in self.headers:
+            if found.lower() == wanted:
+                return value.decode("latin-1")
+        return None
+
+    def __repr__(self) -> str:
+        return f"Response({self.status}, {len(self.body)} bytes)"
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """No answer. `why` is ours or the network library's sentence and holds no payload."""
+
+    left: bool
+    """False only where it is certain that not one byte of the request left this machine."""
+    why: str
+
+
+Reply: TypeAlias = Response | Failure
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Send the request once and give up after `within_s` seconds, all parts included."""
+
+    request: Request
+    within_s: float
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    """Wait."""
+
+    seconds: float
+
+
+class Do(msgspec.Struct, Generic[Result], frozen=True):
+    """Call something that blocks, such as a store; its result or its error comes back."""
+
+    act: Callable[[], Result]
+
+
+Effect: TypeAlias = Send | Sleep | Do[Any]
+Steps: TypeAlias = Generator[Effect, Any, Result]
+
+
+def send(request: Request, *, within_s: float) -> Steps[Reply]:
+    """Ask for one sending and return its outcome."""
+    reply: Reply = yield Send(request, within_s)
+    return reply
+
+
+def sleep(seconds: float) -> Steps[None]:
+    """Ask for a pause."""
+    yield Sleep(seconds)
+
+
+def do(act: Callable[[], Result]) -> Steps[Result]:
+    """Ask for a blocking call and return its result."""
+    result: Result = yield Do(act)
+    return result

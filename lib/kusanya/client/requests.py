@@ -1,0 +1,125 @@
+"""The four requests, checked before the wire and turned into exact bytes.
+
+What is refused here was the caller's own mistake: ValueError or TypeError, and nothing was sent.
+Source: specification, Endpoints and Limits; assumptions AMOUNT, PHONE and OPTIONAL_FIELDS.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from kusanya.assumptions import AMOUNT_MIN
+from kusanya.client.effects import Request
+from kusanya.limits import INTEGER_MAX
+from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
+from kusanya.wire import is_collection_id, is_event_id, is_idempotency_key
+
+COLLECTIONS: Final = "/v1/collections"
+
+
+def new_idempotency_key() -> str:
+    """Return a key that no other operation has: a random UUID."""
+    return str(uuid.uuid4())
+
+
+def check_idempotency_key(key: str) -> str:
+    """Return `key`, or raise ValueError where it could not arrive as it is. Source: Limits."""
+    if not isinstance(key, str):
+        raise TypeError(f"an idempotency key is a str, not {type(key).__name__}")
+    if not is_idempotency_key(key):
+        raise ValueError(
+            "an idempotency key is 1 to 255 printable ASCII characters without outer spaces"
+        )
+    return key
+
+
+def creation_body(
+    *,
+    amount: int,
+    phone: str,
+    reference: str,
+    description: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    phone_as_is: bool = False,
+) -> bytes:
+    """Return the exact bytes of a create.
+
+    `amount` is whole shillings, at least 1. `phone` is read in any Tanzanian spelling and sent as
+    255 and nine digits; `phone_as_is` sends 8 to 15 digits of another country unchanged. Raises
+    ValueError or TypeError; no message repeats the phone.
+    """
+    fields: dict[str, object] = {
+        "amount": _checked_amount(amount),
+        "phone": _checked_phone(phone, as_is=phone_as_is),
+        "reference": _checked_text("reference", reference),
+    }
+    if not reference:
+        raise ValueError("reference is not empty: it is how a lost answer is found again")
+    if description is not None:
+        fields["description"] = _checked_text("description", description)
+    if metadata is not None:
+        fields["metadata"] = {
+            _checked_text("a metadata key", key): _checked_text("a metadata value", value)
+            for key, value in metadata.items()
+        }
+    try:
+        return msgspec.json.encode(fields)
+    except UnicodeEncodeError:
+        # Its own message and attributes would carry the text.
+        raise ValueError("text that is sent holds no lone surrogates") from None
+
+
+def creation(body: bytes, *, idempotency_key: str) -> Request:
+    """Return the request that starts a USSD push. Source: POST /v1/collections."""
+    return Request(
+        method="POST",
+        path=COLLECTIONS,
+        idempotency_key=check_idempotency_key(idempotency_key),
+        body=body,
+    )
+
+
+def collection(collection_id: str) -> Request:
+    """Return the request for a collection. Source: GET /v1/collections/{id}."""
+    if not is_collection_id(collection_id):
+        raise ValueError("a collection id is col_ and letters or digits")
+    return Request(method="GET", path=f"{COLLECTIONS}/{collection_id}")
+
+
+def event(event_id: str) -> Request:
+    """Return the request for an event. Source: GET /v1/events/{id}."""
+    if not is_event_id(event_id):
+        raise ValueError("an event id is evt_ and letters or digits")
+    return Request(method="GET", path=f"/v1/events/{event_id}")
+
+
+def whoami() -> Request:
+    """Return the request for the principal of the API key. Source: GET /v1/whoami."""
+    return Request(method="GET", path="/v1/whoami")
+
+
+def _checked_amount(amount: int) -> int:
+    # bool is an int to Python, and True would be charged as one shilling.
+    if type(amount) is not int:
+        raise TypeError(f"amount is an int in whole shillings, not {type(amount).__name__}")
+    if not AMOUNT_MIN <= amount <= INTEGER_MAX:
+        raise ValueError("amount is at least 1 shilling")
+    return amount
+
+
+def _checked_phone(phone: str, *, as_is: bool) -> str:
+    if not isinstance(phone, str):
+        raise TypeError(f"phone is a str, not {type(phone).__name__}")
+    if not as_is:
+        return normalise_phone(phone)
+    if not is_wire_phone(phone):
+        raise PhoneError("a phone that is sent as it is has 8 to 15 digits and an optional +")
+    return phone
+
+
+def _checked_text(name: str, text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is a str, not {type(text).__name__}")
+    return text
