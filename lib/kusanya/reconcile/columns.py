@@ -102,7 +102,7 @@ def frame(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(taken).reset_index(drop=True)
 
 
-def _exactly(values: Any, kind: Kind, index: Any) -> "pd.Series[Any]":
+def _exactly(values: Any, kind: Kind, index: Any) -> Any:
     if not isinstance(values, pd.Series | pd.api.extensions.ExtensionArray | np.ndarray | list):
         return pd.Series(values, index=index, dtype=kind.dtype)
     if isinstance(values, list):
@@ -111,8 +111,7 @@ def _exactly(values: Any, kind: Kind, index: Any) -> "pd.Series[Any]":
     column = pd.Series(values, index=index)
     if kind is Kind.WHOLE and column.dtype.kind == "f" and column.notna().any():
         raise TypeError("whole numbers never pass through floats")
-    exact: pd.Series[Any] = column.astype(kind.dtype)
-    return exact
+    return column.astype(kind.dtype)
 
 
 def check(given: pd.DataFrame, schema: Schema) -> pd.DataFrame:
@@ -178,6 +177,28 @@ COLLECTIONS: Final = Schema(
 )
 """One row per collection, as the service and its events said. `business_day` is missing while it is
 open; `created_hour` and `created_weekday` (0 is Monday) are East Africa Time."""
+
+KEYS: Final = Schema("keys", {"id": T, "reference": T})
+"""One row per collection of the other mode: enough to tell that a key belongs there."""
+
+INTENTS: Final = Schema("intents", {"id": T, "reference": T, "amount": W, "sent_at": AT})
+"""One row per creation whose outcome is not known: the customer may have been charged."""
+
+CONTROL: Final = Schema(
+    "control",
+    {
+        "currency": T,
+        "status": T,
+        "rows": W,
+        "rows_rollup": W,
+        "amount": W,
+        "amount_rollup": W,
+        "fee": W,
+        "fee_rollup": W,
+        "agrees": F,
+    },
+)
+"""One row per currency and status of what was created in the period: frame against rollup."""
 
 QUALITY: Final = Schema("quality", {"input": T, "row": W, "verdict": T, "reason": T})
 """One row per input row that was skipped, rejected or is remarkable; `row` counts from 1."""

@@ -5,44 +5,30 @@ booking meet when midnight or a weekend lies between them; every report says whi
 """
 
 import os
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
 
-import msgspec
 import pandas as pd
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import sample
+from kusanya.reconcile import columns, sample, scan
+from kusanya.reconcile.columns import CONTROL, INTENTS
 from kusanya.reconcile.days import Period, business_day, cutoff, month_of, period
 from kusanya.reconcile.facts import dress
+from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.quality import Quality
-from kusanya.store.records import CollectionFilter, CollectionRow, Key
+from kusanya.reconcile.scan import Progress
+from kusanya.store import Store
+from kusanya.store.engine import engines, only_store_errors
+from kusanya.store.records import RollupRow
 from kusanya.wire import Mode
 
-if TYPE_CHECKING:
-    from kusanya.store import Store
-
 WIDEN_DAYS: Final = 3
-_PAGE: Final = 1_000
 STORE_VARIABLE: Final = "KUSANYA_STORE"
 MODE_VARIABLE: Final = "KUSANYA_MODE"
 LATEST: Final = "latest"
-Progress = Callable[[int], None]
-"""Called with the number of rows read so far."""
-
-
-class Inputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is made from. `collections` reaches some days past the period."""
-
-    collections: pd.DataFrame
-    period: Period
-    mode: Mode
-    source: str
-    """Where the collections come from, in words; says so when they are sample data."""
-    as_of: int
-    """The journal position up to which facts are known."""
-    quality: tuple[Quality, ...]
+_SUMS: Final = ("rows", "amount", "fee")
 
 
 def inputs(
@@ -52,57 +38,64 @@ def inputs(
     period: str = LATEST,
     cutoff: str = "00:00",
     widen_days: int = WIDEN_DAYS,
+    as_of: int | None = None,
+    evidence: bool = False,
+    progress: Progress | None = None,
 ) -> Inputs:
     """Open a store and load what a report needs; without a store, make the sample month.
 
-    `store` and `mode` come from KUSANYA_STORE and KUSANYA_MODE where empty. A period of "latest" is
-    the month of the newest collection. Raises ConfigurationError for a mode or period that cannot
-    be read, and StoreError when the store cannot.
+    `store` and `mode` come from KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode
+    is test unless said otherwise. A period of "latest" is the month of the newest collection.
+    `as_of` is a journal position, the newest where None; `evidence` also reads which source said
+    which fee. Raises ConfigurationError for a mode or period that cannot be read, and StoreError
+    when the store cannot.
     """
     url = store or os.environ.get(STORE_VARIABLE, "")
     chosen = _mode(mode or os.environ.get(MODE_VARIABLE, "") or (Mode.TEST if url else Mode.LIVE))
     turn, wanted = _span(period, cutoff)
     if not url:
         return _sample(chosen, wanted, turn)
-    from kusanya.store import Store
-
     with Store.open(url, migrate=False, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
-        frame, quality = collections(opened, mode=chosen, period=span, widen_days=widen_days)
+        head = opened.head()
+        upto = head if as_of is None else as_of
+        if not 0 <= upto <= head:
+            raise ConfigurationError(f"the store's journal ends at {head}; {upto} is not in it")
+        found = engines(url, read_only=True)
+        try:
+            with only_store_errors("read collections"), found.reader.connect() as connection:
+                wide = span.widened(widen_days)
+                raw = scan.collections(
+                    connection,
+                    mode=chosen,
+                    period=wide,
+                    as_of=upto,
+                    evidence=evidence,
+                    progress=progress,
+                )
+                other = scan.references(connection, mode=_other(chosen), period=wide, as_of=upto)
+                intents = scan.unknown_intents(connection, mode=chosen, as_of=upto)
+        finally:
+            found.dispose()
+        frame = dress(raw, key=opened.store_id, cutoff=turn)
+        rollups = opened.rollups(chosen, since=span.begins, until=span.ends)
+        # Rollups know no past: once the journal has moved on they speak of another moment.
+        still = opened.head() == upto
         return Inputs(
             collections=frame,
+            other_mode=other,
+            intents=intents,
+            control=control(frame, rollups, period=span) if still else _no_control(),
             period=span,
             mode=chosen,
             source=f"store {opened.url_shown}",
-            as_of=opened.head(),
-            quality=(quality,),
+            store_id=opened.store_id,
+            as_of=upto,
+            quality=(Quality(source="collections", rows=len(raw), kept=len(frame)),),
         )
 
 
-def collections(
-    store: "Store",
-    *,
-    mode: Mode,
-    period: Period,
-    widen_days: int = WIDEN_DAYS,
-    progress: Progress | None = None,
-) -> tuple[pd.DataFrame, Quality]:
-    """Return the collections frame of one mode around a period, and the account of the load.
-
-    Read by keyset pages: the store stays open to its writers. Raises StoreError.
-    """
-    wide = period.widened(widen_days)
-    where = CollectionFilter(created_from=wide.begins, created_to=wide.ends)
-    rows: list[CollectionRow] = []
-    for page in _pages(store, mode, where):
-        rows.extend(page)
-        if progress is not None:
-            progress(len(rows))
-    frame = dress(_raw(store, mode, rows), key=store.store_id, cutoff=period.cutoff)
-    return frame, Quality(source="collections", rows=len(rows), kept=len(frame))
-
-
-def newest_month(store: "Store", *, mode: Mode, cutoff: timedelta) -> Period:
+def newest_month(store: Store, *, mode: Mode, cutoff: timedelta) -> Period:
     """Return the month of the newest collection. Raises ConfigurationError when there is none."""
     newest = store.collections(mode, limit=1).rows
     if not newest:
@@ -112,58 +105,37 @@ def newest_month(store: "Store", *, mode: Mode, cutoff: timedelta) -> Period:
     return month_of(business_day(newest[0].created_at, cutoff=cutoff), cutoff=cutoff)
 
 
-def _pages(
-    store: "Store", mode: Mode, where: CollectionFilter
-) -> Iterator[tuple[CollectionRow, ...]]:
-    after: Key | None = None
-    while True:
-        page = store.collections(mode, where=where, older_than=after, limit=_PAGE)
-        yield page.rows
-        if not page.more or not page.rows:
-            return
-        after = page.rows[-1].key
+def control(
+    collections: pd.DataFrame, rollups: Sequence[RollupRow], *, period: Period
+) -> pd.DataFrame:
+    """Return counts and sums of what was created in the period beside the store's rollups.
+
+    Rollups know whole hours; a cutoff within an hour has no control and gives no row.
+    """
+    if period.cutoff % timedelta(hours=1):
+        return _no_control()
+    at = collections["created_at"]
+    inside = collections[(at >= period.begins) & (at < period.ends)]
+    loaded = inside.assign(rows=1).astype({"rows": "Int64"})
+    ours = loaded.groupby(["currency", "status"])[list(_SUMS)].sum()
+    kept = pd.DataFrame(
+        [(row.currency, row.status, row.count, row.amount, row.fee) for row in rollups],
+        columns=["currency", "status", *_SUMS],
+    ).astype(dict.fromkeys(_SUMS, "Int64"))
+    theirs = kept.groupby(["currency", "status"])[list(_SUMS)].sum()
+    both = ours.join(theirs.add_suffix("_rollup"), how="outer").fillna(0).reset_index()
+    agrees = both["rows"].notna()
+    for name in _SUMS:
+        agrees &= both[name] == both[f"{name}_rollup"]
+    return columns.frame(CONTROL, both.assign(agrees=agrees))
 
 
-def _raw(store: "Store", mode: Mode, rows: list[CollectionRow]) -> pd.DataFrame:
-    records = [
-        {
-            **{name: getattr(row, name) for name in _SAME},
-            "mode": row.mode.value,
-            "event_at": _event_at(store, mode, row),
-            "fee_202": None,
-            "fee_event": None,
-            "fee_get": None,
-        }
-        for row in rows
-    ]
-    names = [*_SAME, "mode", "event_at", "fee_202", "fee_event", "fee_get"]
-    return pd.DataFrame(records, columns=names, dtype="object")
+def _no_control() -> pd.DataFrame:
+    return columns.empty(CONTROL)
 
 
-_SAME: Final = (
-    "id",
-    "currency",
-    "channel",
-    "reference",
-    "amount",
-    "fee",
-    "status",
-    "failure_code",
-    "created_at",
-    "completed_at",
-    "contradictions",
-    "seq",
-    "phone",
-    "final_seen_at",
-)
-
-
-def _event_at(store: "Store", mode: Mode, row: CollectionRow) -> datetime | None:
-    # Asked only where the service left completed_at out: one look-up each.
-    if row.completed_at is not None or row.event_id is None:
-        return None
-    event = store.event(row.event_id, mode)
-    return None if event is None else event.created_at
+def _other(mode: Mode) -> Mode:
+    return Mode.TEST if mode is Mode.LIVE else Mode.LIVE
 
 
 def _mode(text: str) -> Mode:
@@ -182,13 +154,16 @@ def _span(text: str, turn: str) -> tuple[timedelta, Period | None]:
 
 
 def _sample(mode: Mode, wanted: Period | None, turn: timedelta) -> Inputs:
-    month = period(sample.MONTH, cutoff=turn)
     frame = sample.collections(mode=mode, cutoff=turn)
     return Inputs(
         collections=frame,
-        period=wanted or month,
+        other_mode=columns.empty(columns.KEYS),
+        intents=columns.empty(INTENTS),
+        control=_no_control(),
+        period=wanted or period(sample.MONTH, cutoff=turn),
         mode=mode,
         source=sample.SOURCE,
+        store_id=sample.STORE_ID,
         as_of=len(frame),
         quality=(Quality(source="collections", rows=len(frame), kept=len(frame)),),
     )

@@ -18,6 +18,7 @@ from kusanya.wire import Mode, Status
 
 ROWS: Final = 50_000
 SEED: Final = 7
+STORE_ID: Final = "sample"
 MONTH: Final = "2026-03"
 SOURCE: Final = "sample data: a made-up month, no store was read"
 
@@ -79,7 +80,7 @@ def collections(
 ) -> pd.DataFrame:
     """Return the collections frame of a seeded month."""
     made = attempts(seed=seed, rows=rows, month=month, mode=mode)
-    return dress(made.raw, key="sample", cutoff=cutoff)
+    return dress(made.raw, key=STORE_ID, cutoff=cutoff)
 
 
 def attempts(

@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 from kusanya.reconcile import quality
 from kusanya.reconcile.columns import Kind
 from kusanya.reconcile.days import EAT
-from kusanya.reconcile.load import Inputs
+from kusanya.reconcile.inputs import Inputs
 from kusanya.text import safe
 
 ROWS: Final = 500

@@ -1,0 +1,211 @@
+"""The store's collections in bulk, as Arrow columns, as of a position in its journal.
+
+Rows are read in large pieces over a connection that cannot write, and never become objects. A
+collection that changed after the position is folded again from the facts up to it, so that a closed
+month can be run again: later facts do not exist for it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+)
+
+from kusanya.reconcile import columns
+from kusanya.reconcile.columns import Kind, Schema
+from kusanya.reconcile.days import Period
+from kusanya.reconcile.facts import RAW
+from kusanya.state.fold import fold
+from kusanya.state.observation import CollectionState
+from kusanya.store.payload import unpack
+from kusanya.store.projection import Projected, project
+from kusanya.store.records import IntentState
+from kusanya.store.schema import collection, event, intent, intent_change, observation
+from kusanya.store.values import to_us
+from kusanya.wire import Mode
+
+_PIECE: Final = 50_000
+_IDS: Final = 500
+"""Ids named in one query; SQLite takes 32,766 values, and short statements stay cached."""
+_UNKNOWN: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
+Progress = Callable[[int], None]
+"""Called with the number of rows read so far."""
+_TAKEN: Final = (
+    "id",
+    "seq",
+    "mode",
+    "status",
+    "amount",
+    "fee",
+    "currency",
+    "channel",
+    "phone",
+    "reference",
+    "failure_code",
+    "created_at",
+    "completed_at",
+    "final_seen_at",
+    "contradictions",
+)
+
+
+def collections(
+    connection: Connection,
+    *,
+    mode: Mode,
+    period: Period,
+    as_of: int,
+    evidence: bool = False,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return the raw collections created in the period or final in it, as of `as_of`.
+
+    With `evidence` every collection is folded, to tell the fee of the 202, of the event and of the
+    GET apart; without it those columns are missing.
+    """
+    pieces = [pa.Table.from_pandas(columns.empty(RAW), schema=RAW.arrow, preserve_index=False)]
+    changed: list[str] = []
+    read = 0
+    for rows in _pieces(connection, _query(mode, period)):
+        current = [row for row in rows if row.seq <= as_of]
+        changed += [row.id for row in rows if row.seq > as_of]
+        pieces.append(_table(current))
+        read += len(rows)
+        if progress is not None:
+            progress(read)
+    raw = columns.from_arrow(pa.concat_tables(pieces))
+    if changed:
+        raw = pd.concat([raw, _folded(connection, changed, mode, as_of)], ignore_index=True)
+    return _with_fees(connection, raw, as_of) if evidence else raw
+
+
+def references(connection: Connection, *, mode: Mode, period: Period, as_of: int) -> pd.DataFrame:
+    """Return id and reference of every collection of `mode` created in the period."""
+    it, fact = collection.c, observation.c
+    known = exists().where(fact.collection_id == it.id, fact.seq <= as_of)
+    query = (
+        select(it.id, it.reference)
+        .where(it.mode == mode.value, _within(it.created_at, period))
+        .where(or_(it.seq <= as_of, known))
+        .order_by(it.created_at, it.id)
+    )
+    return _frame(connection, query, columns.KEYS)
+
+
+def unknown_intents(connection: Connection, *, mode: Mode, as_of: int) -> pd.DataFrame:
+    """Return the creations of `mode` that were sent and of whose answer nothing was known."""
+    it, change = intent.c, intent_change.c
+    plain = select(
+        it.id, it.reference, it.amount, it.first_sent_at.label("sent_at"), it.prepared_at
+    )
+    query = plain.where(it.mode == mode.value, it.seq <= as_of, it.state.in_(_UNKNOWN))
+    moved = select(it.seq).where(it.mode == mode.value, it.seq > as_of).limit(1)
+    if connection.execute(moved).first() is not None:
+        latest = (
+            select(func.max(change.seq).label("seq"))
+            .where(change.mode == mode.value, change.seq <= as_of)
+            .group_by(change.intent_id)
+            .subquery()
+        )
+        then = plain.join(intent_change, change.intent_id == it.id)
+        then = then.join(latest, latest.c.seq == change.seq)
+        query = query.union_all(then.where(it.seq > as_of, change.state.in_(_UNKNOWN)))  # type: ignore[assignment]  # a union is read like a select
+    listed = query.subquery()
+    chosen = select(*[listed.c[name] for name in columns.INTENTS.columns])
+    return _frame(connection, chosen.order_by(listed.c.prepared_at, listed.c.id), columns.INTENTS)
+
+
+def _frame(connection: Connection, query: Select[Any], schema: Schema) -> pd.DataFrame:
+    rows = connection.execute(query).all()
+    return columns.from_arrow(_arrow(rows, list(schema.columns), schema))
+
+
+def _query(mode: Mode, period: Period) -> Select[Any]:
+    it = collection.c
+    # An event is looked up only where the service left completed_at out.
+    joined = collection.outerjoin(
+        event,
+        and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
+    )
+    chosen = select(*[it[name] for name in _TAKEN], event.c.created_at.label("event_at"))
+    return chosen.select_from(joined).where(
+        it.mode == mode.value,
+        or_(
+            _within(it.created_at, period),
+            # Created before, final since: its business day may lie in the period.
+            and_(it.created_at < to_us(period.begins), it.final_seen_at >= to_us(period.begins)),
+        ),
+    )
+
+
+def _within(column: ColumnElement[Any], period: Period) -> ColumnElement[bool]:
+    return and_(column >= to_us(period.begins), column < to_us(period.ends))
+
+
+def _pieces(connection: Connection, query: Select[Any]) -> Iterator[Sequence[Row[Any]]]:
+    streamed = connection.execution_options(stream_results=True, max_row_buffer=_PIECE)
+    yield from streamed.execute(query).partitions(_PIECE)
+
+
+def _table(rows: Sequence[Any]) -> pa.Table:
+    return _arrow(rows, [*_TAKEN, "event_at"], RAW)
+
+
+def _arrow(rows: Sequence[Any], names: Sequence[str], schema: Schema) -> pa.Table:
+    read = zip(*rows, strict=True) if rows else ([] for _ in names)
+    given = dict(zip(names, read, strict=True))
+    arrays = []
+    for name, kind in schema.columns.items():
+        if name not in given:
+            arrays.append(pa.nulls(len(rows), kind.arrow))
+        elif kind is Kind.INSTANT:
+            arrays.append(pa.array(given[name], pa.int64()).cast(kind.arrow))
+        else:
+            arrays.append(pa.array(given[name], kind.arrow))
+    return pa.Table.from_arrays(arrays, schema=schema.arrow)
+
+
+def _folded(connection: Connection, ids: Sequence[str], mode: Mode, as_of: int) -> pd.DataFrame:
+    rows = []
+    for state in _states(connection, ids, as_of):
+        row: Projected = project(state, as_of)
+        if row.mode == mode.value:
+            # The event's own time is not part of a state: completed_at or the first sight serve.
+            rows.append((*(getattr(row, name) for name in _TAKEN), None))
+    return columns.from_arrow(_table(rows))
+
+
+def _with_fees(connection: Connection, raw: pd.DataFrame, as_of: int) -> pd.DataFrame:
+    states = {state.id: state for state in _states(connection, raw["id"].tolist(), as_of)}
+    said = [states.get(collection_id) for collection_id in raw["id"]]
+    whole = Kind.WHOLE.dtype
+    return raw.assign(
+        fee_202=pd.array([s and s.fee_answer for s in said], dtype=whole),
+        fee_event=pd.array([s and s.fee_event for s in said], dtype=whole),
+        fee_get=pd.array([s and s.fee_poll for s in said], dtype=whole),
+    )
+
+
+def _states(connection: Connection, ids: Sequence[str], as_of: int) -> Iterator[CollectionState]:
+    it = observation.c
+    for start in range(0, len(ids), _IDS):
+        query = (
+            select(it.collection_id, it.payload)
+            .where(it.collection_id.in_(ids[start : start + _IDS]), it.seq <= as_of)
+            .order_by(it.collection_id, it.seq)
+        )
+        facts: dict[str, list[Any]] = {}
+        for collection_id, payload in connection.execute(query):
+            facts.setdefault(collection_id, []).append(unpack(payload))
+        yield from (fold(said) for said in facts.values())

@@ -1,0 +1,199 @@
+"""What is loaded is what the store holds: one mode, days around the period, as of a position."""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.errors import ConfigurationError, StoreUnavailable
+from kusanya.reconcile import columns, fees, load
+from kusanya.reconcile.columns import COLLECTIONS
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.wire import Collection, Mode
+
+NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
+Heard = Callable[..., Observation]
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "store.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[Store]:
+    with Store.open(path) as opened:
+        yield opened
+
+
+def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
+    created = said.pop("created_at", NOON + timedelta(seconds=number))
+    observed = said.pop("observed_at", created + timedelta(seconds=20))
+    status = said.pop("status", "created" if source is Source.ANSWER else "succeeded")
+    plain: dict[str, Any] = {
+        "id": f"col_{number}",
+        "amount": 1_000,
+        "fee": 18,
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "phone": "255754123456",
+        "reference": f"R-{number}",
+        "mode": Mode.TEST,
+        "completed_at": None if status == "created" else created + timedelta(seconds=15),
+    }
+    facts = Collection(created_at=created, status=status, **{**plain, **said})
+    by_event = source is Source.EVENT
+    return Observation(
+        source=source,
+        source_id=f"{source.value}-{number}-{status}",
+        observed_at=observed,
+        heard_in=facts.mode,
+        collection=facts,
+        event_id=f"evt_{number}" if by_event else None,
+        event_type=f"collection.{status}" if by_event else None,
+        event_created_at=created + timedelta(seconds=16) if by_event else None,
+    )
+
+
+def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
+    store.record(heard(1, Source.ANSWER))
+    store.record(heard(1))
+    store.record(heard(2, status="failed", failure_code="insufficient_funds"))
+    store.record(heard(3, Source.ANSWER))
+    made = load.inputs(path, period="2026-03")
+    frame = columns.check(made.collections, COLLECTIONS)
+    assert frame["id"].tolist() == ["col_1", "col_2", "col_3"]
+    assert frame["status"].tolist() == ["succeeded", "failed", "created"]
+    assert frame["failure_code"].tolist() == [pd.NA, "insufficient_funds", pd.NA]
+    assert frame["completed_at"][0] == NOON + timedelta(seconds=16)
+    assert "255754123456" not in frame.to_csv()
+    assert made.as_of == store.head()
+    assert made.quality[0].rows == 3
+
+
+def test_only_one_mode_is_loaded_and_the_other_is_known_by_its_keys(
+    store: Store, path: str
+) -> None:
+    store.record(heard(1))
+    store.record(heard(2, mode=Mode.LIVE))
+    live = load.inputs(path, mode="live", period="2026-03")
+    assert live.collections["id"].tolist() == ["col_2"]
+    assert live.other_mode["reference"].tolist() == ["R-1"]
+
+
+def test_the_period_is_widened_and_what_finished_in_it_is_there(store: Store, path: str) -> None:
+    day = timedelta(days=1)
+    store.record(heard(1, created_at=NOON - 3 * day))
+    store.record(heard(2, created_at=NOON - 5 * day))
+    store.record(heard(3, created_at=NOON - 40 * day, completed_at=NOON, observed_at=NOON))
+    made = load.inputs(path, period="2026-03-05")
+    assert sorted(made.collections["id"]) == ["col_1", "col_3"]
+
+
+def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: str) -> None:
+    store.record(heard(1, Source.ANSWER))
+    store.record(heard(2))
+    position = store.head()
+    before = load.inputs(path, period="2026-03").collections
+    store.record(heard(1))
+    store.record(heard(4))
+    store.record(heard(5, mode=Mode.LIVE))
+    then = load.inputs(path, period="2026-03", as_of=position)
+    assert then.collections.drop(columns="seq").equals(before.drop(columns="seq"))
+    assert len(then.other_mode) == 0
+    now = load.inputs(path, period="2026-03").collections
+    assert now["status"].tolist() == ["succeeded"] * 3
+
+
+def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -> None:
+    store.record(heard(1, Source.ANSWER))
+    store.record(heard(1, fee=20))
+    store.record(heard(1, Source.POLL, fee=18))
+    store.record(heard(2))
+    frame = load.inputs(path, period="2026-03", evidence=True).collections
+    assert frame[["fee_202", "fee_event", "fee_get"]].iloc[0].tolist() == [18, 20, 18]
+    assert frame["contradictions"].tolist() == [1, 0]
+    assert frame["fee_202"].isna().tolist() == [False, True]
+
+
+def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> None:
+    store.record(heard(1))
+    store.record(heard(2, status="expired", amount=7))
+    made = load.inputs(path, period="2026-03")
+    assert made.control["agrees"].all()
+    assert made.control["amount_rollup"].tolist() == [7, 1_000]
+    total = fees.daily(made.collections, period=made.period).iloc[-1]
+    assert total["gross"] == made.control.set_index("status").loc["succeeded", "amount_rollup"]
+    lost = load.control(
+        made.collections.iloc[1:],
+        store.rollups(Mode.TEST, since=made.period.begins, until=made.period.ends),
+        period=made.period,
+    )
+    assert lost["agrees"].tolist() == [True, False]
+
+
+def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path: str) -> None:
+    intent = store.prepare_intent(
+        idempotency_key="k",
+        body=b"{}",
+        mode=Mode.TEST,
+        profile="shop",
+        reference="R-9",
+        amount=500,
+        phone="255754123456",
+    )
+    store.begin_attempt(intent.id, at=NOON)
+    sent = store.head()
+    store.settle_intent(intent.id, collection_id=None, sentence="never arrived")
+    assert load.inputs(path, period="2026-03").intents.empty
+    then = load.inputs(path, period="2026-03", as_of=sent).intents
+    assert then["reference"].tolist() == ["R-9"]
+    assert then["sent_at"].tolist() == [NOON]
+
+
+def test_the_latest_month_is_that_of_the_newest_collection(store: Store, path: str) -> None:
+    with pytest.raises(ConfigurationError, match="no test collection"):
+        load.inputs(path)
+    store.record(heard(1))
+    assert str(load.inputs(path).period) == "2026-03-01 to 2026-03-31, EAT, cutoff 00:00"
+
+
+def test_the_environment_names_store_and_mode(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.record(heard(1, mode=Mode.LIVE))
+    monkeypatch.setenv("KUSANYA_STORE", path)
+    monkeypatch.setenv("KUSANYA_MODE", "live")
+    made = load.inputs()
+    assert (made.mode, len(made.collections)) == (Mode.LIVE, 1)
+    assert path in made.source
+
+
+def test_an_empty_store_gives_an_empty_frame_with_its_types(store: Store, path: str) -> None:
+    made = load.inputs(path, period="2026-03", evidence=True)
+    assert made.collections.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
+    assert len(made.collections) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"mode": "both"}, {"period": "March"}, {"cutoff": "noon"}, {"as_of": 9}]
+)
+def test_what_cannot_be_meant_is_refused(store: Store, path: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        load.inputs(path, **{"period": "2026-03", **wrong})
+
+
+def test_a_store_that_is_not_there_is_an_error_and_not_sample_data(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable):
+        load.inputs(str(tmp_path / "none.db"), period="2026-03")
