@@ -29,7 +29,7 @@ def console(
     from kusanya_console.app import ConsoleApp
 
     chosen = profile_of(profile, store)
-    time = parse_clock(clock, token=chosen.dashboard_token, max_age_s=0.25)
+    time = parse_clock(clock, max_age_s=0.25)
     with Store.open(chosen.store, clock=time) as opened:
         app = ConsoleApp(
             opened, mode=chosen.mode, clock=time, profile=chosen.name, ascii=ascii_only

@@ -103,7 +103,7 @@ def _open_console(stage: "Stage", *, ascii_only: bool) -> None:
     from kusanya.wire import Mode
     from kusanya_console.app import ConsoleApp
 
-    clock = parse_clock(stage.clock_url, token=stage.dashboard_token, max_age_s=0.25)
+    clock = parse_clock(stage.clock_url, max_age_s=0.25)
     with Store.open(stage.folder.store_url, clock=clock) as store:
         app = ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only)
         app.run()

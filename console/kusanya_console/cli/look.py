@@ -10,8 +10,10 @@ from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_o
 from kusanya_console.cli.output import FAILED, USAGE, Refused, say, say_json, stop
 
 if TYPE_CHECKING:
+    from kusanya.lookup import Found
     from kusanya.store import Store
     from kusanya.store.records import CollectionRow
+    from kusanya.wire import Mode
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,21 +35,22 @@ def find(
     as_json: AsJson = False,
 ) -> None:
     """Find collections as support would ask for them; exit 1 when nothing matches."""
-    from kusanya.lookup import look_up
+    from kusanya import lookup
+    from kusanya.business_day import day_start
 
     chosen = profile_of(profile, store)
     with _open(chosen.store) as opened:
-        answer = look_up(opened, text, mode=chosen.mode, now=_now())
-    rows = [match.collection for match in answer.matches]
+        found = lookup.find(opened, text, mode=chosen.mode, now=_now(), day=day_start)
     if as_json:
-        say_json({"mode": chosen.mode.value, "data": [_record(row) for row in rows]})
+        matches = [_record(match.row) | {"found_by": match.way.value} for match in found.matches]
+        say_json({"mode": chosen.mode.value, "data": matches, "more": found.more})
     else:
-        for match in answer.matches:
-            say(f"{_line(match.collection)}  ({safe(match.why)})")
-    if not rows:
-        if not as_json:
-            raise Refused(f"nothing in {chosen.mode.value} mode matches")
-        stop(FAILED)
+        for match in found.matches:
+            say(f"{_line(match.row)}  (by {match.way.value})")
+        if found.more:
+            say("more begin with this: type more of the reference")
+    if not found.matches:
+        raise Refused(_nothing(chosen.mode, found))
 
 
 def show(
@@ -106,6 +109,15 @@ def verify(
         say(safe(finding.sentence, 1_000))
     if not finding.authentic:
         stop(FAILED)
+
+
+def _nothing(mode: "Mode", found: "Found") -> str:
+    if found.trouble:
+        return f"not a phone number: {found.trouble}"
+    if found.elsewhere:
+        other = "test" if mode == "live" else "live"
+        return f"nothing in {mode.value} mode; {found.elsewhere} match in {other} mode"
+    return f"nothing in {mode.value} mode matches"
 
 
 def _open(url: str) -> "Store":

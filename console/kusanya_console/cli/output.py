@@ -35,11 +35,13 @@ def stop(code: int) -> NoReturn:
 def say(line: str = "") -> None:
     """Print one line of a result; the caller has made outside text safe."""
     typer.echo(line)
+    sys.stdout.flush()
 
 
 def say_json(value: object) -> None:
     """Print one JSON document in one line; integers stay integers."""
     typer.echo(msgspec.json.encode(value, enc_hook=_encode).decode())
+    sys.stdout.flush()
 
 
 def _encode(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """`kusanya receive`: the webhook receiver."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from kusanya_console.cli.options import (
     profile_of,
 )
 from kusanya_console.cli.output import USAGE, Refused, say, say_json
+
+if TYPE_CHECKING:
+    from kusanya.receiver.serve import Serving
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,13 +54,14 @@ def receive(
     endpoints = tuple(
         EndpointSecrets(name=one.name, mode=chosen.mode, secrets=one.secrets) for one in given
     )
-    time = parse_clock(clock, token=chosen.dashboard_token)
+    time = parse_clock(clock)
 
-    def ready(url: str) -> None:
+    def ready(serving: "Serving") -> None:
         if as_json:
-            say_json({"url": url, "store": opened.url_shown})
+            say_json({"url": serving.url, "store": opened.url_shown})
         else:
-            say(f"receiving for {', '.join(e.name for e in endpoints)} on {url}")
+            names = ", ".join(endpoint.name for endpoint in endpoints)
+            say(f"receiving for {names} on {serving.url} into {opened.url_shown}")
 
     with Store.open(chosen.store, clock=time) as opened:
         if until_stdin_closes:

@@ -1,0 +1,77 @@
+"""`kusanya service`: the embedded payment collection service."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kusanya_console.cli.options import AsJson, UntilStdinCloses
+from kusanya_console.cli.output import Refused, say, say_json
+
+if TYPE_CHECKING:
+    from kusanya_service.server import Running
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(
+        epilog="Example: kusanya service --port 8080 --data ./service --allow-local 127.0.0.1:8099"
+    )(service)
+
+
+def service(
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free.")],
+    data: Annotated[Path, typer.Option(help="Folder for its data; made where it is missing.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    clock: Annotated[
+        str, typer.Option(help="'real', 'virtual' (moved by kusanya clock) or a factor: 60x.")
+    ] = "real",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of outcomes, fees and ids; else the folder's own.")
+    ] = None,
+    allow_local: Annotated[
+        list[str] | None,
+        typer.Option(help="IP:PORT on this machine that test deliveries may go to; may repeat."),
+    ] = None,
+    as_json: AsJson = False,
+    until_stdin_closes: UntilStdinCloses = False,
+) -> None:
+    """Run the embedded service until Ctrl-C; its first line says how to reach it."""
+    from kusanya_console.cli.lifeline import stop_when_stdin_closes
+    from kusanya_service.errors import PaymentServiceError
+    from kusanya_service.options import Options, parse_places
+    from kusanya_service.server import run
+
+    def ready(running: "Running") -> None:
+        if until_stdin_closes:
+            stop_when_stdin_closes()
+        facts = running.facts.revealed()
+        if as_json:
+            say_json(facts)
+            return
+        say(f"serving on {facts['base_url']}; use it with these in the environment:")
+        for name, value in (
+            ("KUSANYA_BASE_URL", facts["base_url"]),
+            ("KUSANYA_API_KEY", facts["test_key"]),
+            ("KUSANYA_DASHBOARD_URL", facts["dashboard_url"]),
+            ("KUSANYA_DASHBOARD_TOKEN", facts["dashboard_token"]),
+        ):
+            say(f"export {name}={value}")
+        for place in allow_local or []:
+            say(f"test deliveries may go to {place} on this machine")
+
+    try:
+        run(
+            Options(
+                data=data,
+                host=host,
+                port=port,
+                clock=clock,
+                seed=seed,
+                allow_local=parse_places(allow_local or []),
+            ),
+            ready,
+        )
+    except PaymentServiceError as error:
+        raise Refused(str(error)) from error

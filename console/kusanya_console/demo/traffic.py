@@ -1,0 +1,145 @@
+"""The merchant's backend of the demo: creates collections, and asks about those that stay open.
+
+Every creation is an intent: made durable before it is sent, so that a demo killed at any moment
+goes on at its next start with nothing lost and nothing charged twice.
+"""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from kusanya.clock import Clock, ScaledClock
+from kusanya.errors import KusanyaError
+from kusanya.limits import TEST_COMPLETION_MAX
+from kusanya.service_clock import parse_clock
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya_console.cli.output import complain, say_json
+from kusanya_console.demo.orders import Order, orders
+
+if TYPE_CHECKING:
+    from kusanya.client import AsyncClient
+    from kusanya.profiles import Profile
+
+_AT_ONCE: Final = 64
+"""Creations under way at one time; more orders than that wait for their turn."""
+_POLL_EVERY_S: Final = 5.0
+_LATE_AFTER: Final = TEST_COMPLETION_MAX + timedelta(seconds=5)
+_POLLS_A_ROUND: Final = 20
+
+
+def run(profile: "Profile", *, rate: float, seed: int, seconds: float | None, stuck: bool) -> None:
+    """Place orders until told to stop; `seconds` real seconds of orders, or without end."""
+    clock = parse_clock(f"{profile.need_dashboard()[0].rstrip('/')}/clock")
+    with Store.open(profile.store, clock=clock) as store:
+        asyncio.run(_Traffic(profile, store, clock).run(rate, seed, seconds, stuck=stuck))
+
+
+class _Traffic:
+    def __init__(self, profile: "Profile", store: Store, clock: Clock) -> None:
+        self._profile = profile
+        self._store = store
+        self._clock = clock
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, rate: float, seed: int, seconds: float | None, *, stuck: bool) -> None:
+        from kusanya.client import AsyncClient
+
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        async with AsyncClient(
+            self._profile.need_api_key(),
+            base_url=self._profile.need_base_url(),
+            mode=self._profile.mode,
+        ) as client:
+            say_json({"ready": True})
+            self._spawn(self._place_all(client, rate, seed, seconds, stuck=stuck))
+            self._spawn(self._poll(client))
+            await stopped.wait()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            complain(f"{type(error).__name__}: {error}")
+
+    async def _place_all(
+        self,
+        client: "AsyncClient",
+        rate: float,
+        seed: int,
+        seconds: float | None,
+        *,
+        stuck: bool,
+    ) -> None:
+        speed = self._clock.speed if isinstance(self._clock, ScaledClock) else 1.0
+        until = None if seconds is None else self._clock.monotonic() + seconds * speed
+        first = await asyncio.to_thread(self._next_number)
+        for order in orders(seed=seed, first=first, per_second=rate, stuck=stuck):
+            await self._clock.asleep(order.after_s)
+            if until is not None and self._clock.monotonic() >= until:
+                return
+            await self._turns.acquire()
+            self._spawn(self._place(client, order))
+
+    def _next_number(self) -> int:
+        newest = self._store.collections(self._profile.mode, limit=1).rows
+        return int(newest[0].reference.removeprefix("INV-")) + 1 if newest else 1
+
+    async def _place(self, client: "AsyncClient", order: Order) -> None:
+        try:
+            made = await client.create_collection(
+                amount=order.amount,
+                phone=order.phone,
+                reference=order.reference,
+                description=order.description,
+            )
+            seen = Observation(
+                source=Source.ANSWER,
+                source_id=made.id,
+                observed_at=self._clock.now(),
+                heard_in=self._profile.mode,
+                collection=made,
+            )
+            await asyncio.wrap_future(self._store.submit(seen))
+        except KusanyaError as error:
+            complain(f"{order.reference}: {error}")
+        finally:
+            self._turns.release()
+
+    async def _poll(self, client: "AsyncClient") -> None:
+        """Ask about collections that should be final by now and are not."""
+        while True:
+            await self._clock.asleep(_POLL_EVERY_S)
+            late = await asyncio.to_thread(
+                self._store.open_collections,
+                self._profile.mode,
+                created_before=self._clock.now() - _LATE_AFTER,
+                limit=_POLLS_A_ROUND,
+            )
+            for row in late.rows:
+                try:
+                    found = await client.get_collection(row.id)
+                except KusanyaError as error:
+                    complain(f"{row.id}: {error}")
+                    continue
+                seen = Observation(
+                    source=Source.POLL,
+                    source_id=row.id,
+                    observed_at=self._clock.now(),
+                    heard_in=self._profile.mode,
+                    collection=found,
+                )
+                await asyncio.wrap_future(self._store.submit(seen))
