@@ -4,6 +4,7 @@ Source: Endpoints. A request is judged in this order: path, method, key, what th
 idempotency key, content type, body; then its idempotency key's history, and only then its values.
 """
 
+import asyncio
 import itertools
 import logging
 import secrets
@@ -34,7 +35,9 @@ from kusanya_service.bodies import PrincipalBody, encode
 from kusanya_service.creation import Created, Reused, answered, create
 from kusanya_service.engine import Engine
 from kusanya_service.errors import ApiError, StorageError
+from kusanya_service.faults import Faults, Kind
 from kusanya_service.network import Script
+from kusanya_service.rate import RateLimit
 from kusanya_service.requests import BODY_MAX_BYTES, parse, validate
 from kusanya_service.rules import Rules
 from kusanya_service.storage import queries
@@ -48,7 +51,7 @@ _COLLECTION: Final = "/v1/collections/"
 _EVENT: Final = "/v1/events/"
 _WHOAMI: Final = "/v1/whoami"
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
-_REMEMBERED_REFUSALS: Final = 10_000
+_REMEMBERED_KEYS: Final = 10_000
 
 
 class RequestIds:
@@ -75,6 +78,8 @@ class Api:
         rules: Rules,
         keys: KeyRing,
         request_ids: RequestIds,
+        faults: Faults,
+        rate_limit: RateLimit,
     ) -> None:
         self._storage = storage
         self._timeline = timeline
@@ -82,7 +87,9 @@ class Api:
         self._rules = rules
         self._keys = keys
         self._request_ids = request_ids
-        self._refused_once: dict[tuple[str, str], None] = {}
+        self._faults = faults
+        self._rate_limit = rate_limit
+        self._tries: dict[tuple[str, str], int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; every path ends in an answer, a cut or a caller who went away."""
@@ -126,7 +133,9 @@ class Api:
         await send_json(send, 200, found, request_id)
 
     def _admitted(self, scope: Scope) -> Principal:
-        return self._keys.recognise(values_of(scope, b"authorization"))
+        principal = self._keys.recognise(values_of(scope, b"authorization"))
+        self._rate_limit.admit(principal.key_id)
+        return principal
 
     # GET
 
@@ -173,27 +182,40 @@ class Api:
         except ApiError:
             self._judge_history(claim)
             raise
-        script = self._rules.operators.script_of(new.phone, principal.mode)
-        self._refuse_once(script, principal.mode.value, key)
+        mode = principal.mode.value
+        script = self._rules.operators.script_of(new.phone, mode)
+        attempt = self._try_number(mode, key)
+        if self._faults.strike(Kind.RESET_REQUEST, key, attempt):
+            cut(scope)
+            return
+        if (script.first_refused and attempt == 1) or self._faults.strike(
+            Kind.FAIL_BEFORE_COMMIT, key, attempt
+        ):
+            raise ApiError(500, "internal_error", "a fault was asked for; nothing was kept")
         outcome = await self._storage.write(
             create,
             claim,
             new,
-            mode=principal.mode.value,
+            mode=mode,
             now_ms=self._timeline.now_ms(),
             steady_ms=self._timeline.steady_ms(),
             rules=self._rules,
         )
         if isinstance(outcome, Reused):
             raise idempotency.reused()
-        if outcome.replayed:
-            await send_json(send, 202, outcome.body, request_id, _REPLAYED)
-            return
-        await self._begun(outcome, script)
-        if script.answer_lost:
-            cut(scope)
-            return
-        await send_json(send, 202, outcome.body, request_id)
+        if not outcome.replayed:
+            await self._begun(outcome, script)
+            if script.answer_lost or self._faults.strike(Kind.LOSE_ANSWER, key, attempt):
+                cut(scope)
+                return
+        delay = self._faults.strike(Kind.DELAY_ANSWER, key, attempt)
+        if delay is not None:
+            await asyncio.sleep(delay.seconds)
+        drip = self._faults.strike(Kind.DRIP_ANSWER, key, attempt)
+        headers = (_REPLAYED,) if outcome.replayed else ()
+        await send_json(
+            send, 202, outcome.body, request_id, *headers, over_s=drip.seconds if drip else 0.0
+        )
 
     def _judge_history(self, claim: idempotency.Claim) -> None:
         """Raise 409 for a key that has an answer: an unacceptable body is another body."""
@@ -201,13 +223,13 @@ class Api:
         if earlier is not None:
             raise idempotency.reused()
 
-    def _refuse_once(self, script: Script, mode: str, key: str) -> None:
-        if not script.first_refused or (mode, key) in self._refused_once:
-            return
-        if len(self._refused_once) >= _REMEMBERED_REFUSALS:
-            self._refused_once.pop(next(iter(self._refused_once)))
-        self._refused_once[mode, key] = None
-        raise ApiError(500, "internal_error", "this phone's first request fails; nothing was kept")
+    def _try_number(self, mode: str, key: str) -> int:
+        """Return how often a key was sent, this time included, as far as remembered."""
+        number = self._tries.pop((mode, key), 0) + 1
+        if len(self._tries) >= _REMEMBERED_KEYS:
+            self._tries.pop(next(iter(self._tries)))
+        self._tries[mode, key] = number
+        return number
 
     async def _begun(self, created: Created, script: Script) -> None:
         if script.at_once:

@@ -1,5 +1,6 @@
 """The few ASGI types we speak, and sending an answer without a framework."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
@@ -24,9 +25,14 @@ def values_of(scope: Scope, name: bytes) -> list[bytes]:
 
 
 async def send_json(
-    send: Send, status: int, body: bytes, request_id: str, *headers: tuple[bytes, bytes]
+    send: Send,
+    status: int,
+    body: bytes,
+    request_id: str,
+    *headers: tuple[bytes, bytes],
+    over_s: float = 0.0,
 ) -> None:
-    """Answer with a JSON body."""
+    """Answer with a JSON body, trickling over `over_s` seconds where a fault asks for it."""
     await send(
         {
             "type": "http.response.start",
@@ -39,6 +45,11 @@ async def send_json(
             ],
         }
     )
+    if over_s > 0:
+        for byte in body:
+            await asyncio.sleep(over_s / len(body))
+            await send({"type": "http.response.body", "body": bytes([byte]), "more_body": True})
+        body = b""
     await send({"type": "http.response.body", "body": body})
 
 

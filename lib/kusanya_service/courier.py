@@ -8,6 +8,7 @@ the service's clock. Source: Delivery rules 1; Signature.
 import asyncio
 import ssl
 import time
+from collections.abc import AsyncIterator
 from typing import Final
 
 import certifi
@@ -16,6 +17,7 @@ import msgspec
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.webhooks.signature import sign
+from kusanya_service.faults import NO_TAMPER, Tamper
 from kusanya_service.guard import Blocked, Border, Guard, Unresolved
 from kusanya_service.instants import SECOND_MS
 from kusanya_service.resolver import Resolve
@@ -54,6 +56,36 @@ def signature_of(letter: Letter) -> str:
     return ",".join([first, *(other.split(",", 1)[1] for other in others)])
 
 
+class _Cut(Exception):  # noqa: N818 - reads as the condition it states
+    """A fault cuts the exchange."""
+
+
+def _signature(letter: Letter, tamper: Tamper) -> bytes:
+    if tamper.skew_s:
+        skewed = letter.signed_at_ms + round(tamper.skew_s * SECOND_MS)
+        letter = msgspec.structs.replace(letter, signed_at_ms=skewed)
+    value = signature_of(letter)
+    if tamper.signature_changed:
+        value = value[:-1] + ("0" if value[-1] != "0" else "1")
+    return value.encode()
+
+
+async def _tampered(body: bytes, tamper: Tamper) -> AsyncIterator[bytes]:
+    """Yield a body as the faults leave it, in pieces where it drips or is cut."""
+    middle = len(body) // 2
+    if tamper.body_changed:
+        body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
+    yield body[:middle]
+    if tamper.cut:
+        raise _Cut
+    if tamper.drip_s <= 0:
+        yield body[middle:]
+        return
+    for index in range(middle, len(body)):
+        await asyncio.sleep(tamper.drip_s / (len(body) - middle))
+        yield body[index : index + 1]
+
+
 class Courier:
     """Carries letters to endpoints; no two endpoints share a connection."""
 
@@ -76,12 +108,20 @@ class Courier:
         self._pools: dict[int, httpcore.AsyncConnectionPool] = {}
         self._targets: dict[int, Target] = {}
 
-    async def carry(self, endpoint: Endpoint, letter: Letter) -> Exchange:
+    async def carry(
+        self, endpoint: Endpoint, letter: Letter, tamper: Tamper = NO_TAMPER
+    ) -> Exchange:
         """Send one letter and tell how it went; only a bug raises."""
+        exchange = await self._timed(endpoint, letter, tamper)
+        if tamper.doubled:
+            await self._timed(endpoint, letter, tamper)
+        return exchange
+
+    async def _timed(self, endpoint: Endpoint, letter: Letter, tamper: Tamper) -> Exchange:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._within_s):
-                exchange = await self._exchange(endpoint, letter)
+                exchange = await self._exchange(endpoint, letter, tamper)
         except TimeoutError:
             exchange = _failed("timeout", f"no complete answer within {self._within_s:g} s")
         except Blocked as error:
@@ -92,14 +132,16 @@ class Courier:
             exchange = _not_connected(error)
         except httpcore.TimeoutException:
             exchange = _failed("timeout", "the connection stood still")
-        except httpcore.NetworkError:
+        except (httpcore.NetworkError, _Cut):
             exchange = _failed("connection_lost", "the connection was lost before the answer ended")
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol):
             exchange = _failed("protocol_error", "the answer is not HTTP/1.1")
         duration_ms = round((time.monotonic() - started) * SECOND_MS)
         return msgspec.structs.replace(exchange, duration_ms=duration_ms)
 
-    async def _exchange(self, endpoint: Endpoint, letter: Letter) -> Exchange:
+    async def _exchange(self, endpoint: Endpoint, letter: Letter, tamper: Tamper) -> Exchange:
+        if tamper.dropped:
+            raise _Cut
         target = self._target(endpoint)
         request = httpcore.Request(
             b"POST",
@@ -113,11 +155,11 @@ class Courier:
                 (b"Host", target.authority.encode()),
                 (b"Content-Type", b"application/json"),
                 (b"Content-Length", str(len(letter.body)).encode()),
-                (self._header, signature_of(letter).encode()),
+                (self._header, _signature(letter, tamper)),
                 (b"User-Agent", b"kusanya-service"),
                 (b"Accept-Encoding", b"identity"),
             ],
-            content=letter.body,
+            content=letter.body if tamper is NO_TAMPER else _tampered(letter.body, tamper),
         )
         response = await self._pool(endpoint).handle_async_request(request)
         try:

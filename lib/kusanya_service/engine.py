@@ -5,7 +5,7 @@ moves it from item to item and returns when everything due has happened.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kusanya_service.agenda import Agenda, Attempt, Item, Outcome
@@ -49,6 +49,8 @@ class Engine:
         self._rules = rules
         self._stepping = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+        self.on_crash: Callable[[], None] = lambda: None
+        """Called when a bug ends the course of events; `stop` raises what it was."""
 
     def start(self) -> None:
         """Take up what earlier runs left open, and begin."""
@@ -60,6 +62,12 @@ class Engine:
                 asyncio.create_task(self._run(self._timeline)),
                 asyncio.create_task(self._beat()),
             ]
+            for task in self._tasks:
+                task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self.on_crash()
 
     def _take_up(self, waiting: Sequence[OpenDelivery]) -> None:
         now = self._timeline.steady_ms()
@@ -75,9 +83,12 @@ class Engine:
         """Let nothing more happen and keep the time."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        ends = await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._dispatcher.close()
         await self._keep_time()
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
 
     async def _keep_time(self) -> None:
         await self._storage.write(changes.remember, TIME_KEPT, str(self._timeline.steady_ms()))

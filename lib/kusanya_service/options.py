@@ -11,6 +11,7 @@ from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.clock import Clock
 from kusanya_service.addresses import parse_numeric
 from kusanya_service.errors import BadOption
+from kusanya_service.faults import Rule
 from kusanya_service.guard import Place
 from kusanya_service.network import Mix
 from kusanya_service.requests import Bounds
@@ -37,6 +38,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     mix: Mix | None = None
     tariff: Tariff = msgspec.field(default_factory=lambda: dict(DEFAULT_TARIFF))
     bounds: Bounds = Bounds()
+    faults: tuple[Rule, ...] = ()
+    """What goes wrong from the start; see faults.load_scenario for a file."""
+    rate_limit: int | None = None
+    """Requests a second for each API key; None for no limit."""
     allow_local: tuple[Place, ...] = ()
     """Exact numeric addresses and ports that test endpoints may have although they are local."""
     key_prefix: str = KEY_PREFIX

@@ -88,6 +88,7 @@ async def serve(options: Options, on_ready: OnReady | None = None, *, signals: b
             loop.call_soon_threadsafe(server.end)
 
         running = Running(facts, service, stop)
+        service.when_crashed(server.end)
         server.on_ready = lambda: on_ready(running) if on_ready is not None else None
         with _signals(loop, server) if signals else contextlib.nullcontext():
             await server.serve(sockets=[listener])

@@ -1,6 +1,7 @@
 """The service put together: one data folder, one merchant, both modes."""
 
 import secrets
+from collections.abc import Callable
 from typing import Final
 
 from kusanya.clock import ScaledClock
@@ -17,15 +18,18 @@ from kusanya_service.dashboard.app import make_dashboard
 from kusanya_service.dashboard.clock import ClockRoutes
 from kusanya_service.dashboard.deliveries import Deliveries
 from kusanya_service.dashboard.endpoints import Endpoints
+from kusanya_service.dashboard.faults import FaultRoutes
 from kusanya_service.dashboard.keys import Keys, add_key
 from kusanya_service.dispatcher import Dispatcher
 from kusanya_service.engine import TIME_KEPT, Engine
 from kusanya_service.errors import DataDamaged
+from kusanya_service.faults import Faults, Kind
 from kusanya_service.guard import Border, Place
 from kusanya_service.instants import to_ms
 from kusanya_service.network import Operators
 from kusanya_service.openapi import document
 from kusanya_service.options import Options
+from kusanya_service.rate import RateLimit
 from kusanya_service.resolver import Resolve, Resolver
 from kusanya_service.rules import Rules
 from kusanya_service.storage import changes, queries
@@ -76,6 +80,10 @@ class Service:
             tariff=options.tariff,
             bounds=options.bounds,
         )
+        self._faults = faults = Faults(
+            chance=chance, now_ms=self.timeline.now_ms, rules=options.faults
+        )
+        storage.refuse_while(lambda: faults.strike(Kind.STORAGE_FULL, "batch") is not None)
         border = Border(allow_local=options.allow_local)
         if own is not None:
             border.refuse(own)
@@ -94,6 +102,7 @@ class Service:
             agenda=agenda,
             courier=self._courier,
             rules=self._rules,
+            faults=faults,
         )
         self._engine = Engine(
             storage=storage,
@@ -120,6 +129,8 @@ class Service:
             rules=rules,
             keys=self._keys,
             request_ids=request_ids,
+            faults=self._faults,
+            rate_limit=RateLimit(self.options.rate_limit, timeline.steady_ms),
         )
         self._dashboard = make_dashboard(
             token=credentials.dashboard_token,
@@ -142,16 +153,23 @@ class Service:
             ),
             deliveries=Deliveries(storage=storage, timeline=timeline, engine=engine),
             clock=ClockRoutes(timeline=timeline, engine=engine),
+            faults=FaultRoutes(self._faults),
         )
 
     async def stop(self) -> None:
         """Let nothing more happen, commit what waits and let go of the data folder."""
-        await self._engine.stop()
-        await self._courier.close()
-        if self._resolver is not None:
-            self._resolver.close()
-        if self._storage is not None:
-            await self._storage.close()
+        try:
+            await self._engine.stop()
+        finally:
+            await self._courier.close()
+            if self._resolver is not None:
+                self._resolver.close()
+            if self._storage is not None:
+                await self._storage.close()
+
+    def when_crashed(self, end: Callable[[], None]) -> None:
+        """Call `end` if a bug ends the course of events: a service that delivers nothing is none."""
+        self._engine.on_crash = end
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -12,6 +12,7 @@ from kusanya_service.asgi import App
 from kusanya_service.dashboard.clock import ClockRoutes
 from kusanya_service.dashboard.deliveries import Deliveries
 from kusanya_service.dashboard.endpoints import Endpoints
+from kusanya_service.dashboard.faults import FaultRoutes
 from kusanya_service.dashboard.keys import Keys
 from kusanya_service.dashboard.web import Handler, guarded
 
@@ -26,6 +27,7 @@ def make_dashboard(
     endpoints: Endpoints,
     deliveries: Deliveries,
     clock: ClockRoutes,
+    faults: FaultRoutes,
 ) -> App:
     """Return the application under /dashboard."""
 
@@ -64,6 +66,8 @@ def make_dashboard(
             route("/dashboard/collections", {"GET": deliveries.collections}),
             route("/dashboard/clock", {"GET": clock.show}),
             route("/dashboard/clock/advance", {"POST": clock.advance}),
+            route("/dashboard/faults", {"GET": faults.show, "PUT": faults.replace}),
+            route("/dashboard/faults/log", {"GET": faults.log}),
             Route("/dashboard{rest:path}", fallback, methods=_METHODS),
         ],
         redirect_slashes=False,

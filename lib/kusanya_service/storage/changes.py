@@ -1,5 +1,6 @@
 """Every write, by name. Each runs in the writer's transaction and decides nothing by itself."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from kusanya_service.auth import ApiKey
@@ -153,10 +154,11 @@ def move_delivery(
     )
 
 
-def postpone_delivery(connection: Connection, seq: int, due_at: int) -> None:
-    """Put off a waiting delivery without counting an attempt."""
-    connection.execute(
-        "UPDATE delivery SET due_at = ? WHERE seq = ? AND status = 'pending'", (due_at, seq)
+def postpone_deliveries(connection: Connection, later: Sequence[OpenDelivery]) -> None:
+    """Move waiting deliveries to other instants without counting an attempt."""
+    connection.executemany(
+        "UPDATE delivery SET due_at = ? WHERE seq = ? AND status = 'pending'",
+        [(one.due_at, one.seq) for one in later],
     )
 
 

@@ -59,6 +59,11 @@ class Storage:
         self._writer = Writer(self._connection, self._path)
         return self._writer
 
+    def refuse_while(self, refusing: Callable[[], bool]) -> None:
+        """Let the storage act as if it were full whenever `refusing` says so."""
+        if self._writer is not None:
+            self._writer.refusing = refusing
+
     async def write(
         self, change: Callable[..., Result], *arguments: object, **keywords: object
     ) -> Result:
