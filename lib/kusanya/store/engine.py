@@ -15,12 +15,13 @@ import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 
-from kusanya.errors import StoreError, StoreUnavailable
+from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 
 SQLITE_MIN: Final = (3, 51, 3)
 """The first SQLite without the WAL-reset corruption of 3.7.0 to 3.51.2."""
 BUSY_TIMEOUT_S: Final = 5.0
 """How long one statement waits for another process's lock before it fails."""
+_NO_DATABASE: Final = "file is not a database"
 _POOL: Final = 5
 _POOL_MAX: Final = 20
 _POOL_WAIT_S: Final = 10.0
@@ -172,6 +173,10 @@ def only_store_errors(doing: str) -> Iterator[None]:
     except StoreError:
         raise
     except (SQLAlchemyError, OSError) as error:
+        if isinstance(error, DBAPIError) and "malformed" in str(error.orig):
+            raise StoreDamaged(
+                f"cannot {doing}: the file is damaged; stop using it and restore a backup"
+            ) from None
         raise StoreUnavailable(f"cannot {doing}: {why(error)}") from None
 
 
@@ -179,9 +184,11 @@ def why(error: BaseException) -> str:
     """Return what `error` says, as far as it cannot quote a value."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
-    if isinstance(error, OperationalError) and error.orig is not None:
-        return str(error.orig).strip().splitlines()[0] if str(error.orig) else "the engine failed"
     if isinstance(error, DBAPIError) and error.orig is not None:
+        # SQLite's own sentences, and those of a connection that failed, hold no values.
+        lines = str(error.orig).strip().splitlines()
+        if lines and (isinstance(error, OperationalError) or lines[0] == _NO_DATABASE):
+            return lines[0]
         state = getattr(error.orig, "sqlstate", None)
         return type(error.orig).__name__ + (f" {state}" if state else "")
     return type(error).__name__

@@ -396,3 +396,19 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> Key:
         """Return this record's place in the journal, for paging."""
         return Key(self.seq, self.id)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One way in which a store disagrees with itself, and what to do about it."""
+
+    kind: str
+    """A stable word: integrity, fact, projection, rollup, delivery count, journal, event."""
+    subject: str | None
+    sentence: str
+
+
+class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rows a rebuild changed; both are 0 for a sound store."""
+
+    collections: int
+    rollups: int

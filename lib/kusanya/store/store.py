@@ -11,6 +11,7 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
+from kusanya.store.care import Care
 from kusanya.store.collection_rows import Collections
 from kusanya.store.delivery_rows import Deliveries
 from kusanya.store.engine import Engines, create_file, engines, only_store_errors, sync_folder
@@ -24,7 +25,7 @@ from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
 
 
-class Store(Collections, Deliveries, Figures, Feed, Intents, People):
+class Store(Collections, Deliveries, Figures, Feed, Intents, People, Care):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
     Every method may be called from any thread. Only StoreError and its subclasses leave it, and

@@ -1,0 +1,348 @@
+"""Care of the store: does it agree with itself, compute it again, copy it, let old bodies go."""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Table, delete, exists, func, select, text, update
+
+from kusanya.errors import StoreDamaged, StoreUnavailable, WireError
+from kusanya.state.fold import fold
+from kusanya.state.observation import Observation
+from kusanya.store.base import Base
+from kusanya.store.batch import Writing
+from kusanya.store.engine import only_store_errors, sync_folder
+from kusanya.store.payload import body_digest, pack, unpack
+from kusanya.store.projection import COLUMNS, Projected, project
+from kusanya.store.records import Finding, Rebuilt
+from kusanya.store.schema import (
+    audit,
+    collection,
+    delivery,
+    delivery_rollup,
+    event,
+    feed_head,
+    intent_change,
+    note,
+    observation,
+    rollup,
+)
+from kusanya.store.statements import statements
+from kusanya.store.values import hour_of, to_us
+
+_SLICE: Final = 2_000
+"""Collections that are folded at a time, so that memory does not grow with the history."""
+_SHOWN: Final = 20
+"""Findings of one kind that are listed one by one; the rest is counted."""
+_JOURNAL: Final = (observation, delivery, intent_change, note, audit)
+_Sums = defaultdict[tuple[Any, ...], list[int]]
+
+
+class Care(Base):
+    """Checking, rebuilding, copying and clearing."""
+
+    def check(self) -> tuple[Finding, ...]:
+        """Return every disagreement of the store with itself; none means that it is sound.
+
+        Holds the engine's own integrity, the facts against their digests, the projection against
+        the fold, the rollups against a full scan, and the journal against its counter.
+        """
+        try:
+            return self._checked()
+        except StoreDamaged as error:
+            return (Finding(kind="integrity", subject=None, sentence=str(error)),)
+
+    def _checked(self) -> tuple[Finding, ...]:
+        with self._reading("check the store") as connection:
+            # One moment for all comparisons, while others go on writing.
+            if not self._engines.sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            found = list(_integrity(connection, sqlite=self._engines.sqlite))
+            if found:
+                # What is read from a damaged file proves nothing.
+                return tuple(found)
+            for part in (_facts_and_projection, _counted_deliveries, _journal, _events):
+                found.extend(_few(part(connection)))
+            return tuple(found)
+
+    def rebuild(self) -> Rebuilt:
+        """Compute projection and rollups again from the facts; return how many rows changed.
+
+        Nothing changes in a sound store. Writers wait until it is done.
+        """
+        return self._act(_rebuild)
+
+    def backup(self, path: str | Path) -> None:
+        """Copy an SQLite store to a new file while it is in use; durable on return.
+
+        Raises StoreUnavailable when the file exists or the store is on PostgreSQL, whose own
+        pg_dump makes consistent copies.
+        """
+        target = Path(path)
+        if not self._engines.sqlite:
+            raise StoreUnavailable("back up a PostgreSQL store with pg_dump")
+        if target.exists():
+            raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
+        with only_store_errors(f"back up to {target}"):
+            with self._engines.reader.connect() as connection:
+                # The copy is made inside the file system by SQLite itself, outside any transaction.
+                raw: Any = connection.connection.driver_connection
+                raw.execute("PRAGMA query_only = 0")
+                try:
+                    raw.execute("VACUUM INTO ?", (str(target),))
+                finally:
+                    raw.execute("PRAGMA query_only = 1")
+            target.chmod(0o600)
+            with target.open("rb+") as copy:
+                os.fsync(copy.fileno())
+            sync_folder(target.parent)
+
+    def forget_bodies(self, *, before: datetime) -> int:
+        """Remove the raw bodies and headers of deliveries that arrived before an instant.
+
+        Returns how many. Rows, counts and observations stay, so nothing that follows changes.
+        """
+        with self._reading("read deliveries") as connection:
+            last = connection.execute(select(func.max(delivery.c.seq))).scalar_one() or 0
+        # In short transactions: arrivals must not wait for the clearing of a year.
+        return sum(
+            self._act(partial(_forget, start=start, before=before))
+            for start in range(0, last + 1, _SLICE)
+        )
+
+
+def _forget(writing: Writing, *, start: int, before: datetime) -> int:
+    it = delivery.c
+    done = writing.connection.execute(
+        update(delivery)
+        .where(
+            it.seq.between(start, start + _SLICE - 1),
+            it.arrived_at < to_us(before),
+            it.body.is_not(None),
+        )
+        .values(body=None, headers=_NO_HEADERS)
+    )
+    return done.rowcount
+
+
+_NO_HEADERS: Final = b"\x90"
+"""No header lines, packed."""
+
+
+def _few(found: Iterator[Finding]) -> Iterator[Finding]:
+    seen: Counter[str] = Counter()
+    for finding in found:
+        seen[finding.kind] += 1
+        if seen[finding.kind] <= _SHOWN:
+            yield finding
+    for kind, count in seen.items():
+        if count > _SHOWN:
+            yield Finding(kind=kind, subject=None, sentence=f"and {count - _SHOWN} more like these")
+
+
+def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[Finding]:
+    if not sqlite:
+        return
+    for (line,) in connection.execute(text("PRAGMA integrity_check")):
+        if line != "ok":
+            yield Finding(
+                kind="integrity",
+                subject=None,
+                sentence=f"the file is damaged: {line}; restore a backup",
+            )
+    for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
+        yield Finding(
+            kind="integrity", subject=None, sentence=f"{table} row {row} points to no {parent}"
+        )
+
+
+def _projections(connection: Connection) -> Iterator[tuple[Projected | Finding, Any]]:
+    """Yield what each collection's row should be, beside what it is (None where missing)."""
+    last = ""
+    while True:
+        ids = (
+            select(observation.c.collection_id)
+            .where(observation.c.collection_id > last)
+            .group_by(observation.c.collection_id)
+            .order_by(observation.c.collection_id)
+            .limit(_SLICE)
+        )
+        wanted = connection.execute(ids).scalars().all()
+        if not wanted:
+            return
+        first, last = wanted[0], wanted[-1]
+        it, of = collection.c, observation.c
+        rows = connection.execute(select(*COLUMNS).where(it.id >= first, it.id <= last))
+        kept = {row[0]: Projected._make(row) for row in rows}
+        facts = connection.execute(
+            select(
+                observation.c.collection_id,
+                observation.c.seq,
+                observation.c.digest,
+                observation.c.payload,
+            )
+            .where(of.collection_id >= first, of.collection_id <= last)
+            .order_by(observation.c.collection_id, observation.c.seq)
+        )
+        heard: defaultdict[str, list[Observation]] = defaultdict(list)
+        places: dict[str, int] = {}
+        for collection_id, seq, digest, payload in facts:
+            read = _read(collection_id, digest, payload)
+            if isinstance(read, Finding):
+                yield read, None
+                continue
+            heard[collection_id].append(read)
+            places[collection_id] = seq
+        for collection_id, said in heard.items():
+            yield project(fold(said), places[collection_id]), kept.get(collection_id)
+
+
+def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Finding:
+    try:
+        heard = unpack(payload)
+        if pack(heard)[0] == bytes(digest):
+            return heard
+    except (WireError, msgspec.MsgspecError, ValueError):
+        pass
+    return Finding(
+        kind="fact",
+        subject=collection_id,
+        sentence="an observation is not the one that was written; restore a backup",
+    )
+
+
+def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
+    sums: _Sums = defaultdict(lambda: [0, 0, 0])
+    for wanted, kept in _projections(connection):
+        if isinstance(wanted, Finding):
+            yield wanted
+            continue
+        _sum(sums, wanted)
+        if kept != wanted:
+            yield Finding(
+                kind="projection",
+                subject=wanted.id,
+                sentence="its row is not what its observations say; run kusanya store rebuild",
+            )
+    for orphan in connection.execute(_orphans()).scalars():
+        yield Finding(
+            kind="projection",
+            subject=orphan,
+            sentence="its row follows from no observation; run kusanya store rebuild",
+        )
+    if _kept_sums(connection) != dict(sums):
+        yield Finding(
+            kind="rollup",
+            subject=None,
+            sentence="the sums are not those of the collections; run kusanya store rebuild",
+        )
+
+
+def _orphans() -> Any:
+    facts = exists().where(observation.c.collection_id == collection.c.id)
+    return select(collection.c.id).where(~facts)
+
+
+def _sum(sums: _Sums, row: Projected) -> None:
+    total = sums[row.bucket]
+    for index, number in enumerate(row.counted):
+        total[index] += number
+
+
+def _kept_sums(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
+    rows = connection.execute(select(rollup))
+    return {tuple(row[:6]): list(row[6:]) for row in rows if any(row[6:])}
+
+
+def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
+    it, kept = delivery.c, Counter[tuple[Any, ...]]()
+    query = select(it.mode, it.arrived_at, it.endpoint, it.verdict, it.reason)
+    for mode, at, endpoint, verdict, reason in connection.execute(
+        query.execution_options(yield_per=10_000)
+    ):
+        kept[(mode, hour_of(at), endpoint, verdict, reason or "")] += 1
+    counted = {tuple(row[:5]): row[5] for row in connection.execute(select(delivery_rollup))}
+    for bucket, number in kept.items():
+        rejected = bucket[3] == "rejected"
+        # Rejected deliveries are counted whether or not they are kept.
+        if number > counted.get(bucket, 0) or (not rejected and number != counted[bucket]):
+            yield Finding(
+                kind="delivery count",
+                subject=bucket[2],
+                sentence="deliveries of an hour are not counted as they are kept",
+            )
+
+
+def _journal(connection: Connection) -> Iterator[Finding]:
+    head, removed = connection.execute(select(feed_head.c.seq, feed_head.c.removed)).one()
+    rows = 0
+    for table in _JOURNAL:
+        count, last = connection.execute(
+            select(func.count(), func.coalesce(func.max(table.c.seq), 0)).select_from(table)
+        ).one()
+        rows += count
+        if last > head:
+            yield Finding(
+                kind="journal",
+                subject=table.name,
+                sentence="the journal is longer than its counter says; restore a backup",
+            )
+    if rows + removed != head:
+        yield Finding(
+            kind="journal",
+            subject=None,
+            sentence=f"{head - removed} changes were written and {rows} are there; "
+            "restore a backup",
+        )
+
+
+def _events(connection: Connection) -> Iterator[Finding]:
+    first = select(event.c.id, event.c.digest, delivery.c.seq, delivery.c.body).outerjoin_from(
+        event,
+        delivery,
+        (delivery.c.seq == event.c.seq) & (delivery.c.event_id == event.c.id),
+    )
+    for event_id, digest, seq, body in connection.execute(first.execution_options(yield_per=1_000)):
+        if seq is None:
+            yield Finding(
+                kind="event",
+                subject=event_id,
+                sentence="the delivery that brought it first is missing; restore a backup",
+            )
+        elif body is not None and body_digest(body) != bytes(digest):
+            yield Finding(
+                kind="event",
+                subject=event_id,
+                sentence="its body is not the one that arrived; restore a backup",
+            )
+
+
+def _rebuild(writing: Writing) -> Rebuilt:
+    connection, sql = writing.connection, statements(writing.connection.dialect)
+    changed: list[Projected] = []
+    sums: _Sums = defaultdict(lambda: [0, 0, 0])
+    for wanted, kept in _projections(connection):
+        if isinstance(wanted, Finding):
+            raise StoreUnavailable(f"{wanted.subject}: {wanted.sentence}")
+        _sum(sums, wanted)
+        if kept != wanted:
+            changed.append(wanted)
+    orphans = connection.execute(_orphans()).scalars().all()
+    if orphans:
+        connection.execute(delete(collection).where(collection.c.id.in_(orphans)))
+    writing.many(sql.collection, changed)
+    before = _kept_sums(connection)
+    differing = [key for key in before.keys() | sums.keys() if before.get(key) != sums.get(key)]
+    if differing:
+        _replace_sums(writing, rollup, sql.rollup, sums)
+    return Rebuilt(collections=len(changed) + len(orphans), rollups=len(differing))
+
+
+def _replace_sums(writing: Writing, table: Table, statement: str, sums: _Sums) -> None:
+    writing.connection.execute(delete(table))
+    writing.many(statement, [(*bucket, *total) for bucket, total in sorted(sums.items())])

@@ -1,0 +1,125 @@
+"""A sound store agrees with itself; a damaged one is noticed, rebuilt or copied."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from kusanya.errors import StoreUnavailable
+from kusanya.state.observation import Source
+from kusanya.store import Store
+from kusanya.store.records import Rebuilt
+from kusanya.wire import Mode
+
+
+def fill(store: Store, make: Any) -> None:
+    for number in range(12):
+        store.submit(make.heard(number, source=Source.ANSWER))
+    for number in range(8):
+        status = ("succeeded", "failed", "expired", "odd")[number % 4]
+        said = {"failure_code": "insufficient_funds"} if status == "failed" else {}
+        store.submit(make.arrival(number, status=status, **said))
+    store.submit(make.arrival(3, status="odd"))
+    store.submit(make.rejected(1))
+    store.add_note("col_1", "called", author="asha", mode=Mode.TEST)
+    store.add_audit(actor="asha", act="look")
+
+
+def damage(store: Store, statement: str) -> None:
+    with store._engines.writer.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
+    store: Store, make: Any
+) -> None:
+    fill(store, make)
+    before = (store.collections(Mode.TEST), store.head())
+    assert store.check() == ()
+    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert (store.collections(Mode.TEST), store.head()) == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("UPDATE collection SET amount = amount + 1 WHERE id = 'col_2'", "projection"),
+        ("DELETE FROM collection WHERE id = 'col_2'", "projection"),
+        ("UPDATE rollup SET fee = fee + 1", "rollup"),
+        ("DELETE FROM rollup", "rollup"),
+        ("UPDATE observation SET payload = digest WHERE seq = 3", "fact"),
+        ("DELETE FROM note", "journal"),
+        ("UPDATE feed_head SET seq = seq - 1", "journal"),
+        ("UPDATE delivery_rollup SET count = 0 WHERE verdict = 'verified'", "delivery count"),
+        ("UPDATE delivery SET body = headers WHERE event_id = 'evt_1'", "event"),
+        ("UPDATE delivery SET event_id = 'evt_x' WHERE event_id = 'evt_1'", "event"),
+    ],
+)
+def test_what_does_not_agree_is_found(store: Store, make: Any, statement: str, kind: str) -> None:
+    fill(store, make)
+    damage(store, statement)
+    assert kind in {finding.kind for finding in store.check()}
+
+
+def test_a_rebuild_restores_projection_and_rollups_from_the_facts(store: Store, make: Any) -> None:
+    fill(store, make)
+    before = store.collections(Mode.TEST)
+    damage(store, "UPDATE collection SET status = 'succeeded', fee = 0")
+    damage(store, "DELETE FROM rollup WHERE status = 'failed'")
+    damage(store, "DELETE FROM collection WHERE id = 'col_3'")
+    changed = store.rebuild()
+    assert changed.collections == 12
+    assert changed.rollups > 0
+    assert store.collections(Mode.TEST) == before
+    assert store.check() == ()
+
+
+def test_a_damaged_fact_is_never_rebuilt_over(store: Store, make: Any) -> None:
+    fill(store, make)
+    damage(store, "UPDATE observation SET payload = digest WHERE seq = 3")
+    with pytest.raises(StoreUnavailable, match="restore a backup"):
+        store.rebuild()
+
+
+def test_old_bodies_are_forgotten_and_nothing_else_changes(store: Store, make: Any) -> None:
+    old = store.record(make.arrival(1))
+    new = store.record(make.arrival(2, at=make.noon + timedelta(days=40)))
+    rows = store.deliveries(Mode.TEST)
+    assert store.forget_bodies(before=make.noon + timedelta(days=1)) == 1
+    assert store.forget_bodies(before=make.noon + timedelta(days=1)) == 0
+    gone, kept = store.delivery_body(old.delivery_id), store.delivery_body(new.delivery_id)
+    assert gone is not None
+    assert kept is not None
+    assert (gone.body, gone.headers) == (None, ())
+    assert kept.body is not None
+    assert store.deliveries(Mode.TEST) == rows
+    assert store.check() == ()
+    assert store.record(make.arrival(1)).verdict == "repeat"
+
+
+def test_a_backup_of_a_store_in_use_is_a_whole_store(tmp_path: Path, make: Any) -> None:
+    with Store.open(str(tmp_path / "store.db")) as store:
+        fill(store, make)
+        store.backup(tmp_path / "copy.db")
+        store.record(make.arrival(90))
+        with pytest.raises(StoreUnavailable, match="never overwrites"):
+            store.backup(tmp_path / "copy.db")
+        with Store.open(str(tmp_path / "copy.db")) as copy:
+            assert copy.check() == ()
+            assert copy.store_id == store.store_id
+            assert copy.collection("col_90") is None
+            assert copy.collection("col_1") == store.collection("col_1")
+
+
+def test_a_file_with_overwritten_pages_is_noticed(tmp_path: Path, make: Any) -> None:
+    path = tmp_path / "store.db"
+    with Store.open(str(path)) as store:
+        fill(store, make)
+    content = bytearray(path.read_bytes())
+    last = len(content) - 4096
+    content[last : last + 200] = b"\xa5" * 200
+    path.write_bytes(bytes(content))
+    with Store.open(str(path)) as store:
+        assert {finding.kind for finding in store.check()} == {"integrity"}

@@ -1,0 +1,82 @@
+"""The change feed misses nothing and repeats nothing, also while others write."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kusanya.state.observation import Source
+from kusanya.store import Store
+from kusanya.store.records import Change, ChangeKind
+from kusanya.wire import Mode
+
+
+def test_the_feed_of_an_empty_store_is_empty(store: Store) -> None:
+    assert store.head() == 0
+    assert store.changes(0) == ()
+
+
+def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> None:
+    store.record(make.arrival(1))
+    store.record(make.heard(1, source=Source.POLL))
+    store.add_note("col_1", "seen", author="asha", mode=Mode.TEST)
+    store.add_audit(actor="asha", act="look")
+    changes = store.changes(0)
+    assert [change.seq for change in changes] == [1, 2, 3, 4, 5] == list(range(1, store.head() + 1))
+    assert [change.kind for change in changes] == [
+        ChangeKind.DELIVERY,
+        ChangeKind.OBSERVATION,
+        ChangeKind.OBSERVATION,
+        ChangeKind.NOTE,
+        ChangeKind.AUDIT,
+    ]
+    assert {change.collection_id for change in changes} == {"col_1", None}
+    assert store.changes(3, limit=1) == changes[3:4]
+
+
+@pytest.mark.scale(40, 400, 4000)
+def test_a_follower_of_many_writers_sees_every_change_once(
+    open_store: Callable[..., Store], make: Any, rounds: int
+) -> None:
+    # Each store has its own journal, as each process has.
+    writers = [open_store(batch_rows=7) for _ in range(4)]
+    reader = open_store()
+    done = threading.Event()
+    seen: list[Change] = []
+
+    def follow() -> None:
+        after = 0
+        while True:
+            last_look = done.is_set()
+            step = reader.changes(after, limit=13)
+            assert [change.seq for change in step] == sorted({change.seq for change in step})
+            seen.extend(step)
+            after = step[-1].seq if step else after
+            if last_look and not step:
+                return
+
+    def write(which: int) -> None:
+        waiting = [
+            # Every second event goes to two writers at once.
+            writers[which].submit(make.arrival(n if n % 2 else n + 10_000 * which))
+            for n in range(rounds)
+        ]
+        for future in waiting:
+            future.result()
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    threads = [threading.Thread(target=write, args=(which,)) for which in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done.set()
+    follower.join()
+    assert [change.seq for change in seen] == list(range(1, reader.head() + 1))
+    events = {n if n % 2 else n + 10_000 * which for n in range(rounds) for which in range(4)}
+    kinds = [change.kind for change in seen]
+    assert kinds.count(ChangeKind.DELIVERY) == 4 * rounds
+    assert kinds.count(ChangeKind.OBSERVATION) == len(events)
+    assert reader.check() == ()

@@ -1,0 +1,184 @@
+"""Pages by keyset: together they are the whole list, each record once, in both directions."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kusanya.state.observation import Source
+from kusanya.store import Store
+from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, Order, Verdict
+from kusanya.wire import Mode
+
+FEW = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.fixture
+def filled(store: Store, make: Any) -> Store:
+    """Return a store with 60 collections in which sort values repeat."""
+    futures = []
+    for n in range(60):
+        said = {"created_at": make.noon + timedelta(microseconds=n // 4), "amount": 1000 + n % 7}
+        futures.append(store.submit(make.heard(n, source=Source.ANSWER, **said)))
+        if n % 3:
+            futures.append(
+                store.submit(
+                    make.arrival(
+                        n,
+                        at=make.noon + timedelta(microseconds=n // 5),
+                        status="failed" if n % 3 == 1 else "succeeded",
+                        **said,
+                    )
+                )
+            )
+    for future in futures:
+        future.result()
+    return store
+
+
+def walk_down(
+    store: Store, order: Order, limit: int, where: CollectionFilter
+) -> list[CollectionRow]:
+    rows: list[CollectionRow] = []
+    key = None
+    while True:
+        page = store.collections(Mode.TEST, where=where, order=order, older_than=key, limit=limit)
+        rows += page.rows
+        if not page.more:
+            return rows
+        assert len(page.rows) == limit
+        key = page.rows[-1].key_in(order)
+
+
+def walk_up(store: Store, order: Order, limit: int, where: CollectionFilter) -> list[CollectionRow]:
+    page = store.oldest_collections(Mode.TEST, where=where, order=order, limit=limit)
+    rows = list(page.rows)
+    while page.more:
+        key = rows[0].key_in(order)
+        page = store.collections(Mode.TEST, where=where, order=order, newer_than=key, limit=limit)
+        rows = [*page.rows, *rows]
+    return rows
+
+
+FILTERS = (
+    CollectionFilter(),
+    CollectionFilter(unwell=True),
+    CollectionFilter(statuses=("failed", "created"), amount_min=1002),
+    CollectionFilter(reference_prefix="INV-00001"),
+)
+
+
+def plainly(rows: list[CollectionRow], where: CollectionFilter) -> list[CollectionRow]:
+    return [
+        row
+        for row in rows
+        if (not where.unwell or row.status == "failed")
+        and (not where.statuses or row.status in where.statuses)
+        and row.amount >= (where.amount_min or 0)
+        and row.reference.startswith(where.reference_prefix or "")
+    ]
+
+
+@FEW
+@given(
+    order=st.sampled_from(list(Order)),
+    limit=st.integers(1, 70),
+    where=st.sampled_from(FILTERS),
+)
+def test_walking_a_list_down_or_up_gives_every_record_once(
+    filled: Store, order: Order, limit: int, where: CollectionFilter
+) -> None:
+    everything = list(filled.collections(Mode.TEST).rows)
+    listed = [row for row in everything if order is not Order.FINAL or row.final_seen_at]
+    expected = sorted(plainly(listed, where), key=lambda row: row.key_in(order), reverse=True)
+    assert walk_down(filled, order, limit, where) == expected
+    assert walk_up(filled, order, limit, where) == expected
+
+
+def test_a_page_around_an_instant_has_both_sides(filled: Store, make: Any) -> None:
+    page = filled.collections_around(Mode.TEST, make.noon + timedelta(microseconds=7), limit=20)
+    offsets = [(row.created_at - make.noon) // timedelta(microseconds=1) for row in page.rows]
+    assert offsets == sorted(offsets, reverse=True)
+    assert len(page.rows) == 20
+    assert (min(offsets), max(offsets)) == (5, 10)
+    assert page.more
+
+
+def test_open_collections_come_oldest_first_and_leave_when_final(filled: Store, make: Any) -> None:
+    first = filled.open_collections(Mode.TEST, limit=15)
+    rest = filled.open_collections(Mode.TEST, after=first.rows[-1].key)
+    found = [row.id for row in (*first.rows, *rest.rows)]
+    assert found == [row.id for row in sorted((*first.rows, *rest.rows), key=lambda r: r.key)]
+    assert sorted(found) == sorted(f"col_{n}" for n in range(60) if n % 3 == 0)
+    assert (first.more, rest.more) == (True, False)
+    before = filled.open_collections(
+        Mode.TEST, created_before=make.noon + timedelta(microseconds=1)
+    )
+    assert [row.id for row in before.rows] == ["col_0", "col_3"]
+    assert filled.open_collections(Mode.LIVE).rows == ()
+
+
+@FEW
+@given(limit=st.integers(1, 50))
+def test_walking_deliveries_down_and_up_gives_every_one_once(filled: Store, limit: int) -> None:
+    down = list(filled.deliveries(Mode.TEST, limit=limit).rows)
+    while (page := filled.deliveries(Mode.TEST, older_than=down[-1].key, limit=limit)).rows:
+        down += page.rows
+    assert len(down) == len({row.id for row in down}) == 40
+    assert [row.key for row in down] == sorted((row.key for row in down), reverse=True)
+    up = [down[-1]]
+    while (page := filled.deliveries(Mode.TEST, newer_than=up[0].key, limit=limit)).rows:
+        up = [*page.rows, *up]
+    assert up == down
+
+
+def test_deliveries_are_filtered(store: Store, make: Any) -> None:
+    first = store.record(make.arrival(1))
+    again = store.record(make.arrival(1, at=make.noon + timedelta(minutes=2)))
+    forged = store.record(make.rejected(5))
+    store.record(make.arrival(2))
+
+    def found(**terms: Any) -> set[str]:
+        page = store.deliveries(Mode.TEST, where=DeliveryFilter(**terms))
+        return {row.id for row in page.rows}
+
+    assert found(unwell=True) == {again.delivery_id, forged.delivery_id}
+    assert found(event_id="evt_1") == {first.delivery_id, again.delivery_id}
+    assert found(collection_id="col_1") == {first.delivery_id, again.delivery_id}
+    assert found(verdicts=(Verdict.REJECTED,)) == {forged.delivery_id}
+    assert found(arrived_from=make.noon + timedelta(minutes=1)) == {again.delivery_id}
+    assert found(arrived_to=make.noon + timedelta(seconds=1)) == {forged.delivery_id}
+    assert found(endpoints=("other",)) == set()
+
+
+def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> None:
+    store.record(make.arrival(1, reference="A%_1", phone="+255754000001"))
+    store.record(make.arrival(2, reference="A%_1x", phone="255754000001"))
+    store.record(make.arrival(3, reference="a%_1", phone="255754000003"))
+
+    def ids(rows: tuple[CollectionRow, ...]) -> list[str]:
+        return [row.id for row in rows]
+
+    assert ids(store.collections_by_reference(Mode.TEST, "A%_1")) == ["col_1"]
+    where = CollectionFilter(reference_prefix="A%_")
+    assert ids(store.collections(Mode.TEST, where=where).rows) == ["col_2", "col_1"]
+    assert ids(store.collections_by_phone(Mode.TEST, "255754000001")) == ["col_2", "col_1"]
+    assert ids(store.collections_by_phone(Mode.TEST, "+255754000001")) == ["col_2", "col_1"]
+    since = make.noon + timedelta(seconds=2)
+    assert ids(store.collections_by_phone(Mode.TEST, "255754000001", since=since)) == ["col_2"]
+    assert store.collections_by_phone(Mode.LIVE, "255754000001") == ()
+    assert set(store.collections_by_id(["col_1", "col_3", "col_9"])) == {"col_1", "col_3"}
+
+
+def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: Any) -> None:
+    store.record(make.heard(1, source=Source.ANSWER))
+    row = store.collection("col_1")
+    assert row is not None
+    with pytest.raises(ValueError, match="final"):
+        row.key_in(Order.FINAL)
