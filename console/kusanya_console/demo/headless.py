@@ -7,12 +7,12 @@ be announced. Then service, store and events are compared, collection by collect
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
 from kusanya.clock import Clock, SystemClock
-from kusanya.limits import TEST_COMPLETION_MAX
+from kusanya.limits import ACKNOWLEDGEMENT_TIME, RETRY_GAPS, TEST_COMPLETION_MAX
 from kusanya.store.records import DeliveryFilter, Key, Verdict
 from kusanya.wire import FINAL, Mode
 from kusanya_console.dashboard_client import DashboardClient
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 _SETTLE_S: Final = 3.0
 """Real seconds for the last events to arrive after the last completion."""
-_GRACE_S: Final = 30.0
-"""How long past the asked-for time open collections are waited for."""
+_GRACE: Final = TEST_COMPLETION_MAX + ACKNOWLEDGEMENT_TIME + RETRY_GAPS[0]
+"""How long past the asked-for time, in the service's time, a last event may take.
+
+A delivery that failed because an earlier demo was killed comes again after the first gap.
+"""
 _LONG_AGO: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _FAR_AHEAD: Final = datetime(2120, 1, 1, tzinfo=UTC)
 _SHOWN: Final = 20
@@ -56,18 +59,30 @@ def watch(stage: "Stage", *, seconds: float, clock: Clock | None = None) -> bool
 
     clock = clock or SystemClock()
     started = clock.monotonic()
-    with Store.open(stage.folder.store_url, read_only=True) as store:
+    latest = seconds + _SETTLE_S + _GRACE.total_seconds() / stage.speed
+    with _Judge(stage) as judge, Store.open(stage.folder.store_url, read_only=True) as store:
         lags = _Lags(store, speed=stage.speed)
         for second in _ticks(clock):
             stage.check()
-            counts = _counts(store)
-            line = _line(second, counts, _verdicts(store), lags.read())
-            sys.stdout.write(line + "\n")
+            counts, verdicts = _counts(store), _verdicts(store)
+            sys.stdout.write(_line(second, counts, verdicts, lags.read()) + "\n")
             sys.stdout.flush()
             elapsed = clock.monotonic() - started
-            if elapsed >= seconds + _GRACE_S or (elapsed >= seconds and not _open(counts)):
+            if elapsed >= latest:
                 break
-        summary = _summarise(stage, store, lags, clock.monotonic() - started, seconds)
+            if elapsed >= seconds and not _open(counts) and not judge.mismatches(store)[1]:
+                break
+        served, mismatches = judge.mismatches(store)
+    summary = Summary(
+        converged=not mismatches and sum(counts.values()) == served > 0,
+        collections=served,
+        by_status=counts,
+        deliveries=verdicts,
+        lag_ms={"p50": lags.percentile(0.5), "p99": lags.percentile(0.99)},
+        seconds=round(elapsed, 1),
+        collections_per_second=round(served / orders_for(seconds, speed=stage.speed), 1),
+        mismatches=list(mismatches[:_SHOWN]),
+    )
     sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
     sys.stdout.flush()
     return summary.converged
@@ -147,46 +162,42 @@ class _Lags:
         )
 
 
-def _summarise(
-    stage: "Stage", store: "Store", lags: _Lags, elapsed: float, asked_s: float
-) -> Summary:
-    from kusanya.client import Client
-    from kusanya.secret import Secret
+class _Judge:
+    """Asks the service and compares; see `convergence.compare`."""
 
-    dashboard = DashboardClient(stage.addresses.dashboard_url, stage.dashboard_token)
-    client = Client(Secret(stage.addresses.test_key), base_url=stage.addresses.base_url)
-    try:
-        served = list(_served(dashboard))
-        mismatches = compare(
-            served, kept=lambda found: _kept(store, found), announced=lambda e: _told(client, e)
+    def __init__(self, stage: "Stage") -> None:
+        from kusanya.client import Client
+
+        self._dashboard = DashboardClient(stage.addresses.dashboard_url, stage.dashboard_token)
+        self._client = Client(stage.addresses.test_key, base_url=stage.addresses.base_url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+        self._dashboard.close()
+
+    def mismatches(self, store: "Store") -> tuple[int, tuple[Mismatch, ...]]:
+        """Return how many collections the service has, and on which of them not all agree."""
+        served = list(self._served())
+        return len(served), compare(
+            served, kept=lambda found: _kept(store, found), announced=self._told
         )
-    finally:
-        client.close()
-        dashboard.close()
-    counts = _counts(store)
-    placed_for = orders_for(asked_s, speed=stage.speed)
-    return Summary(
-        converged=not mismatches and sum(counts.values()) == len(served) > 0,
-        collections=len(served),
-        by_status=counts,
-        deliveries=_verdicts(store),
-        lag_ms={"p50": lags.percentile(0.5), "p99": lags.percentile(0.99)},
-        seconds=round(elapsed, 1),
-        collections_per_second=round(len(served) / placed_for, 1),
-        mismatches=list(mismatches[:_SHOWN]),
-    )
 
+    def _served(self) -> Iterator[dict[str, Any]]:
+        after = ""
+        while True:
+            query = {"after": after} if after else {}
+            page = self._dashboard.get("collections", mode="test", limit=500, **query)
+            yield from page["data"]
+            if not page.get("has_more") or not page["data"]:
+                return
+            after = page["data"][-1]["id"]
 
-def _served(dashboard: DashboardClient) -> Iterator[dict[str, Any]]:
-    after = ""
-    while True:
-        page = dashboard.get(
-            "collections", mode="test", limit=500, **({"after": after} if after else {})
-        )
-        yield from page["data"]
-        if not page.get("has_more") or not page["data"]:
-            return
-        after = page["data"][-1]["id"]
+    def _told(self, event_id: str) -> tuple[str, str]:
+        event = self._client.get_event(event_id)
+        return event.data.id, event.data.status
 
 
 def _kept(store: "Store", collection_id: str) -> Kept | None:
@@ -194,8 +205,3 @@ def _kept(store: "Store", collection_id: str) -> Kept | None:
     if row is None:
         return None
     return Kept(row.status, row.amount, row.fee, row.event_id, row.contradictions)
-
-
-def _told(client: Any, event_id: str) -> tuple[str, str]:
-    event = client.get_event(event_id)
-    return event.data.id, event.data.status

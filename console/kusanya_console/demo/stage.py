@@ -16,6 +16,7 @@ from kusanya_console.demo.folder import DemoFolder, Settings
 from kusanya_console.demo.processes import Child, ChildFailed, child_environment
 
 _LOOPBACK: Final = "127.0.0.1"
+_STOP_ORDER: Final = ("traffic", "service", "receiver")
 ENDPOINT: Final = "shop"
 """The name that the demo's one endpoint has in the console."""
 
@@ -81,15 +82,30 @@ class Stage:
                 raise ChildFailed(f"{child.name} ended: {child.last_words()}")
 
     def stop(self) -> None:
-        """Stop all children, the last one first; what does not stop in time is killed."""
-        for child in reversed(self._children):
+        """Stop all children, one after the other; what does not stop in time is killed.
+
+        The receiver goes last: a delivery that found nobody would be tried again a minute into the
+        next demo.
+        """
+        for child in sorted(self._children, key=lambda child: _STOP_ORDER.index(child.name)):
             child.ask_to_stop()
-        for child in reversed(self._children):
             child.ensure_stopped()
         self._children.clear()
 
     def _start(self) -> None:
         self.folder.keep(self._settings)
+        # What earlier demos left due is delivered as soon as the service runs, so the receiver is
+        # there first wherever it can be: it needs the signing secret, and the time it follows.
+        early = bool(self._settings.signing_secret) and self.speed == 1
+        if early:
+            self._start_receiver()
+        self._start_service()
+        self._register()
+        if not early:
+            self._start_receiver()
+        self._child("traffic", "demo-traffic", *self._traffic_options).first_line()
+
+    def _start_service(self) -> None:
         service = self._child(
             "service",
             "service",
@@ -101,7 +117,8 @@ class Stage:
             "--json",
         )
         self.addresses = msgspec.json.decode(service.first_line(), type=Addresses)
-        self._register()
+
+    def _start_receiver(self) -> None:
         receiver = self._child(
             "receiver",
             "receive",
@@ -110,8 +127,6 @@ class Stage:
             "--json",
         )
         receiver.first_line()
-        traffic = self._child("traffic", "demo-traffic", *self._traffic_options)
-        traffic.first_line()
 
     def _child(self, name: str, *arguments: str) -> Child:
         child = Child(
