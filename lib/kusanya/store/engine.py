@@ -141,6 +141,8 @@ def _postgresql(address: URL) -> Engines:
         return create_engine(
             address,
             connect_args={"options": options, "connect_timeout": 10},
+            # Each statement sees what committed while it waited for the journal's lock.
+            isolation_level="READ COMMITTED",
             pool_size=_POOL,
             max_overflow=_POOL_MAX - _POOL,
             pool_timeout=_POOL_WAIT_S,

@@ -1,0 +1,110 @@
+"""A migrated store has the same schema as the tables say, on both engines."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, inspect, text
+
+from kusanya.store import Store, migrations
+from kusanya.store.engine import create_file, engines
+from kusanya.store.schema import metadata
+
+Opener = Callable[..., Store]
+
+
+def described(connection: Connection) -> dict[str, Any]:
+    """Return everything that a schema is made of, as the engine itself tells it."""
+    found: dict[str, Any] = {}
+    inspector = inspect(connection)
+    for table in inspector.get_table_names():
+        if table == "alembic_version":
+            continue
+        found[table] = (
+            [(c["name"], repr(c["type"]), c["nullable"]) for c in inspector.get_columns(table)],
+            inspector.get_pk_constraint(table),
+            sorted(map(repr, inspector.get_unique_constraints(table))),
+            sorted(map(repr, inspector.get_check_constraints(table))),
+        )
+    if connection.dialect.name == "sqlite":
+        rows = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        for name, sql in rows:
+            if name != "alembic_version":
+                found[f"sql of {name}"] = re.sub(r"\s+", "", sql).replace('"', "")
+    else:
+        rows = connection.execute(
+            text("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'")
+        )
+        found |= {f"index {n}": d for n, d in rows if not n.startswith("alembic")}
+    return found
+
+
+def schema_of(engine: Engine, build: Callable[[Connection], object]) -> dict[str, Any]:
+    with engine.begin() as connection:
+        build(connection)
+        found = described(connection)
+        # The next one starts from nothing.
+        metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
+    return found
+
+
+def test_migrated_equals_fresh(url: str) -> None:
+    found = engines(url)
+    if found.path is not None:
+        create_file(found.path)
+    try:
+        fresh = schema_of(found.writer, metadata.create_all)
+        migrated = schema_of(found.writer, migrations.upgrade)
+    finally:
+        found.dispose()
+    assert len(fresh) > len(metadata.tables)
+    assert migrated == fresh
+
+
+def test_nothing_is_left_to_migrate(open_store: Opener) -> None:
+    store = open_store()
+    assert not store.migrate()
+    with store._engines.reader.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_every_revision_is_known_by_its_name() -> None:
+    script = ScriptDirectory(str(Path(migrations.__file__).parent))
+    found = [revision.revision for revision in script.walk_revisions()]
+    assert tuple(reversed(found)) == migrations.REVISIONS
+
+
+def test_two_that_open_a_new_store_at_once_make_one(url: str) -> None:
+    import threading
+
+    opened: list[str] = []
+    failed: list[Exception] = []
+
+    def open_it() -> None:
+        try:
+            with Store.open(url) as store:
+                opened.append(store.store_id)
+        except Exception as error:  # noqa: BLE001 - told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert len(opened) == 4
+    assert len(set(opened)) == 1
+
+
+@pytest.mark.parametrize("table", sorted(metadata.tables))
+def test_every_name_follows_the_convention(table: str) -> None:
+    for index in metadata.tables[table].indexes:
+        assert str(index.name).startswith(f"ix_{table}_")
