@@ -120,12 +120,14 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= 65_535:  # noqa: PLR2004 - what a port is; the resolver would wrap it round
+        raise AddressRefused(f"a port is 0 to 65535, not {port}")
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, proto)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise AddressRefused(f"cannot listen on {host}: {error}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

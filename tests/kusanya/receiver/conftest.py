@@ -1,11 +1,14 @@
 """Deliveries as the service sends them, and a receiver on loopback to send them to."""
 
+import asyncio
 import json
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from kusanya.clock import Clock, ManualClock
 from kusanya.receiver.asgi import Receiver
 from kusanya.receiver.protocol import ConnectionLimits
 from kusanya.receiver.serve import Serving, serve
+from kusanya.store import Store
 from kusanya.webhooks import sign
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -112,3 +116,87 @@ def serve_app() -> Iterator[Serve]:
             return stack.enter_context(_running(application, limits or ConnectionLimits()))
 
         yield start
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    """Return a real store on SQLite."""
+    with Store.open(tmp_path / "store.db", clock=clock) as opened:
+        yield opened
+
+
+class Exchange:
+    """One request to an ASGI application, and what the application sent back."""
+
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
+        self.sent: list[MutableMapping[str, Any]] = []
+        self.before_answer: Callable[[], None] = lambda: None
+        self._messages = deque(messages)
+
+    async def receive(self) -> dict[str, Any]:
+        """Hand over the next message; after the last one, wait as a silent peer does."""
+        if not self._messages:
+            await asyncio.Event().wait()
+        return self._messages.popleft()
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """Take what the application sends."""
+        if message["type"] == "http.response.start":
+            self.before_answer()
+        self.sent.append(message)
+
+    @property
+    def status(self) -> int | None:
+        """Return the status that was answered, None while there is none."""
+        return self.sent[0]["status"] if self.sent else None
+
+    @property
+    def text(self) -> str:
+        """Return the answer's body."""
+        return b"".join(message.get("body", b"") for message in self.sent[1:]).decode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the answer's headers."""
+        return {name.decode(): value.decode() for name, value in self.sent[0]["headers"]}
+
+
+Ask = Callable[..., Awaitable[Exchange]]
+
+
+@pytest.fixture(scope="session")
+def ask() -> Ask:
+    """Return a caller that takes an ASGI application, a body and headers."""
+
+    async def call(
+        application: Receiver,
+        payload: bytes | list[bytes] = b"",
+        headers: Headers | None = None,
+        *,
+        method: str = "POST",
+        path: str = "/",
+        root_path: str = "",
+        ends: str = "complete",
+        before_answer: Callable[[], None] = lambda: None,
+    ) -> Exchange:
+        parts = [payload] if isinstance(payload, bytes) else payload
+        messages: list[dict[str, Any]] = [
+            {"type": "http.request", "body": part, "more_body": True} for part in parts
+        ]
+        if ends == "complete":
+            messages[-1]["more_body"] = False
+        elif ends == "disconnect":
+            messages.append({"type": "http.disconnect"})
+        exchange = Exchange(messages)
+        exchange.before_answer = before_answer
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": root_path + path,
+            "root_path": root_path,
+            "headers": headers or [],
+        }
+        await application(scope, exchange.receive, exchange.send)
+        return exchange
+
+    return call

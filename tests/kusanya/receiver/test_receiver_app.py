@@ -1,0 +1,414 @@
+"""The receiver as an ASGI application: when it says 2xx, and what it says otherwise."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreBusy, StoreUnavailable
+from kusanya.receiver import EndpointSecrets, Limits, app
+from kusanya.receiver.acks import Acks
+from kusanya.store import Store
+from kusanya.store.records import Arrival, DeliveryRow, Receipt, Verdict
+from kusanya.wire import Mode
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SECRET = "whsec_" + "a" * 32
+
+Body = Callable[..., bytes]
+Headers = list[tuple[bytes, bytes]]
+Signed = Callable[..., Headers]
+Ask = Callable[..., Awaitable[Any]]
+
+pytestmark = pytest.mark.anyio
+
+
+class FaultyJournal:
+    """A store that cannot do what it is asked: busy, failing, or never done."""
+
+    def __init__(self, *, busy: bool = False, head: Callable[[], int] = lambda: 0) -> None:
+        self.busy = busy
+        self.queue_depth = 0
+        self.submitted: list[tuple[Arrival, Future[Receipt]]] = []
+        self.head = head
+
+    def submit(self, item: Arrival, /) -> "Future[Receipt]":
+        """Refuse, or promise and leave it to the test."""
+        if self.busy:
+            raise StoreBusy("full")
+        future: Future[Receipt] = Future()
+        self.submitted.append((item, future))
+        return future
+
+
+def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
+    return store.deliveries(mode).rows
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what is awaited has no event of its own
+            await asyncio.sleep(0)
+
+
+@pytest.mark.spec("delivery-1")
+async def test_a_delivery_is_durable_before_its_2xx(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    seen: list[bytes | None] = []
+
+    def look() -> None:
+        with Store.open(store.url_shown, read_only=True) as other:
+            for row in other.deliveries(Mode.TEST).rows:
+                found = other.delivery_body(row.id)
+                seen.append(None if found is None else found.body)
+
+    answer = await ask(
+        app(store, SECRET, clock=clock), payload, signed(payload), before_answer=look
+    )
+    assert (answer.status, answer.text) == (200, "")
+    assert seen == [payload]
+    state = store.state("col_1")
+    assert state is not None
+    assert (state.status, state.event_ids) == ("succeeded", ("evt_1",))
+    assert state.first_seen_at == NOON
+
+
+async def test_nothing_is_answered_while_the_commit_is_under_way(
+    clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    journal, payload = FaultyJournal(), body()
+    task = asyncio.ensure_future(ask(app(journal, SECRET, clock=clock), payload, signed(payload)))
+    await until(lambda: bool(journal.submitted))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not task.done()
+    arrival, future = journal.submitted[0]
+    receipt = Receipt(delivery_id="dlv_1", verdict=Verdict.REPEAT, seq=1)
+    threading.Thread(target=future.set_result, args=(receipt,)).start()
+    assert (await task).status == 200
+    assert arrival.verdict is Verdict.VERIFIED
+
+
+@pytest.mark.spec("delivery-4")
+async def test_a_repeat_is_acknowledged_and_changes_nothing(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload, receiver = body(), app(store, SECRET, clock=clock)
+    for _ in range(3):
+        assert (await ask(receiver, payload, signed(payload))).status == 200
+    assert [row.verdict for row in kept(store)] == [
+        Verdict.REPEAT,
+        Verdict.REPEAT,
+        Verdict.VERIFIED,
+    ]
+    state = store.state("col_1")
+    assert state is not None
+    assert state.observations == 1
+
+
+async def test_one_event_id_with_two_contents_is_acknowledged_and_flagged(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver, first, other = app(store, SECRET, clock=clock), body(), body(data={"fee": 60})
+    assert (await ask(receiver, first, signed(first))).status == 200
+    assert (await ask(receiver, other, signed(other))).status == 200
+    assert [row.verdict for row in kept(store)] == [Verdict.CONFLICT, Verdict.VERIFIED]
+    state = store.state("col_1")
+    assert state is not None
+    assert state.fee == 50
+
+
+@pytest.mark.spec("signature-4")
+async def test_a_forged_delivery_is_recorded_refused_and_changes_nothing(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    answer = await ask(
+        app(store, SECRET, clock=clock), payload, signed(payload, secret="whsec_forged")
+    )
+    assert (answer.status, answer.text) == (400, "no_match")
+    row = kept(store)[0]
+    assert (row.verdict, row.reason, row.answer) == (Verdict.REJECTED, "no_match", 400)
+    assert store.collection("col_1") is None
+    assert store.event("evt_1") is None
+
+
+async def test_what_is_authentic_but_cannot_be_used_is_acknowledged_and_kept(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver = app(store, SECRET, clock=clock)
+    for payload in (b"\xff\x00", body(mode="live", data={"mode": "live"})):
+        assert (await ask(receiver, payload, signed(payload))).status == 200
+    verdicts = [row.verdict for row in kept(store)]
+    assert verdicts == [Verdict.WRONG_MODE, Verdict.UNPARSEABLE]
+    assert store.collection("col_1") is None
+
+
+async def test_a_body_in_pieces_is_verified_as_one(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    pieces = [payload[:1], b"", payload[1:200], payload[200:]]
+    answer = await ask(app(store, SECRET, clock=clock), pieces, signed(payload))
+    assert answer.status == 200
+    assert kept(store)[0].verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+async def test_a_body_of_more_than_256_kib_is_refused_and_one_byte_less_is_read(
+    store: Store, clock: Clock, signed: Signed, ask: Ask, pieces: int
+) -> None:
+    receiver = app(store, SECRET, clock=clock)
+    for size, status in ((262_144, 200), (262_145, 413)):
+        payload = b" " * size
+        parts = [payload] if pieces == 1 else [payload[:200_000], payload[200_000:]]
+        unannounced = [pair for pair in signed(payload) if pair[0] != b"content-length"]
+        answer = await ask(receiver, parts, unannounced)
+        assert answer.status == status
+    assert answer.headers["connection"] == "close"
+    assert len(kept(store)) == 1
+
+
+async def test_a_body_announced_as_too_large_is_refused_before_it_is_read(
+    store: Store, ask: Ask
+) -> None:
+    for length in (b"262145", b"9" * 5000):
+        answer = await ask(app(store, SECRET), b"", [(b"content-length", length)], ends="silence")
+        assert answer.status == 413
+    assert kept(store) == ()
+
+
+async def test_a_compressed_body_is_refused(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload, receiver = body(), app(store, SECRET, clock=clock)
+    answer = await ask(receiver, payload, [*signed(payload), (b"content-encoding", b"gzip")])
+    assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
+    plain = await ask(receiver, payload, [*signed(payload), (b"content-encoding", b"Identity")])
+    assert plain.status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+async def test_only_post_is_a_delivery_and_nothing_is_ever_redirected(
+    store: Store, ask: Ask, method: str
+) -> None:
+    for path in ("", "/", "/hooks", "/hooks/"):
+        answer = await ask(app(store, SECRET), method=method, path=path)
+        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+        assert "location" not in answer.headers
+
+
+async def test_any_path_takes_a_delivery(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver = app(store, SECRET, clock=clock)
+    for number, path in enumerate(("/", "", "/a/b/", "/healthz")):
+        payload = body(number)
+        assert (await ask(receiver, payload, signed(payload), path=path)).status == 200
+    assert len(kept(store)) == 4
+
+
+async def test_a_sender_that_leaves_within_the_body_leaves_no_trace(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(store, SECRET, clock=clock)
+    answer = await ask(receiver, payload, signed(payload), ends="disconnect")
+    assert answer.sent == []
+    assert kept(store) == ()
+
+
+async def test_a_body_that_never_ends_is_cut_and_never_parsed(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(store, SECRET, clock=clock, limits=Limits(receipt_s=0.05))
+    answer = await ask(receiver, payload, signed(payload), ends="silence")
+    assert (answer.status, answer.headers["connection"]) == (408, "close")
+    assert kept(store) == ()
+
+
+async def test_a_full_queue_is_503_at_once(
+    clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(FaultyJournal(busy=True), SECRET, clock=clock)
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+
+
+async def test_what_could_not_be_committed_is_503(
+    clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    journal, payload = FaultyJournal(), body()
+    task = asyncio.ensure_future(ask(app(journal, SECRET, clock=clock), payload, signed(payload)))
+    await until(lambda: bool(journal.submitted))
+    journal.submitted[0][1].set_exception(StoreUnavailable("the disk is full"))
+    answer = await task
+    assert answer.status == 503
+    assert "disk" not in answer.text
+
+
+async def test_a_closed_store_is_503(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload, receiver = body(), app(store, SECRET, clock=clock)
+    store.close()
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+
+
+async def test_a_commit_that_hangs_is_503_before_the_sender_gives_up(
+    clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    assert Limits().receipt_s < 10
+    payload = body()
+    receiver = app(FaultyJournal(), SECRET, clock=clock, limits=Limits(receipt_s=0.05))
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+
+
+async def test_more_deliveries_at_once_than_allowed_are_503(
+    clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    journal, payload = FaultyJournal(), body()
+    receiver = app(journal, SECRET, clock=clock, limits=Limits(in_flight=2))
+    waiting = [asyncio.ensure_future(ask(receiver, payload, signed(payload))) for _ in range(2)]
+    await until(lambda: len(journal.submitted) == 2)
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+    for _, future in journal.submitted:
+        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+    assert [one.status for one in await asyncio.gather(*waiting)] == [200, 200]
+
+
+async def test_the_callback_comes_after_the_answer(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload, order = body(), list[str]()
+    receiver = app(
+        store,
+        SECRET,
+        clock=clock,
+        on_receipt=lambda arrival, receipt: order.append(f"{arrival.event_id} {receipt.verdict}"),
+    )
+    await ask(receiver, payload, signed(payload), before_answer=lambda: order.append("answer"))
+    assert order == ["answer", "evt_1 verified"]
+
+
+async def test_healthz_says_whether_the_store_can_be_read(store: Store, ask: Ask) -> None:
+    answer = await ask(app(store, SECRET), method="GET", path="/healthz")
+    assert (answer.status, answer.text) == (200, "ok")
+
+    def broken() -> int:
+        raise StoreUnavailable("gone")
+
+    answer = await ask(app(FaultyJournal(head=broken), SECRET), method="GET", path="/healthz")
+    assert answer.status == 503
+
+
+async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask: Ask) -> None:
+    asked, release = list[int](), threading.Event()
+
+    def hang() -> int:
+        asked.append(1)
+        release.wait(30)
+        return 0
+
+    receiver = app(FaultyJournal(head=hang), SECRET, limits=Limits(health_s=0.02))
+    for _ in range(3):
+        assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    release.set()
+    assert asked == [1]
+
+
+async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
+    for headers in (signed(payload), signed(payload), []):
+        await ask(receiver, payload, headers)
+    await ask(receiver, b"x" * 300_000)
+    await ask(receiver, payload, signed(payload), ends="disconnect")
+    answer = await ask(receiver, method="GET", path="/metrics")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = set(answer.text.splitlines())
+    assert lines >= {
+        'kusanya_deliveries_total{endpoint="till",verdict="verified"} 1.0',
+        'kusanya_deliveries_total{endpoint="till",verdict="repeat"} 1.0',
+        'kusanya_deliveries_total{endpoint="till",verdict="rejected"} 1.0',
+        'kusanya_refused_requests_total{status="413"} 1.0',
+        "kusanya_discarded_requests_total 1.0",
+        "kusanya_ack_seconds_count 3.0",
+        'kusanya_ack_seconds_bucket{le="+Inf"} 3.0',
+        "kusanya_requests_in_flight 0.0",
+        "kusanya_journal_queue_rows 0.0",
+    }
+
+
+async def test_it_mounts_below_a_path_of_another_program(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    program = Starlette(routes=[Mount("/hooks", app=app(store, SECRET, clock=clock))])
+    payload = body()
+    assert (await ask(program, payload, signed(payload), path="/hooks/till")).status == 200
+    answer = await ask(program, method="GET", path="/hooks/healthz")
+    assert (answer.status, answer.text) == (200, "ok")
+
+
+async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> None:
+    receiver = app(store, SECRET)
+    for kind, messages, expected in (
+        (
+            "lifespan",
+            ["lifespan.startup", "lifespan.shutdown"],
+            ["lifespan.startup.complete", "lifespan.shutdown.complete"],
+        ),
+        ("websocket", ["websocket.connect"], ["websocket.close"]),
+    ):
+        incoming, sent = iter(messages), list[str]()
+
+        async def receive(incoming: Any = incoming) -> dict[str, Any]:
+            return {"type": next(incoming)}
+
+        async def send(message: Any, sent: list[str] = sent) -> None:
+            sent.append(message["type"])
+
+        await receiver({"type": kind}, receive, send)
+        assert sent == expected
+    with pytest.raises(ValueError, match="HTTP"):
+        await receiver({"type": "smtp"}, receive, send)
+
+
+async def test_one_wake_up_brings_every_result_of_a_batch() -> None:
+    acks = Acks[int](asyncio.get_running_loop())
+    futures = [Future[int]() for _ in range(500)]
+    waiters = [acks.wait(future) for future in futures]
+    waiters[1].cancel()
+
+    def resolve() -> None:
+        futures[2].cancel()
+        futures[2].set_running_or_notify_cancel()
+        for number, future in enumerate(futures):
+            if number == 3:
+                future.set_exception(StoreUnavailable("no"))
+            elif number != 2:
+                future.set_result(number)
+
+    threads = [threading.Thread(target=resolve)]
+    threads[0].start()
+    results = await asyncio.gather(*waiters, return_exceptions=True)
+    threads[0].join()
+    assert results[0] == 0
+    assert isinstance(results[1], asyncio.CancelledError)
+    assert isinstance(results[2], asyncio.CancelledError)
+    assert isinstance(results[3], StoreUnavailable)
+    assert results[4:] == list(range(4, 500))

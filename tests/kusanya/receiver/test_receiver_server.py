@@ -1,0 +1,322 @@
+"""The receiver on real sockets: slow, odd and many peers, starting and stopping."""
+
+import http.client
+import queue
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kusanya.clock import Clock
+from kusanya.errors import ConfigurationError
+from kusanya.receiver import app
+from kusanya.receiver.protocol import ConnectionLimits
+from kusanya.receiver.serve import AddressRefused, PortTaken, Serving, run, serve
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.wire import Mode
+
+SECRET = "whsec_" + "a" * 32
+
+Body = Callable[..., bytes]
+Headers = list[tuple[bytes, bytes]]
+Signed = Callable[..., Headers]
+Serve = Callable[..., Serving]
+
+
+def connect(serving: Serving) -> socket.socket:
+    found = socket.create_connection((serving.host, serving.port), timeout=10)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
+
+
+def request(payload: bytes, headers: Headers) -> bytes:
+    lines = b"".join(b"%b: %b\r\n" % pair for pair in headers)
+    return b"POST /hooks HTTP/1.1\r\n" + lines + b"\r\n" + payload
+
+
+def read_answer(peer: socket.socket) -> bytes:
+    """Return the status line of one answer, or b"" where the connection ended without one."""
+    with peer.makefile("rb") as file:
+        status = file.readline()
+        length = 0
+        while (line := file.readline().strip()) != b"":
+            if line.startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        file.read(length)
+        return status.removeprefix(b"HTTP/1.1 ").strip()
+
+
+def closed_by_the_other_side(peer: socket.socket) -> bool:
+    try:
+        return peer.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_deliveries_arrive_over_one_kept_connection(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock))
+    connection = http.client.HTTPConnection(serving.host, serving.port, timeout=10)
+    for number in range(5):
+        payload = body(number)
+        headers = {n.decode(): v.decode() for n, v in signed(payload)}
+        connection.request("POST", "/", payload, headers)
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b"")
+    connection.close()
+    rows = store.deliveries(Mode.TEST).rows
+    assert [row.verdict for row in rows] == [Verdict.VERIFIED] * 5
+
+
+def test_requests_sent_without_waiting_are_answered_in_order(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock))
+    good, bad = body(1), body(2)
+    with connect(serving) as peer:
+        peer.sendall(
+            request(good, signed(good))
+            + request(bad, signed(bad, secret="whsec_forged"))
+            + request(good, signed(good))
+        )
+        received = b""
+        while received.count(b"HTTP/1.1 ") < 3 or not received.endswith(b"\r\n\r\n"):
+            received += peer.recv(65536)
+    statuses = [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"400", b"200"]
+
+
+FLOODS = {
+    "one header of a megabyte": b"POST / HTTP/1.1\r\nhost: x\r\na: " + b"b" * 1_000_000,
+    "headers past 16 KiB, complete": b"POST / HTTP/1.1\r\nhost: x\r\n"
+    + b"".join(b"a%d: %b\r\n" % (n, b"b" * 2000) for n in range(10))
+    + b"content-length: 0\r\n\r\n",
+    "65 headers": b"POST / HTTP/1.1\r\n" + b"".join(b"a%d: b\r\n" % n for n in range(65)) + b"\r\n",
+    "an address of 20 kB": b"POST /" + b"a" * 20_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n",
+    "a chunk extension of a megabyte": b"POST / HTTP/1.1\r\nhost: x\r\n"
+    b"transfer-encoding: chunked\r\n\r\n1;" + b"e" * 1_000_000,
+    "length and chunks": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n"
+    b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+    "a folded header": b"POST / HTTP/1.1\r\nhost: x\r\na: b\r\n c\r\ncontent-length: 0\r\n\r\n",
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+def test_a_request_out_of_bounds_is_refused_and_its_connection_closed(
+    store: Store, serve_app: Serve, flood: bytes
+) -> None:
+    serving = serve_app(app(store, SECRET))
+    with connect(serving) as peer:
+        try:
+            peer.sendall(flood)
+            assert read_answer(peer).startswith(b"400")
+            assert closed_by_the_other_side(peer)
+        except (BrokenPipeError, ConnectionResetError):
+            # It closed while we were still flooding: refused all the same.
+            pass
+    assert store.deliveries(Mode.TEST).rows == ()
+
+
+def test_64_headers_of_almost_16_kib_are_read(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock))
+    payload = body()
+    headers = signed(payload)
+    headers += [(b"x%d" % n, b"y" * 240) for n in range(64 - len(headers))]
+    with connect(serving) as peer:
+        peer.sendall(request(payload, headers))
+        assert read_answer(peer) == b"200 OK"
+
+
+QUICK = ConnectionLimits(header_s=0.1, request_s=0.25)
+SLOW = {
+    "says nothing": b"",
+    "half a header": b"POST / HTTP/1.1\r\nhos",
+    "half a body": b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345",
+    "half a chunk": b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nff\r\n1",
+    "empty lines": b"\r\n\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("beginning", SLOW.values(), ids=SLOW.keys())
+def test_a_peer_that_stops_in_the_middle_is_cut(
+    store: Store, serve_app: Serve, beginning: bytes
+) -> None:
+    serving = serve_app(app(store, SECRET), QUICK)
+    with connect(serving) as peer:
+        peer.sendall(beginning)
+        assert read_answer(peer) == b"408 Request Timeout"
+        assert closed_by_the_other_side(peer)
+    assert store.deliveries(Mode.TEST).rows == ()
+
+
+def test_dripping_does_not_buy_time(store: Store, serve_app: Serve) -> None:
+    serving = serve_app(app(store, SECRET), QUICK)
+    with connect(serving) as peer:
+        peer.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
+        # A byte whenever the other side has been silent for a moment: cut all the same.
+        dripped = 0
+        while not select.select([peer], [], [], 0.02)[0]:
+            peer.send(b"x")
+            dripped += 1
+            assert dripped < 200
+        assert read_answer(peer) == b"408 Request Timeout"
+
+
+def test_dripped_empty_lines_after_an_answer_do_not_hold_a_connection(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock), QUICK)
+    payload = body()
+    with connect(serving) as peer:
+        peer.sendall(request(payload, signed(payload)))
+        assert read_answer(peer) == b"200 OK"
+        dripped = 0
+        while not select.select([peer], [], [], 0.02)[0]:
+            peer.send(b"\r\n")
+            dripped += 1
+            assert dripped < 200
+
+
+def test_a_slow_but_timely_delivery_is_received(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock))
+    payload = body()
+    sent = request(payload, signed(payload))
+    with connect(serving) as peer:
+        for part in (sent[:40], sent[40:300], sent[300:-5], sent[-5:]):
+            peer.sendall(part)
+            select.select([peer], [], [], 0.01)
+        assert read_answer(peer) == b"200 OK"
+
+
+def test_one_connection_too_many_is_turned_away_and_a_freed_place_is_given_again(
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    serving = serve_app(app(store, SECRET, clock=clock), ConnectionLimits(connections=2))
+    payload = body()
+
+    def deliver(peer: socket.socket) -> bytes:
+        peer.sendall(request(payload, signed(payload)))
+        return read_answer(peer)
+
+    first, second, third = (connect(serving) for _ in range(3))
+    assert read_answer(third) == b"503 Service Unavailable"
+    assert (deliver(first), deliver(second)) == (b"200 OK", b"200 OK")
+    for peer in (first, second, third):
+        peer.close()
+    with connect(serving) as again:
+        assert deliver(again) == b"200 OK"
+
+
+class SlowJournal:
+    """A store whose commits end when the test says so."""
+
+    def __init__(self) -> None:
+        self.queue_depth = 0
+        self.submitted: queue.Queue[Future[Receipt]] = queue.Queue()
+
+    def submit(self, item: Arrival, /) -> "Future[Receipt]":
+        """Promise, and leave it to the test."""
+        future: Future[Receipt] = Future()
+        self.submitted.put(future)
+        return future
+
+    def head(self) -> int:
+        """Return a position."""
+        return 0
+
+
+def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
+    clock: Clock, body: Body, signed: Signed
+) -> None:
+    journal, ready = SlowJournal(), queue.Queue[Serving]()
+    thread = threading.Thread(
+        target=serve, args=(app(journal, SECRET, clock=clock),), kwargs={"on_ready": ready.put}
+    )
+    thread.start()
+    serving, payload = ready.get(timeout=10), body()
+    with connect(serving) as peer:
+        peer.sendall(request(payload, signed(payload)))
+        future = journal.submitted.get(timeout=10)
+        serving.stop()
+        refused_at = time.monotonic() + 10
+        while time.monotonic() < refused_at:
+            try:
+                connect(serving).close()
+            except ConnectionRefusedError:
+                break
+        else:
+            pytest.fail("a stopping receiver still takes connections")
+        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        assert read_answer(peer) == b"200 OK"
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_taken_port_and_a_foreign_address_are_one_clear_error(store: Store) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is taken"):
+            run(store, SECRET, port=port)
+    # An address of the documentation range is no machine's own.
+    with pytest.raises(AddressRefused, match=r"203\.0\.113\.7"):
+        run(store, SECRET, host="203.0.113.7")
+    for port in (-1, 70_000):
+        with pytest.raises(AddressRefused, match="0 to 65535"):
+            run(store, SECRET, port=port)
+    with pytest.raises(ConfigurationError):
+        run(store, [])
+
+
+PROGRAM = """
+import sys
+from kusanya.receiver.serve import run
+from kusanya.store import Store
+with Store.open(sys.argv[1]) as store:
+    run(store, sys.argv[2], on_ready=lambda serving: print(serving.url, flush=True))
+print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
+    tmp_path: Path, body: Body, signed: Signed, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "s.db"), SECRET]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+        assert process.stdout is not None
+        host, _, port = (
+            process.stdout.readline().strip().strip("/").rpartition("/")[2].partition(":")
+        )
+        payload = body()
+        headers = signed(payload, at=datetime.now(UTC))
+        connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        connection.request("POST", "/", payload, {n.decode(): v.decode() for n, v in headers})
+        assert connection.getresponse().status == 200
+        process.send_signal(number)
+        assert process.stdout.read() == "stopped\n"
+        assert process.wait(20) == 0
+        connection.close()
+    with Store.open(tmp_path / "s.db") as store:
+        assert [row.event_id for row in store.deliveries(Mode.TEST).rows] == ["evt_1"]
+
+
+def test_an_address_for_people_is_complete() -> None:
+    assert Serving("127.0.0.1", 8080, lambda: None).url == "http://127.0.0.1:8080/"
+    assert Serving("::1", 8080, lambda: None).url == "http://[::1]:8080/"
