@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import stop
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,6 +26,7 @@ def console(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.app import ConsoleApp
+    from kusanya_console.cli.terminal import run_app
 
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
@@ -35,6 +35,4 @@ def console(
             opened, mode=chosen.mode, clock=time, profile=chosen.name, ascii=ascii_only
         )
         app.set_keymap(key_map())
-        app.run()
-        if app.return_code:
-            stop(app.return_code)
+        run_app(app)

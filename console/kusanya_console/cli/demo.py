@@ -102,13 +102,11 @@ def _open_console(stage: "Stage", *, ascii_only: bool) -> None:
     from kusanya.store import Store
     from kusanya.wire import Mode
     from kusanya_console.app import ConsoleApp
+    from kusanya_console.cli.terminal import run_app
 
     clock = parse_clock(stage.clock_url, max_age_s=0.25)
     with Store.open(stage.folder.store_url, clock=clock) as store:
-        app = ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only)
-        app.run()
-    if app.return_code:
-        stop(app.return_code)
+        run_app(ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only))
 
 
 @contextlib.contextmanager

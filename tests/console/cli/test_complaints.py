@@ -1,0 +1,186 @@
+"""Bad input: one clear line on standard error, the right exit code, never a traceback."""
+
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kusanya_console.cli import main
+
+Ended = tuple[int, str, str]
+
+
+@pytest.fixture
+def kusanya(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Ended]:
+    """Run the command line in this process, with an empty configuration."""
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
+    for name in ("API_KEY", "BASE_URL", "SECRETS", "STORE", "DASHBOARD_URL", "DASHBOARD_TOKEN"):
+        monkeypatch.delenv(f"KUSANYA_{name}", raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["kusanya", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        yield holder.getsockname()[1]
+
+
+def is_one_clear_line(text: str) -> bool:
+    return text.startswith("kusanya: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+def test_an_unknown_command_is_a_usage_error(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("colect")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "colect" in err
+
+
+def test_a_missing_option_is_named(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("service")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "--port" in err or "--data" in err
+
+
+@pytest.mark.parametrize("port", ["70000", "-1", "web"])
+def test_an_impossible_port_is_a_usage_error(kusanya: Callable[..., Ended], port: str) -> None:
+    code, _, err = kusanya("service", f"--port={port}", "--data=/nowhere")
+    assert (code, is_one_clear_line(err)) == (2, True)
+
+
+def test_a_taken_port_is_told_with_its_number(
+    kusanya: Callable[..., Ended], taken_port: int, tmp_path: Path
+) -> None:
+    code, _, err = kusanya("service", f"--port={taken_port}", f"--data={tmp_path / 'service'}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert str(taken_port) in err
+
+
+def test_a_receivers_taken_port_is_told_with_its_number(
+    kusanya: Callable[..., Ended], taken_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    store = tmp_path / "store.sqlite"
+    code, _, err = kusanya("receive", f"--port={taken_port}", f"--store={store}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert str(taken_port) in err
+    assert "canary" not in err
+
+
+def test_a_data_folder_that_cannot_be_made_is_told(
+    kusanya: Callable[..., Ended], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    code, _, err = kusanya("service", "--port=0", f"--data={tmp_path / 'file' / 'data'}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+
+
+def test_a_demo_folder_that_cannot_be_made_is_told(
+    kusanya: Callable[..., Ended], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    code, _, err = kusanya("demo", "--headless", f"--data={tmp_path / 'file' / 'demo'}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert "--data" in err
+
+
+def test_a_demo_without_a_terminal_points_to_headless(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("demo")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "--headless" in err
+
+
+def test_without_an_api_key_the_variable_is_named(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("whoami")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert "KUSANYA_API_KEY" in err
+
+
+def test_a_wrong_dashboard_is_told_without_its_token(
+    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_DASHBOARD_URL", "http://127.0.0.1:9/dashboard")
+    monkeypatch.setenv("KUSANYA_DASHBOARD_TOKEN", "dash_canary")
+    code, _, err = kusanya("keys", "list")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert "canary" not in err
+
+
+def test_a_store_that_is_not_there_is_told(kusanya: Callable[..., Ended], tmp_path: Path) -> None:
+    code, _, err = kusanya("find", "INV-1", f"--store={tmp_path / 'none.sqlite'}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_file_that_is_no_store_is_told_and_left_alone(
+    kusanya: Callable[..., Ended], tmp_path: Path
+) -> None:
+    file = tmp_path / "shopping-list.txt"
+    file.write_text("maize flour, beans\n" * 100, encoding="utf-8")
+    code, _, err = kusanya("console", f"--store={file}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert file.read_text(encoding="utf-8").startswith("maize flour")
+
+
+def test_a_clock_that_cannot_be_followed_is_told(
+    kusanya: Callable[..., Ended], tmp_path: Path
+) -> None:
+    store = tmp_path / "store.sqlite"
+    code, _, err = kusanya("console", f"--store={store}", "--clock=60x")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert "/dashboard/clock" in err
+
+
+def test_an_id_that_is_none_is_a_usage_error(kusanya: Callable[..., Ended], tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    assert kusanya("store", "migrate", f"--store={store}")[0] == 0
+    code, _, err = kusanya("show", "INV-1", f"--store={store}")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "kusanya find" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["demo"],
+        ["service"],
+        ["receive"],
+        ["console"],
+        ["find"],
+        ["show"],
+        ["whoami"],
+        ["verify"],
+        ["collect"],
+        ["intents"],
+        ["catch-up"],
+        ["notebooks"],
+        ["store", "check"],
+        ["keys", "create"],
+        ["endpoints", "add"],
+        ["clock", "advance"],
+        ["faults", "set"],
+    ],
+    ids=lambda words: " ".join(words) or "kusanya",
+)
+def test_every_command_explains_itself_with_an_example(
+    kusanya: Callable[..., Ended], command: list[str]
+) -> None:
+    code, out, err = kusanya(*command, "--help")
+    assert (code, err) == (0, "")
+    assert "kusanya " + " ".join(command) in out
+    assert "Example: " in out or "Begin with: " in out
