@@ -1,0 +1,129 @@
+"""Creating safely: a program may die at any instruction and no customer is charged twice.
+
+`create_safely` keeps an intent durably before its first byte leaves. After a crash or a lost answer
+`resume` sends the same key and the same bytes again, within 23 hours of the first sending; past
+that, an event or a poll with its reference settles it, or a person does (`decide`).
+"""
+
+from collections.abc import Mapping
+
+from kusanya.client import AsyncClient, Client
+from kusanya.errors import IntentError
+from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
+from kusanya.intents.settling import (
+    decide,
+    open_intents,
+    review,
+    settle_by_reference,
+    settle_waiting,
+)
+from kusanya.intents.window import replay_left
+from kusanya.store import Store
+from kusanya.store.records import IntentRow
+
+__all__ = [
+    "Creation",
+    "create_safely",
+    "create_safely_async",
+    "decide",
+    "open_intents",
+    "replay_left",
+    "resume",
+    "resume_async",
+    "review",
+    "settle_by_reference",
+    "settle_waiting",
+]
+
+
+def create_safely(
+    store: Store,
+    client: Client,
+    *,
+    amount: int,
+    phone: str,
+    reference: str,
+    description: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    idempotency_key: str | None = None,
+    force_repeat_reason: str | None = None,
+    profile: str = DEFAULT_PROFILE,
+    phone_as_is: bool = False,
+) -> Creation:
+    """Start a USSD push exactly once and return the intent and its collection.
+
+    `idempotency_key` ties a retry of the caller's own job to the same intent: the same call again
+    returns the same collection. Without it a `reference` is used once; repeating one takes a
+    `force_repeat_reason`, which is audited. Keys belong to `profile` and mode.
+
+    On return the answer is durable. Raises IntentError where the reference was used, the key
+    belongs to other contents, another process is sending the intent, or its window is over;
+    OutcomeUnknown, NotSent and the rest of a create's errors, after which the intent says what is
+    known and `resume` may be called; StoreError where something could not be made durable: before
+    the first byte nothing was sent, after it the intent tells.
+    Source: POST /v1/collections; assumptions REPLAY_STOPS_EARLY and REPEATED_REFERENCE.
+    """
+    order = Order(
+        amount=amount,
+        phone=phone,
+        reference=reference,
+        description=description,
+        metadata=metadata,
+        idempotency_key=idempotency_key,
+        force_repeat_reason=force_repeat_reason,
+        profile=profile,
+        phone_as_is=phone_as_is,
+    )
+    return client.run(create(store, client.core, order))
+
+
+async def create_safely_async(
+    store: Store,
+    client: AsyncClient,
+    *,
+    amount: int,
+    phone: str,
+    reference: str,
+    description: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    idempotency_key: str | None = None,
+    force_repeat_reason: str | None = None,
+    profile: str = DEFAULT_PROFILE,
+    phone_as_is: bool = False,
+) -> Creation:
+    """Do what `create_safely` does; the store is used from threads."""
+    order = Order(
+        amount=amount,
+        phone=phone,
+        reference=reference,
+        description=description,
+        metadata=metadata,
+        idempotency_key=idempotency_key,
+        force_repeat_reason=force_repeat_reason,
+        profile=profile,
+        phone_as_is=phone_as_is,
+    )
+    return await client.run(create(store, client.core, order))
+
+
+def resume(store: Store, client: Client, intent: IntentRow | str) -> Creation:
+    """Bring an intent to its end: with the same key and the same bytes, or not at all.
+
+    An intent that has come to its end already is not sent; its collection is returned as it is
+    now. Raises what `create_safely` does.
+    """
+    return client.run(proceed(store, client.core, _found(store, intent)))
+
+
+async def resume_async(store: Store, client: AsyncClient, intent: IntentRow | str) -> Creation:
+    """Do what `resume` does; the store is used from threads."""
+    return await client.run(proceed(store, client.core, _found(store, intent)))
+
+
+def _found(store: Store, intent: IntentRow | str) -> IntentRow:
+    if isinstance(intent, IntentRow):
+        return intent
+    found = store.intent(intent)
+    if found is None:
+        raise IntentError("there is no such intent", intent_id=intent)
+    return found

@@ -1,0 +1,140 @@
+"""Intents without an answer, decided by what was seen of their collection, or by a person.
+
+A collection that carries the reference of an intent is that intent's only where nothing else can
+be meant: same mode, amount and phone, created after the first sending, and one candidate on each
+side. Anything less is left to a person.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from kusanya.errors import IntentError
+from kusanya.intents.window import replay_left
+from kusanya.store import Store
+from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.wire import Collection, Mode
+
+_WAITING: Final = (IntentState.SENT, IntentState.UNKNOWN)
+OPEN: Final = (IntentState.PREPARED, *_WAITING)
+"""The states in which an intent is neither answered nor over."""
+_CLOCKS_APART: Final = timedelta(minutes=5)
+"""How far the service's clock may lie from ours."""
+
+
+def settle_by_reference(
+    store: Store, seen: Collection | CollectionRow, *, now: datetime
+) -> IntentRow | None:
+    """Settle the intent that `seen` answers and return it, or None where there is none.
+
+    Called with whatever a webhook, a poll or a catch-up brought. Durable on return. An intent that
+    a process is sending at this moment is left to that process.
+    """
+    found = _meant_by(store, seen)
+    if found is None or _is_being_sent(found, now=now):
+        return None
+    return _settle(store, found, seen)
+
+
+def settle_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
+    """Review every open intent that nobody is sending; return how many were settled."""
+    waiting = [i for i in open_intents(store, mode) if not _is_being_sent(i, now=now)]
+    reviewed = [review(store, intent, now=now) for intent in waiting]
+    return sum(intent.state is IntentState.SETTLED for intent in reviewed)
+
+
+def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
+    """Say of an open intent that nobody else is sending what can be said, and return it.
+
+    Settled where the store knows its collection. UNKNOWN where its process is gone. Closed as
+    REFUSED where its window is over and it never left: nothing happened.
+    """
+    if intent.state in _WAITING:
+        for seen in store.collections_by_reference(intent.mode, intent.reference):
+            found = _meant_by(store, seen)
+            if found is not None and found.id == intent.id:
+                return _settle(store, found, seen)
+    if intent.state is IntentState.SENT:
+        sentence = "the process that sent it is gone and its answer was not seen"
+        return _mark(store, intent, IntentState.UNKNOWN, sentence)
+    if intent.state is IntentState.PREPARED and not replay_left(intent, now=now):
+        sentence = "the service never took it; nothing happened"
+        return _mark(store, intent, IntentState.REFUSED, sentence)
+    return intent
+
+
+def open_intents(store: Store, mode: Mode | None = None) -> Iterator[IntentRow]:
+    """Yield every intent that is neither answered nor over, newest first."""
+    page = store.intents(mode, states=OPEN)
+    while True:
+        yield from page.rows
+        if not page.more:
+            return
+        page = store.intents(mode, states=OPEN, older_than=page.rows[-1].key)
+
+
+def decide(
+    store: Store,
+    intent_id: str,
+    *,
+    actor: str,
+    why: str,
+    collection_id: str | None,
+    now: datetime,
+) -> IntentRow:
+    """Let a person decide an intent whose outcome nothing else can tell; the act is audited.
+
+    `collection_id` names the collection that it became, None says that nothing was created.
+    Raises IntentError where it is not waiting for a decision, ValueError without a reason.
+    """
+    if not why.strip() or not actor.strip():
+        raise ValueError("a decision needs a person and a reason")
+    intent = store.intent(intent_id)
+    if intent is None:
+        raise IntentError("there is no such intent", intent_id=intent_id)
+    if intent.state not in OPEN:
+        raise IntentError(f"this intent is {intent.state.value} already", intent_id=intent_id)
+    if _is_being_sent(intent, now=now):
+        raise IntentError("this intent is being sent now: wait for its end", intent_id=intent_id)
+    store.add_audit(
+        actor=actor,
+        act="decide intent",
+        subject=intent_id,
+        detail=f"{collection_id or 'nothing was created'}: {why}",
+    )
+    return store.settle_intent(
+        intent_id, collection_id=collection_id, sentence=f"decided by {actor}: {why}"
+    )
+
+
+def _meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
+    same = store.intents_by_reference(seen.mode, seen.reference)
+    if any(intent.collection_id == seen.id for intent in same):
+        return None
+    fitting = [i for i in same if i.state in _WAITING and _fits(i, seen)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
+    return store.settle_intent(
+        intent.id,
+        collection_id=seen.id,
+        sentence=f"its answer was lost; {seen.id} with its reference was seen later",
+    )
+
+
+def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) -> IntentRow:
+    return store.settle_intent(intent.id, collection_id=None, sentence=sentence, state=state)
+
+
+def _is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
+    return intent.claimed_until is not None and intent.claimed_until > now
+
+
+def _fits(intent: IntentRow, seen: Collection | CollectionRow) -> bool:
+    return (
+        intent.amount == seen.amount
+        and intent.phone.removeprefix("+") == seen.phone.removeprefix("+")
+        and intent.first_sent_at is not None
+        and seen.created_at >= intent.first_sent_at - _CLOCKS_APART
+    )

@@ -1,0 +1,67 @@
+"""How long an intent may still be sent. Pure: instants come in, nothing here reads a clock.
+
+Past 24 hours the service has forgotten the key and would charge the customer again; we stop at 23,
+because clocks differ. Assumes REPLAY_STOPS_EARLY (assumptions.py).
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.client.attempts import Ending
+from kusanya.errors import IntentError
+from kusanya.store.records import AttemptRow, IntentRow
+
+CLOCK_SLACK: Final = timedelta(seconds=5)
+"""How far apart the clocks of two of our own machines may be."""
+_SERVER_FAILED: Final = 500
+
+
+def effect_possible(attempts: Iterable[AttemptRow]) -> bool:
+    """Tell whether the service may have acted on any of these attempts.
+
+    An attempt without an end was being sent when its process died. A 5xx tells nothing; only a
+    refusal, a "not now" and a connection that was never made say that nothing happened.
+    """
+    return any(
+        attempt.outcome in (None, Ending.LOST, Ending.ANSWERED)
+        or (attempt.outcome == Ending.RETRYABLE and (attempt.status or 0) >= _SERVER_FAILED)
+        for attempt in attempts
+    )
+
+
+def replay_left(intent: IntentRow, *, now: datetime) -> timedelta:
+    """Return how long the intent may still be sent; zero where it may not.
+
+    Counted from the first sending, or from the preparation of one that was never sent: a push
+    that comes a day late finds a customer who no longer expects it.
+    """
+    began = intent.first_sent_at or intent.prepared_at
+    return max(began + REPLAY_WINDOW - now, timedelta())
+
+
+def latest(intent: IntentRow, attempts: Iterable[AttemptRow]) -> datetime:
+    """Return the last instant at which something is known to have happened to the intent."""
+    known = [attempt.ended_at or attempt.sent_at for attempt in attempts]
+    return max([intent.prepared_at, *known])
+
+
+def check_window(intent: IntentRow, *, latest_at: datetime, now: datetime) -> None:
+    """Raise IntentError where the intent may not be sent at `now`.
+
+    Also where `now` lies before `latest_at`: then the time since the first sending is not known,
+    and neither is the window.
+    """
+    if now < latest_at - CLOCK_SLACK:
+        raise IntentError(
+            "the clock shows a time before this intent's last attempt: set it right first, "
+            "for its replay window cannot be known",
+            intent_id=intent.id,
+        )
+    if not replay_left(intent, now=now):
+        raise IntentError(
+            "its replay window of 23 hours is over, and the service may charge again: wait for an "
+            "event with its reference, or decide it by hand",
+            intent_id=intent.id,
+        )

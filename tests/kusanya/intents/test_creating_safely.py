@@ -1,0 +1,421 @@
+"""Creating safely, on both engines: one intent, one key, one byte string, one collection."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.client import AsyncClient
+from kusanya.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    IntentError,
+    InvalidRequest,
+    NotSent,
+    OutcomeUnknown,
+    ProtocolError,
+    RateLimited,
+)
+from kusanya.intents import (
+    create_safely,
+    create_safely_async,
+    decide,
+    replay_left,
+    resume,
+    resume_async,
+    settle_by_reference,
+    settle_waiting,
+)
+from kusanya.state.observation import Source
+from kusanya.store import Store
+from kusanya.store.records import IntentRow, IntentState
+from kusanya.wire import Mode
+
+ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
+BODY = b'{"amount":5000,"phone":"255754000001","reference":"order-1"}'
+NewClient = Any  # the conftest's maker of clients
+
+
+def _only(store: Store) -> IntentRow:
+    [row] = store.intents().rows
+    return row
+
+
+def test_an_answered_create_leaves_intent_attempt_and_fact(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    made = create_safely(store, new_client(), **ORDER)
+    assert made.collection.id == "col_1"
+    assert made.intent.state is IntentState.ANSWERED
+    assert made.intent == _only(store)
+    assert made.intent.body == BODY
+    [attempt] = store.attempts(made.intent.id)
+    assert (attempt.number, attempt.outcome, attempt.status) == (1, "answered", 202)
+    [fact] = store.observations("col_1")
+    assert (fact.source, fact.source_id) == (Source.ANSWER, made.intent.idempotency_key)
+    assert fact.collection.raw == made.collection.raw
+    assert [sent.body for sent in service.arrived] == [BODY]
+
+
+@pytest.mark.spec("post-1")
+def test_the_callers_key_ties_a_repeated_job_to_one_intent(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    first = create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+    service.pay("col_1")
+    again = create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+    assert again.intent.id == first.intent.id
+    assert again.collection.status == "succeeded"
+    assert len(service.arrived) == 1
+    assert service.arrived[0].key == "job-7"
+
+
+@pytest.mark.spec("post-2")
+def test_the_callers_key_with_other_contents_is_refused_before_the_wire(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+    other = {**ORDER, "amount": 6000}
+    with pytest.raises(IntentError, match="another body"):
+        create_safely(store, new_client(), **other, idempotency_key="job-7")
+    assert len(service.arrived) == 1
+
+
+@pytest.mark.parametrize("key", [None, "job-8"])
+def test_a_repeated_reference_takes_a_reason(
+    store: Store, new_client: NewClient, service: Any, key: str | None
+) -> None:
+    first = create_safely(store, new_client(), **ORDER)
+    with pytest.raises(IntentError, match="used before") as caught:
+        create_safely(store, new_client(), **ORDER, idempotency_key=key)
+    assert caught.value.intent_id == first.intent.id
+    with pytest.raises(ValueError, match="with a reason"):
+        create_safely(store, new_client(), **ORDER, force_repeat_reason=" ")
+    forced = create_safely(
+        store, new_client(), **ORDER, idempotency_key=key, force_repeat_reason="second instalment"
+    )
+    assert forced.collection.id == "col_2"
+    assert forced.intent.idempotency_key != first.intent.idempotency_key
+    [row] = store.audit().rows
+    assert (row.act, row.detail) == ("repeat reference", "second instalment")
+
+
+@pytest.mark.parametrize("fault", ["LOST_ANSWER", "LOST_REQUEST", "FAILED_AFTER", "FAILED_BEFORE"])
+def test_a_lost_answer_is_sent_again_with_the_same_key_and_bytes(
+    store: Store, new_client: NewClient, service: Any, play: Any, fault: str
+) -> None:
+    service.faults = [play.Fault[fault], play.Fault[fault]]
+    made = create_safely(store, new_client(), **ORDER)
+    assert len(service.collections) == 1
+    assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
+    assert [a.number for a in store.attempts(made.intent.id)] == [1, 2, 3]
+
+
+def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    service.pay("col_1")
+    made = resume(store, new_client(), _only(store))
+    assert made.collection.status == "succeeded"
+    facts = store.observations("col_1")
+    assert [(fact.source, fact.collection.status) for fact in facts] == [
+        (Source.ANSWER, "created"),
+        (Source.POLL, "succeeded"),
+    ]
+    assert facts[0].replayed
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("LOST_ANSWER", OutcomeUnknown, IntentState.UNKNOWN),
+        ("REDIRECT", ProtocolError, IntentState.UNKNOWN),
+        ("NO_CONNECTION", NotSent, IntentState.PREPARED),
+        ("NOT_NOW", RateLimited, IntentState.PREPARED),
+        ("KEY_REFUSED", AuthenticationError, IntentState.PREPARED),
+    ],
+)
+def test_an_intent_tells_what_is_known_and_can_be_resumed(
+    store: Store,
+    new_client: NewClient,
+    play: Any,
+    case: tuple[str, type[Exception], IntentState],
+) -> None:
+    fault, error, state = case
+    service = new_client.service
+    service.faults = [play.Fault[fault]]
+    with pytest.raises(error) as caught:
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    intent = _only(store)
+    assert intent.state is state
+    assert any(intent.id in note for note in caught.value.__notes__)
+    assert resume(store, new_client(), intent.id).collection.id == "col_1"
+    assert _only(store).state is IntentState.ANSWERED
+    assert len(service.collections) == 1
+
+
+def test_a_refused_key_after_a_lost_answer_leaves_the_outcome_unknown(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER, play.Fault.KEY_REFUSED]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(), **ORDER)
+    assert _only(store).state is IntentState.UNKNOWN
+
+
+def test_a_refused_request_is_over_and_its_reference_is_free_again(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    wrong = {**ORDER, "phone": "255700000422"}
+    with pytest.raises(InvalidRequest):
+        create_safely(store, new_client(), **wrong)
+    refused = _only(store)
+    assert refused.state is IntentState.REFUSED
+    with pytest.raises(IntentError, match="refused"):
+        resume(store, new_client(), refused)
+    assert create_safely(store, new_client(), **ORDER).collection.id == "col_1"
+    assert len(service.arrived) == 2
+
+
+@pytest.mark.spec("limits-retention")
+@pytest.mark.parametrize(
+    ("later", "sent_again"),
+    [
+        (timedelta(hours=22, minutes=59, seconds=59), True),
+        (timedelta(hours=23), False),
+        (timedelta(hours=24, seconds=1), False),
+        (timedelta(days=30), False),
+    ],
+    ids=str,
+)
+def test_nothing_is_sent_from_23_hours_after_the_first_sending_on(
+    store: Store, new_client: NewClient, play: Any, later: timedelta, sent_again: bool
+) -> None:
+    service, clock = new_client.service, new_client.clock
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(later)
+    intent = _only(store)
+    if sent_again:
+        assert replay_left(intent, now=clock.now()) == timedelta(seconds=1)
+        assert resume(store, new_client(), intent).collection.id == "col_1"
+    else:
+        assert not replay_left(intent, now=clock.now())
+        with pytest.raises(IntentError, match="23 hours"):
+            resume(store, new_client(), intent)
+        assert _only(store).state is IntentState.UNKNOWN
+    assert len(service.arrived) == 1 + sent_again
+    assert len(service.collections) == 1
+
+
+def test_the_window_also_ends_between_two_attempts_of_one_call(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_REQUEST]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(hours=22, minutes=59, seconds=59, milliseconds=900))
+    service.faults = [play.Fault.LOST_REQUEST]
+    with pytest.raises(IntentError, match="23 hours"):
+        resume(store, new_client(random=lambda: 1.0), _only(store))
+    assert len(service.arrived) == 2
+
+
+def test_a_clock_that_went_back_sends_nothing(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.at -= timedelta(hours=2)
+    with pytest.raises(IntentError, match="clock"):
+        resume(store, new_client(), _only(store))
+    assert len(service.arrived) == 1
+
+
+def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(days=2))
+    seen = service.event("col_1")
+    store.record(seen)
+    settled = settle_by_reference(store, seen.collection, now=clock.now())
+    assert settled is not None
+    assert (settled.state, settled.collection_id) == (IntentState.SETTLED, "col_1")
+    assert settle_by_reference(store, seen.collection, now=clock.now()) is None
+    assert resume(store, new_client(), settled).collection.status == "succeeded"
+    assert len(service.arrived) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"amount": 5001}, {"phone": "255754000002"}, {"created_at": "2026-03-02T11:00:00Z"}],
+    ids=str,
+)
+def test_a_collection_that_may_be_anothers_settles_nothing(
+    store: Store, new_client: NewClient, service: Any, play: Any, changed: dict[str, Any]
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    service.collections["col_1"].update(changed)
+    store.record(service.event("col_1"))
+    assert settle_waiting(store, now=service.clock.now()) == 0
+    assert _only(store).state is IntentState.UNKNOWN
+
+
+def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    for reason in (None, "second instalment"):
+        service.faults = [play.Fault.LOST_ANSWER]
+        with pytest.raises(OutcomeUnknown):
+            create_safely(store, new_client(max_attempts=1), **ORDER, force_repeat_reason=reason)
+    store.record(service.event("col_1"))
+    assert settle_waiting(store, now=clock.now()) == 0
+    first = store.intents().rows[1]
+    decided = decide(
+        store, first.id, actor="asha", why="receipt seen", collection_id="col_1", now=clock.now()
+    )
+    assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
+    assert store.audit().rows[0].act == "decide intent"
+    store.record(service.event("col_2"))
+    assert settle_waiting(store, now=clock.now()) == 1
+    with pytest.raises(IntentError, match="settled already"):
+        decide(store, first.id, actor="asha", why="again", collection_id=None, now=clock.now())
+
+
+def test_a_webhook_that_came_first_spares_the_sending(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    store.record(service.event("col_1"))
+    made = resume(store, new_client(), _only(store))
+    assert made.intent.state is IntentState.SETTLED
+    assert len(service.arrived) == 1
+
+
+def test_an_intent_that_is_being_sent_is_not_sent_by_another(
+    store: Store, new_client: NewClient, service: Any, clock: Any
+) -> None:
+    refusals: list[str] = []
+
+    def meanwhile(request: Any, within_s: float) -> Any:
+        if request.method == "POST":
+            with pytest.raises(IntentError) as caught:
+                create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+            refusals.append(str(caught.value))
+            intent = _only(store)
+            with pytest.raises(IntentError, match="being sent now"):
+                decide(store, intent.id, actor="a", why="b", collection_id=None, now=clock.now())
+        return service(request, within_s)
+
+    create_safely(store, new_client(transport=meanwhile), **ORDER, idempotency_key="job-7")
+    assert len(refusals) == 1
+    assert "another process" in refusals[0]
+    assert len(service.arrived) == 1
+
+
+def test_a_claim_that_another_took_over_sends_nothing_more(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    # The pause before the second attempt outlives the lease, and another process resumes.
+    def slow(request: Any, within_s: float) -> Any:
+        reply = service(request, within_s)
+        if len(service.arrived) == 1 and request.method == "POST":
+            clock.at += timedelta(seconds=90)
+            assert resume(store, new_client(), _only(store)).collection.id == "col_1"
+        return reply
+
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(IntentError):
+        create_safely(store, new_client(transport=slow), **ORDER)
+    assert len(service.arrived) == 2
+    assert len(service.collections) == 1
+
+
+def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    # Between this call's look and its own row, another process prepares the same reference.
+    class Racing:
+        def __init__(self) -> None:
+            self.raced = False
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "prepare_intent" and not self.raced:
+                self.raced = True
+                create_safely(store, new_client(), **ORDER, idempotency_key="theirs")
+            return getattr(store, name)
+
+    with pytest.raises(IntentError, match="used before"):
+        create_safely(Racing(), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
+    assert [sent.key for sent in service.arrived] == ["theirs"]
+    ours = store.intent_by_key(Mode.TEST, "default", "ours")
+    assert ours is not None
+    assert ours.state is IntentState.REFUSED
+
+
+def test_an_intent_that_was_never_sent_is_closed_after_a_day(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.NO_CONNECTION]
+    with pytest.raises(NotSent):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(hours=23))
+    settle_waiting(store, now=clock.now())
+    closed = _only(store)
+    assert closed.state is IntentState.REFUSED
+    assert closed.outcome == "the service never took it; nothing happened"
+    assert create_safely(store, new_client(), **ORDER).collection.id == "col_1"
+
+
+def test_an_intent_of_the_other_mode_is_not_sent(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    live = store.prepare_intent(
+        idempotency_key="k",
+        body=BODY,
+        mode=Mode.LIVE,
+        profile="default",
+        reference="order-1",
+        amount=5000,
+        phone="255754000001",
+    )
+    with pytest.raises(ConfigurationError):
+        resume(store, new_client(), live)
+    assert service.arrived == []
+
+
+def test_the_asynchronous_form_does_the_same(
+    store: Store, service: Any, clock: Any, play: Any
+) -> None:
+    async def send(request: Any, within_s: float) -> Any:
+        await asyncio.sleep(0)
+        return service(request, within_s)
+
+    async def scenario() -> None:
+        client = AsyncClient(
+            play.key, base_url="http://127.0.0.1:9", clock=clock, transport=send, max_attempts=1
+        )
+        service.faults = [play.Fault.LOST_ANSWER]
+        with pytest.raises(OutcomeUnknown):
+            await create_safely_async(store, client, **ORDER)
+        made = await resume_async(store, client, _only(store).id)
+        assert made.collection.id == "col_1"
+        with pytest.raises(IntentError):
+            await create_safely_async(store, client, **ORDER)
+
+    asyncio.run(scenario())
+    assert len(service.collections) == 1
+    assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
