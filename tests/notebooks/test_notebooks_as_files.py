@@ -46,7 +46,7 @@ def test_there_are_notebooks_to_hold() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_is_committed_without_outputs(name: str) -> None:
-    verdict = subprocess.run(  # noqa: S603 - our own program
+    verdict = subprocess.run(
         [sys.executable, "-m", "nbstripout", "--keep-id", "--verify", f"{FOLDER / name}.ipynb"],
         capture_output=True,
         text=True,

@@ -12,18 +12,42 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kusanya.reconcile import (
+        breaks,
         chart,
+        codes,
         columns,
         days,
         engine,
         failures,
         fees,
+        ledger,
         load,
+        plants,
         sample,
+        settlement,
         show,
+        stats,
+        terms,
     )
 
-__all__ = ["chart", "columns", "days", "engine", "failures", "fees", "load", "sample", "show"]
+__all__ = [
+    "breaks",
+    "chart",
+    "codes",
+    "columns",
+    "days",
+    "engine",
+    "failures",
+    "fees",
+    "ledger",
+    "load",
+    "plants",
+    "sample",
+    "settlement",
+    "show",
+    "stats",
+    "terms",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -91,6 +91,12 @@ class Engine:
         if found.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
+    def one_mode(self, name: str) -> None:
+        """Raise ValueError when the table `name` holds collections of more than one mode."""
+        modes = self._con.table(name).select("mode").distinct().limit(2).to_arrow_table()
+        if modes.num_rows > 1:
+            raise ValueError("test and live are never matched together: choose one mode")
+
     def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
         """Execute a statement that answers nothing."""
         self._con.execute(sql, dict(values) if values else None)

@@ -9,7 +9,7 @@ def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
         "import sys, kusanya, kusanya.reconcile;"
         "print(sorted({'pandas', 'duckdb', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
     )
-    answer = subprocess.run(  # noqa: S603 - our own program
+    answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == "[]"
@@ -21,7 +21,7 @@ def test_reconciliation_knows_no_notebook() -> None:
         "from kusanya.reconcile import chart, failures, fees, load, show;"
         "print(sorted({'IPython', 'ipywidgets', 'textual', 'rich'} & set(sys.modules)))"
     )
-    answer = subprocess.run(  # noqa: S603 - our own program
+    answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert answer.stdout.strip() == "[]"

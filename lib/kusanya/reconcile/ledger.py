@@ -1,0 +1,85 @@
+"""Our books against the service: every line and every collection in one row, with a verdict.
+
+Nothing is matched by likeness: keys are the collection's id, then reference with amount, then
+reference; `suggested_match` is a hint for a person. The bridge leads from the ledger's total to the
+service's and must leave nothing unexplained.
+"""
+
+from datetime import date
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile import breaks, columns
+from kusanya.reconcile.breaks import VERDICTS
+from kusanya.reconcile.columns import (
+    AGEING,
+    BRIDGE,
+    COLLECTIONS,
+    DOUBLES,
+    INTENTS,
+    KEYS,
+    LEDGER,
+    MATCHES,
+)
+from kusanya.reconcile.days import Period
+from kusanya.reconcile.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.terms import PLAIN, TERMS, Tolerance, terms
+
+
+class Matched(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of matching a ledger with the service's collections."""
+
+    rows: pd.DataFrame
+    """Every row, or only breaks and what is expected, worst first."""
+    bridge: pd.DataFrame
+    ageing: pd.DataFrame
+    doubles: pd.DataFrame
+
+    @property
+    def breaks(self) -> int:
+        """Return how many rows are breaks."""
+        return int((self.rows["standing"] == "break").sum())
+
+    @property
+    def unexplained(self) -> int:
+        """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
+        left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
+        return int(left.abs().sum())
+
+
+def match(
+    collections: Source,
+    ledger: Source,
+    *,
+    period: Period,
+    tolerance: Tolerance = PLAIN,
+    as_of: date | None = None,
+    basis: str = "gross",
+    other_mode: pd.DataFrame | None = None,
+    intents: pd.DataFrame | None = None,
+    everything: bool = True,
+) -> Matched:
+    """Match a ledger with the collections of one mode over a period.
+
+    A row is in the result when either of its days is in the period. `basis` says whether the
+    ledger books gross or net amounts, `as_of` is the day that ages are counted to. `everything`
+    False leaves rows that agree out of `rows`; the other frames still count them. Raises ValueError
+    for collections of both modes.
+    """
+    with Engine(folders=folders_of(collections, ledger)) as engine:
+        engine.give("collections", collections, COLLECTIONS)
+        engine.one_mode("collections")
+        engine.give("ledger", ledger, LEDGER)
+        engine.give("terms", terms(period, tolerance, as_of=as_of, basis=basis), TERMS)
+        engine.give("other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS)
+        engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
+        engine.give("verdicts", breaks.table(breaks.LEDGER), VERDICTS)
+        engine.run(query("ledger_pairs"))
+        engine.run(query("ledger_rows"))
+        return Matched(
+            rows=engine.frame(query("ledger_answer"), MATCHES, {"everything": everything}),
+            bridge=engine.frame(query("ledger_bridge"), BRIDGE),
+            ageing=engine.frame(query("ledger_ageing"), AGEING),
+            doubles=engine.frame(query("ledger_doubles"), DOUBLES),
+        )

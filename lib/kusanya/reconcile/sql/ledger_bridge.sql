@@ -1,0 +1,78 @@
+-- From the ledger's total to the service's. The totals come from the inputs, the effects from the
+-- result: a row that was lost or doubled on the way leaves something unexplained.
+WITH sides AS (
+    SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
+    FROM ledger, terms
+    WHERE status = 'paid' AND booked_day BETWEEN terms.first AND terms.last
+    GROUP BY currency
+    UNION ALL
+    SELECT
+        'service' AS side,
+        currency,
+        count(*) AS rows,
+        sum(CASE WHEN terms.net_basis THEN collections.amount - collections.fee
+            ELSE collections.amount END)::BIGINT AS amount
+    FROM collections, terms
+    WHERE status = 'succeeded' AND business_day BETWEEN terms.first AND terms.last
+    GROUP BY currency
+),
+
+parts AS (
+    SELECT break_code, currency_ledger AS currency, row_no, id, counted_ledger AS effect
+    FROM judged
+    WHERE in_ledger
+    UNION ALL
+    SELECT break_code, currency_service AS currency, row_no, id, -counted_service AS effect
+    FROM judged
+    WHERE in_service
+),
+
+effects AS (
+    SELECT
+        break_code,
+        currency,
+        count(DISTINCT (row_no, id)) AS rows,
+        sum(effect)::BIGINT AS amount
+    FROM parts
+    GROUP BY break_code, currency
+),
+
+currencies AS (
+    SELECT currency FROM sides
+    UNION
+    SELECT currency FROM effects
+),
+
+lines AS (
+    SELECT
+        c.currency, 0 AS place, 'ledger total' AS line, coalesce(s.rows, 0) AS rows,
+        coalesce(s.amount, 0) AS amount
+    FROM currencies AS c
+    LEFT JOIN sides AS s ON s.currency = c.currency AND s.side = 'ledger'
+    UNION ALL
+    SELECT e.currency, v.place, e.break_code, e.rows, -e.amount
+    FROM effects AS e
+    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    UNION ALL
+    SELECT
+        c.currency, 100 AS place, 'service total' AS line, coalesce(s.rows, 0) AS rows,
+        coalesce(s.amount, 0) AS amount
+    FROM currencies AS c
+    LEFT JOIN sides AS s ON s.currency = c.currency AND s.side = 'service'
+    UNION ALL
+    SELECT
+        c.currency,
+        101 AS place,
+        'unexplained' AS line,
+        0 AS rows,
+        (
+            coalesce((SELECT amount FROM sides WHERE side = 'ledger' AND currency = c.currency), 0)
+            - coalesce(
+                (SELECT amount FROM sides WHERE side = 'service' AND currency = c.currency), 0
+            )
+            - coalesce((SELECT sum(amount) FROM effects WHERE currency = c.currency), 0)
+        )::BIGINT AS amount
+    FROM currencies AS c
+)
+
+SELECT currency, line, rows, amount FROM lines ORDER BY currency, place

@@ -1,0 +1,80 @@
+-- Whom to pay back: successes of a reference beyond those booked, and payments of one customer of
+-- one amount within minutes under two references, which are only suspected.
+WITH second AS (
+    SELECT
+        s.mode,
+        s.currency,
+        s.reference,
+        sum(s.amount)::BIGINT AS refund,
+        sum(s.fee)::BIGINT AS fee
+    FROM judged AS j
+    INNER JOIN service AS s ON s.id = j.id
+    WHERE j.break_code = 'double_payment'
+    GROUP BY s.mode, s.currency, s.reference
+),
+
+certain AS (
+    SELECT
+        second.mode,
+        second.currency,
+        second.reference,
+        string_agg(s.id, ' ' ORDER BY s.created_at, s.id) AS collection_ids,
+        min(s.completed_at) AS first_at,
+        max(s.completed_at) AS last_at,
+        count(*) AS payments,
+        sum(s.amount)::BIGINT AS amount,
+        (
+            SELECT count(*) FROM books
+            WHERE books.paid AND books.reference = second.reference
+        ) AS booked,
+        FALSE AS suspected,
+        any_value(second.refund) AS refund,
+        any_value(second.fee) AS fee
+    FROM second
+    INNER JOIN service AS s
+        ON s.reference = second.reference AND s.currency = second.currency AND s.paid
+    GROUP BY second.mode, second.currency, second.reference
+),
+
+followed AS (
+    SELECT
+        s.*,
+        lag(s.id) OVER payer AS id_before,
+        lag(s.reference) OVER payer AS reference_before,
+        lag(s.completed_at) OVER payer AS completed_before,
+        lag(s.created_at) OVER payer AS created_before
+    FROM service AS s
+    WHERE s.paid AND s.phone_key IS NOT NULL
+    WINDOW payer AS (
+        PARTITION BY s.mode, s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
+    )
+),
+
+suspected AS (
+    SELECT
+        f.mode,
+        f.currency,
+        f.reference,
+        f.id_before || ' ' || f.id AS collection_ids,
+        f.completed_before AS first_at,
+        f.completed_at AS last_at,
+        2 AS payments,
+        (2 * f.amount)::BIGINT AS amount,
+        (
+            SELECT count(*) FROM books
+            WHERE books.paid AND books.reference IN (f.reference, f.reference_before)
+        ) AS booked,
+        TRUE AS suspected,
+        NULL::BIGINT AS refund,
+        NULL::BIGINT AS fee
+    FROM followed AS f, terms
+    WHERE f.reference <> f.reference_before
+        AND epoch_us(f.created_at) - epoch_us(f.created_before)
+            <= terms.double_minutes * 60000000
+        AND f.business_day BETWEEN terms.first AND terms.last
+)
+
+SELECT * FROM certain
+UNION ALL
+SELECT * FROM suspected
+ORDER BY suspected, refund DESC, first_at, reference, collection_ids

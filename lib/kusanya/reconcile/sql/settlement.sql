@@ -1,0 +1,109 @@
+-- What the provider paid out against what collections earned, net of fees, by day and channel or,
+-- where the statement has a line for each, by collection.
+CREATE TEMP VIEW earned AS
+SELECT
+    CASE
+        WHEN g.item THEN c.id
+        ELSE concat_ws(chr(31), c.business_day::VARCHAR, c.channel, c.currency)
+    END AS unit,
+    g.item,
+    c.*
+FROM collections AS c, terms, granularity AS g
+WHERE c.status = 'succeeded' AND c.business_day BETWEEN terms.first AND terms.last;
+
+CREATE TEMP TABLE lines AS
+SELECT
+    CASE
+        WHEN g.item THEN s.collection_id
+        ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
+    END AS unit,
+    row_number() OVER (
+        PARTITION BY
+            s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee,
+            s.net
+        ORDER BY s.line_no
+    ) > 1 AS again,
+    s.*
+FROM statement AS s, granularity AS g;
+
+CREATE TEMP TABLE ours AS
+SELECT
+    unit,
+    min(business_day) AS business_day,
+    min(channel) AS channel,
+    min(currency) AS currency,
+    CASE WHEN any_value(item) THEN min(id) END AS collection_id,
+    count(*) AS count,
+    sum(amount)::BIGINT AS gross,
+    sum(fee)::BIGINT AS fee,
+    sum(amount - fee)::BIGINT AS net
+FROM earned
+GROUP BY unit;
+
+-- A payout of a neighbouring day belongs to another period; one of a collection is ours wherever.
+CREATE TEMP TABLE theirs AS
+SELECT
+    lines.unit,
+    min(lines.business_day) AS business_day,
+    min(lines.channel) AS channel,
+    min(lines.currency) AS currency,
+    min(lines.collection_id) AS collection_id,
+    string_agg(DISTINCT lines.batch_id, ' ' ORDER BY lines.batch_id) AS batch_id,
+    min(lines.line_no) AS line_no,
+    sum(lines.gross)::BIGINT AS gross,
+    CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
+    sum(lines.net)::BIGINT AS net
+FROM lines, terms
+WHERE NOT lines.again
+    AND (lines.business_day BETWEEN terms.first AND terms.last
+        OR lines.unit IN (SELECT unit FROM ours))
+GROUP BY lines.unit
+UNION ALL
+SELECT
+    NULL AS unit,
+    lines.business_day,
+    lines.channel,
+    lines.currency,
+    lines.collection_id,
+    lines.batch_id,
+    lines.line_no,
+    lines.gross,
+    lines.fee,
+    lines.net
+FROM lines, terms
+WHERE lines.again
+    AND (lines.business_day BETWEEN terms.first AND terms.last
+        OR lines.unit IN (SELECT unit FROM ours));
+
+CREATE TEMP TABLE settled AS
+SELECT
+    CASE
+        WHEN t.unit IS NULL AND t.line_no IS NOT NULL THEN 'settlement_duplicate'
+        WHEN o.unit IS NULL THEN 'settlement_unexpected'
+        WHEN t.line_no IS NULL
+            AND date_diff('day', o.business_day, terms.as_of) < terms.settle_days
+            THEN 'settlement_pending'
+        WHEN t.line_no IS NULL THEN 'settlement_missing'
+        WHEN abs(t.fee - o.fee) > terms.fee_tolerance THEN 'settlement_fee_mismatch'
+        WHEN t.net < o.net - terms.amount_tolerance THEN 'settlement_short'
+        WHEN t.net > o.net + terms.amount_tolerance THEN 'settlement_over'
+        ELSE 'settled'
+    END AS break_code,
+    coalesce(o.business_day, t.business_day) AS business_day,
+    coalesce(o.channel, t.channel) AS channel,
+    coalesce(o.currency, t.currency) AS currency,
+    coalesce(o.collection_id, t.collection_id) AS collection_id,
+    t.batch_id,
+    t.line_no,
+    coalesce(o.count, 0) AS count,
+    coalesce(o.gross, 0) AS gross,
+    coalesce(o.fee, 0) AS fee,
+    coalesce(o.net, 0) AS net,
+    t.gross AS gross_settled,
+    t.fee AS fee_settled,
+    coalesce(t.net, 0) AS net_settled,
+    coalesce(t.currency, o.currency) AS currency_settled,
+    row_number() OVER () AS row_no
+FROM ours AS o
+FULL OUTER JOIN theirs AS t ON t.unit = o.unit
+CROSS JOIN terms;

@@ -1,0 +1,29 @@
+SELECT
+    s.break_code,
+    v.standing,
+    s.business_day,
+    s.channel,
+    s.currency,
+    s.collection_id,
+    s.batch_id,
+    s.line_no,
+    s.count,
+    s.gross,
+    s.fee,
+    s.net,
+    s.gross_settled,
+    s.fee_settled,
+    s.net_settled,
+    s.net - s.net_settled AS open_balance,
+    v.action AS suggested_action
+FROM settled AS s
+INNER JOIN verdicts AS v ON v.break_code = s.break_code
+WHERE $everything OR v.standing <> 'ok'
+ORDER BY
+    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    v.place,
+    s.business_day,
+    s.channel,
+    s.currency,
+    s.collection_id NULLS FIRST,
+    s.line_no NULLS FIRST

@@ -1,0 +1,79 @@
+-- From gross over fees to what was paid out, and what is still owed to us.
+WITH sides AS (
+    SELECT
+        currency,
+        count(*) AS rows,
+        sum(amount)::BIGINT AS gross,
+        sum(fee)::BIGINT AS fee,
+        0::BIGINT AS net_settled,
+        0 AS lines
+    FROM earned
+    GROUP BY currency
+    UNION ALL
+    SELECT
+        l.currency,
+        0 AS rows,
+        0::BIGINT AS gross,
+        0::BIGINT AS fee,
+        sum(l.net)::BIGINT AS net_settled,
+        count(*) AS lines
+    FROM lines AS l, terms
+    WHERE l.business_day BETWEEN terms.first AND terms.last
+        OR l.unit IN (SELECT unit FROM ours)
+    GROUP BY l.currency
+),
+
+totals AS (
+    SELECT
+        currency,
+        sum(rows)::BIGINT AS rows,
+        sum(gross)::BIGINT AS gross,
+        sum(fee)::BIGINT AS fee,
+        sum(net_settled)::BIGINT AS net_settled,
+        sum(lines)::BIGINT AS lines
+    FROM sides
+    GROUP BY currency
+),
+
+parts AS (
+    SELECT row_no, break_code, currency, net AS effect FROM settled WHERE count > 0
+    UNION ALL
+    SELECT row_no, break_code, currency_settled AS currency, -net_settled AS effect
+    FROM settled
+    WHERE line_no IS NOT NULL
+),
+
+effects AS (
+    SELECT break_code, currency, count(DISTINCT row_no) AS rows, sum(effect)::BIGINT AS amount
+    FROM parts
+    GROUP BY break_code, currency
+),
+
+listed AS (
+    SELECT currency, 0 AS place, 'gross' AS line, rows, gross AS amount FROM totals
+    UNION ALL
+    SELECT currency, 1, 'fees', rows, -fee FROM totals
+    UNION ALL
+    SELECT currency, 2, 'net', rows, gross - fee FROM totals
+    UNION ALL
+    SELECT e.currency, 10 + v.place, e.break_code, e.rows, -e.amount
+    FROM effects AS e
+    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    WHERE e.amount <> 0
+    UNION ALL
+    SELECT currency, 100, 'settled', lines, net_settled FROM totals
+    UNION ALL
+    SELECT currency, 101, 'open balance', 0, gross - fee - net_settled FROM totals
+    UNION ALL
+    SELECT
+        t.currency,
+        102,
+        'unexplained',
+        0,
+        (t.gross - t.fee - t.net_settled - coalesce(
+            (SELECT sum(e.amount) FROM effects AS e WHERE e.currency = t.currency), 0
+        ))::BIGINT
+    FROM totals AS t
+)
+
+SELECT currency, line, rows, amount FROM listed ORDER BY currency, place

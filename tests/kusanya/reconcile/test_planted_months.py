@@ -1,0 +1,226 @@
+"""What was planted is what is found, nothing else, and the month closes to zero."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import columns, ledger, plants, sample, settlement
+from kusanya.reconcile.columns import COLLECTIONS, LEDGER, STATEMENT
+from kusanya.reconcile.days import cutoff, period
+from kusanya.wire import Mode
+from kusanya_service.tariff import DEFAULT_TARIFF, fee_of
+
+Make = Callable[..., pd.DataFrame]
+AGREES = {"matched", "not_billable"}
+
+
+def match(month: plants.Month, **options: Any) -> ledger.Matched:
+    return ledger.match(
+        month.collections,
+        month.ledger,
+        period=month.period,
+        other_mode=month.other_mode,
+        intents=month.intents,
+        **options,
+    )
+
+
+def named(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
+    ledger_only = frame["row_no"].notna()
+    return {
+        (code, int(row) if has_row else None, None if has_row else collection)
+        for code, row, collection, has_row in zip(
+            frame["break_code"], frame["row_no"], frame["collection_id"], ledger_only, strict=True
+        )
+    }
+
+
+@pytest.mark.scale(3, 20, 40)
+def test_the_verdicts_are_those_that_were_planted(rounds: int) -> None:
+    for seed in range(rounds):
+        month = plants.month(seed=seed, rows=1_200)
+        found = match(month)
+        wrong = found.rows[~found.rows["break_code"].isin(AGREES)]
+        # Payments that cross midnight by themselves are booked on the day they completed.
+        assert named(wrong) == named(month.planted[month.planted["leg"] == "ledger"]), seed
+        assert found.unexplained == 0
+        assert len(month.planted) > 50
+
+
+@pytest.mark.scale(3, 20, 40)
+def test_the_settlement_verdicts_are_those_that_were_planted(rounds: int) -> None:
+    for seed in range(rounds):
+        month = plants.month(seed=seed, rows=1_200)
+        found = settlement.match(month.collections, month.statement, period=month.period)
+        breaks = found.rows[found.rows["standing"] == "break"]
+        due = month.planted[month.planted["leg"] == "settlement"]
+        keys = ["break_code", "business_day", "channel"]
+        assert set(breaks[keys].itertuples(index=False, name=None)) == set(
+            due[keys].itertuples(index=False, name=None)
+        )
+        pending = found.rows[found.rows["break_code"] == "settlement_pending"]
+        assert set(pending["business_day"]) == {pd.Timestamp("2026-03-31")}
+        assert found.unexplained == 0
+        assert len(due) == 6
+
+
+def test_a_month_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+    first, again, other = (plants.month(seed=seed, rows=300) for seed in (1, 1, 2))
+    assert first.ledger.equals(again.ledger)
+    assert first.collections.equals(again.collections)
+    assert not first.collections.equals(other.collections)
+
+
+def test_the_sample_month_charges_what_the_embedded_service_charges() -> None:
+    frame = sample.collections(rows=2_000)
+    before = frame[frame["created_day"] < "2026-03-16"]
+    charged = [
+        fee_of(int(amount), channel, DEFAULT_TARIFF)
+        for amount, channel in zip(before["amount"], before["channel"], strict=True)
+    ]
+    assert before["fee"].tolist() == charged
+    assert set(frame["channel"]) == set(DEFAULT_TARIFF)
+
+
+def test_the_ledger_of_a_moved_day_still_closes() -> None:
+    shift = cutoff("02:00")
+    month = plants.month(rows=1_200, cutoff=shift)
+    found = match(month)
+    assert found.unexplained == 0
+    assert set(found.rows["break_code"]) >= {"timing", "missing_in_ledger", "matched"}
+
+
+def test_shuffling_the_inputs_changes_nothing() -> None:
+    month = plants.month(rows=600)
+    plain = match(month)
+    mixed = ledger.match(
+        month.collections.sample(frac=1, random_state=3),
+        month.ledger.sample(frac=1, random_state=4),
+        period=month.period,
+        other_mode=month.other_mode,
+        intents=month.intents,
+    )
+    for name in ("rows", "bridge", "ageing", "doubles"):
+        pd.testing.assert_frame_equal(getattr(plain, name), getattr(mixed, name))
+
+
+def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
+    month, factor = plants.month(rows=600), 10**9 + 7
+    plain = match(month)
+    larger = ledger.match(
+        month.collections.assign(
+            amount=month.collections["amount"] * factor, fee=month.collections["fee"] * factor
+        ),
+        month.ledger.assign(
+            amount=month.ledger["amount"] * factor, fee=month.ledger["fee"] * factor
+        ),
+        period=month.period,
+        other_mode=month.other_mode,
+        intents=month.intents,
+    )
+    assert larger.rows["break_code"].equals(plain.rows["break_code"])
+    for name in ("amount_drift", "fee_drift", "net_drift", "bridge_effect"):
+        assert larger.rows[name].equals(plain.rows[name] * factor)
+
+
+def test_every_input_row_is_in_exactly_one_result_row() -> None:
+    month = plants.month(rows=600)
+    rows = match(month).rows
+    march = (pd.Timestamp("2026-03-01"), pd.Timestamp("2026-03-31"))
+    booked = month.ledger.loc[month.ledger["booked_day"].between(*march), "row_no"]
+    assert sorted(rows["row_no"].dropna()) == booked.tolist()
+    inside = month.collections["business_day"].fillna(month.collections["created_day"])
+    inside = inside.between(*march)
+    came = rows.loc[rows["status_service"].notna(), "collection_id"]
+    assert sorted(came) == sorted(month.collections.loc[inside, "id"])
+
+
+def test_doubles_list_what_was_paid_twice_and_what_looks_like_it(collections_of: Make) -> None:
+    month = plants.month(rows=1_200)
+    doubles = match(month).doubles
+    certain = doubles[~doubles["suspected"]]
+    assert certain["payments"].tolist() == [2, 2, 2]
+    assert certain["booked"].tolist() == [1, 1, 1]
+    assert (certain["refund"] * 2 == certain["amount"]).all()
+    pair = collections_of({"phone": "255754000009"}, {"phone": "255754000009"})
+    looked = ledger.match(pair, columns.empty(LEDGER), period=month.period).doubles
+    assert looked["suspected"].tolist() == [True]
+    assert looked["refund"].isna().all()
+
+
+def test_without_any_row_there_is_nothing_to_explain() -> None:
+    march = period("2026-03")
+    found = ledger.match(columns.empty(COLLECTIONS), columns.empty(LEDGER), period=march)
+    paid = settlement.match(columns.empty(COLLECTIONS), columns.empty(STATEMENT), period=march)
+    assert (found.unexplained, found.breaks, len(found.bridge)) == (0, 0, 0)
+    assert (paid.unexplained, paid.breaks, len(paid.bridge)) == (0, 0, 0)
+
+
+def test_a_month_in_which_everything_failed_closes(collections_of: Make) -> None:
+    frame = collections_of(*[{"status": "failed", "failure_code": "declined"}] * 5)
+    found = ledger.match(frame, columns.empty(LEDGER), period=period("2026-03"))
+    assert found.rows["break_code"].tolist() == ["not_billable"] * 5
+    assert found.unexplained == 0
+
+
+def test_test_and_live_are_never_matched_together(collections_of: Make) -> None:
+    both = pd.concat([collections_of({}), collections_of({"mode": "test", "id": "col_2"})])
+    with pytest.raises(ValueError, match="one mode"):
+        ledger.match(both, columns.empty(LEDGER), period=period("2026-03"))
+    with pytest.raises(ValueError, match="one mode"):
+        settlement.match(both, columns.empty(STATEMENT), period=period("2026-03"))
+
+
+def test_a_statement_may_name_every_collection(collections_of: Make) -> None:
+    frame = collections_of({}, {}, {}, {"status": "failed"})
+    lines = columns.frame(
+        STATEMENT,
+        {
+            "line_no": [1, 2, 3],
+            "batch_id": ["b"] * 3,
+            "collection_id": ["col_1", "col_2", "col_4"],
+            "business_day": [pd.Timestamp("2026-03-05")] * 3,
+            "channel": ["MPESA_TZ"] * 3,
+            "currency": ["TZS"] * 3,
+            "gross": [1_000, 1_000, 1_000],
+            "fee": [18, 20, 18],
+            "net": [982, 980, 982],
+            "count": [1, 1, 1],
+        },
+    )
+    found = settlement.match(frame, lines, period=period("2026-03"))
+    verdicts = dict(zip(found.rows["collection_id"], found.rows["break_code"], strict=True))
+    assert verdicts == {
+        "col_1": "settled",
+        "col_2": "settlement_fee_mismatch",
+        "col_3": "settlement_missing",
+        "col_4": "settlement_unexpected",
+    }
+    assert found.unexplained == 0
+
+
+def test_a_payment_stays_a_hint_until_a_person_decides(collections_of: Make) -> None:
+    frame = collections_of({"reference": "R-9"})
+    book = columns.frame(
+        LEDGER,
+        {
+            **{name: [None] for name in ("collection_id", "fee", "channel")},
+            "row_no": [1],
+            "reference": ["R-8"],
+            "amount": [1_000],
+            "currency": ["TZS"],
+            "status": ["paid"],
+            "booked_at": [frame["completed_at"][0] + timedelta(minutes=4)],
+            "booked_day": [frame["business_day"][0]],
+        },
+    )
+    rows = ledger.match(frame, book, period=period("2026-03")).rows
+    assert rows["break_code"].tolist() == ["missing_at_provider", "missing_in_ledger"]
+    assert rows["suggested_match"].tolist() == ["col_1", "row 1"]
+
+
+def test_the_mode_of_a_sample_month_is_the_one_that_was_asked_for() -> None:
+    assert set(sample.collections(rows=20, mode=Mode.TEST)["mode"]) == {"test"}
