@@ -168,7 +168,7 @@ class Service:
                 await self._storage.close()
 
     def when_crashed(self, end: Callable[[], None]) -> None:
-        """Call `end` if a bug ends the course of events: a service that delivers nothing is none."""
+        """Call `end` if a bug ends the course of events: nothing would be delivered any more."""
         self._engine.on_crash = end
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:

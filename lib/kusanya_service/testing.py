@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import msgspec
 import pytest
@@ -102,6 +103,22 @@ class PaymentService:
             )
         finally:
             connection.close()
+
+    def create(
+        self, body: object, *, idempotency_key: str | None = None, key: str | None = None
+    ) -> Answer:
+        """Send POST /v1/collections; a fresh idempotency key and the test key by default."""
+        return self.request(
+            "POST",
+            "/v1/collections",
+            body,
+            key=key or self.test_key,
+            headers={"Idempotency-Key": idempotency_key or uuid4().hex},
+        )
+
+    def get(self, path: str, *, key: str | None = None) -> Answer:
+        """Send GET under /v1, with the test key by default."""
+        return self.request("GET", f"/v1/{path}", key=key or self.test_key)
 
     def dashboard(self, method: str, path: str, body: object = None) -> Any:
         """Use the dashboard and return its JSON; an error becomes an AssertionError."""

@@ -10,7 +10,9 @@ import pytest
 
 from kusanya_service.options import Options
 from kusanya_service.sink import CapturingEndpoint
-from kusanya_service.testing import PaymentService, running_service
+from kusanya_service.testing import PaymentService, payment_service, running_service
+
+__all__ = ["payment_service"]  # the fixture for merchants, used here as they use it
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Start = Callable[..., AbstractContextManager[PaymentService]]
@@ -50,7 +52,23 @@ def service(start: Start) -> Iterator[PaymentService]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PaymentService]:
+    """Give one virtual service to a whole file, for tests that look at their own answers alone."""
+    options = Options(data=tmp_path_factory.mktemp("shared"), clock="virtual", starts_at=START)
+    with running_service(options) as running:
+        yield running
+
+
 @pytest.fixture
 def order() -> dict[str, object]:
     """Give the smallest request that becomes a collection."""
     return {"amount": 5000, "phone": "255754000001", "reference": "order-1"}
+
+
+@pytest.fixture
+def paid_event(service: PaymentService, order: dict[str, object]) -> Any:
+    """Give the event of a collection that has just succeeded."""
+    service.create(order)
+    service.advance(20)
+    return service.deliveries[-1].event

@@ -1,0 +1,90 @@
+"""Run inside a network namespace: listen on internal addresses, deliver to all, count the hits.
+
+Prints how many internal addresses were connected to and how often the public one was delivered to.
+With the guard off everything is reachable, which shows that the canaries sing.
+"""
+
+import asyncio
+import subprocess
+import sys
+
+from kusanya_service.courier import Courier, Letter
+from kusanya_service.guard import Border
+from kusanya_service.resolver import Resolver
+from kusanya_service.storage.records import Endpoint
+
+INTERNAL = [
+    "10.0.0.9",
+    "100.64.0.1",
+    "127.0.0.1",
+    "169.254.169.254",
+    "172.16.0.9",
+    "192.168.0.9",
+    "198.18.0.9",
+    "168.63.129.16",
+    "64:ff9b::7f00:1",
+    "fd00::1",
+    "::1",
+]
+PUBLIC = "9.9.9.9"
+SPELLINGS = ["127.1", "2130706433", "0x7f.1", "localhost", "[::ffff:127.0.0.1]"]
+
+
+class _Open(Border):
+    """No border at all: the control."""
+
+    def lets_through(self, address: object, port: int, mode: str) -> bool:
+        return True
+
+
+def prepare() -> None:
+    commands = ["link set lo up"]
+    for address in [*INTERNAL, PUBLIC]:
+        if address not in {"127.0.0.1", "::1"}:
+            size = 128 if ":" in address else 32
+            commands.append(f"addr add {address}/{size} dev lo")
+    for command in commands:
+        subprocess.run(["ip", *command.split()], check=True)  # noqa: S607 - fixed words
+
+
+async def main(guarded: bool) -> None:
+    hits: list[str] = []
+
+    async def canary(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        hits.append(writer.get_extra_info("sockname")[0].removeprefix("::ffff:"))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    servers = [await asyncio.start_server(canary, address, 8080) for address in [*INTERNAL, PUBLIC]]
+    resolver = Resolver()
+    border = Border() if guarded else _Open()
+    courier = Courier(border=border, resolve=resolver, signature_header="Service-Signature")
+    hosts = [f"[{one}]" if ":" in one else one for one in [*INTERNAL, PUBLIC]] + SPELLINGS
+    letter = Letter(body=b"{}", signed_at_ms=0, secrets=("whsec_x",))
+    for number, host in enumerate(hosts):
+        endpoint = Endpoint(
+            seq=number,
+            id=str(number),
+            mode="test",
+            url=f"http://{host}:8080/",
+            secret="whsec_x",
+            old_secret=None,
+            old_secret_until=None,
+            lit_at=None,
+            disabled_at=None,
+            created_at=0,
+            deleted_at=None,
+        )
+        await courier.carry(endpoint, letter)
+    await courier.close()
+    resolver.close()
+    for server in servers:
+        server.close()
+    internal = {one for one in hits if one != PUBLIC}
+    sys.stdout.write(f"{len(internal)} {hits.count(PUBLIC)}\n")
+
+
+if __name__ == "__main__":
+    prepare()
+    asyncio.run(main(sys.argv[1] == "True"))
