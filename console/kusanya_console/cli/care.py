@@ -39,10 +39,10 @@ def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJso
     with _open(profile, store, migrate=False) as opened:
         findings = opened.check()
     if as_json:
-        say_json({"findings": [str(finding) for finding in findings]})
+        say_json({"findings": findings})
     else:
         for finding in findings:
-            say(safe(str(finding)))
+            say(safe(f"{finding.kind}  {finding.subject or '-'}  {finding.sentence}", 400))
         say(
             f"{len(findings)} findings"
             if findings
@@ -56,8 +56,11 @@ def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJso
 def rebuild(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
     """Compute projection and counts again from the journal; a sound store stays as it is."""
     with _open(profile, store) as opened:
-        changed = opened.rebuild()
-    say(f"{changed} collections changed" if changed else "nothing changed: the store was sound")
+        done = opened.rebuild()
+    if done.collections or done.rollups:
+        say(f"{done.collections} collections and {done.rollups} hourly counts changed")
+    else:
+        say("nothing changed: the store was sound")
 
 
 @_store.command(epilog="Example: kusanya store backup ./kusanya-backup.sqlite")

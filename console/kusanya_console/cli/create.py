@@ -1,38 +1,160 @@
-"""`kusanya whoami`, `collect`, `intents`, `catch-up`: commands that talk to the service."""
+"""`kusanya whoami`, `collect`, `intents`: commands that talk to the service about money."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, profile_of
-from kusanya_console.cli.output import say, say_json
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kusanya.client import Client
     from kusanya.profiles import Profile
+    from kusanya.store import Store
+    from kusanya.store.records import IntentRow
+    from kusanya.wire import Collection
+
+_intents = typer.Typer(rich_markup_mode=None)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command(epilog="Example: KUSANYA_API_KEY=... kusanya whoami")(whoami)
+    app.command(epilog="Example: kusanya collect 5000 '0754 000 001' INV-1 --wait")(collect)
+    app.add_typer(_intents, name="intents", help="Creations whose outcome is not known yet.")
 
 
 def whoami(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Check the API key: whose it is and in which mode."""
-    chosen = profile_of(profile)
-    with client_of(chosen) as client:
-        principal = client.whoami()
+    with client_of(profile_of(profile)) as client:
+        found = client.whoami()
     if as_json:
-        say_json(
-            {
-                "key_id": principal.key_id,
-                "merchant_id": principal.merchant_id,
-                "mode": principal.mode.value,
-            }
-        )
+        facts = {"key_id": found.key_id, "merchant_id": found.merchant_id, "mode": found.mode.value}
+        say_json(facts)
     else:
-        say(f"{safe(principal.merchant_id)}  {safe(principal.key_id)}  {principal.mode.value} mode")
+        say(f"{safe(found.merchant_id)}  {safe(found.key_id)}  {found.mode.value} mode")
+
+
+def collect(
+    amount: Annotated[int, typer.Argument(min=1, help="Whole shillings.")],
+    phone: Annotated[str, typer.Argument(help="The customer's number in any spelling.")],
+    reference: Annotated[str, typer.Argument(help="Your own reference; used once.")],
+    *,
+    description: Annotated[str | None, typer.Option(help="Free text.")] = None,
+    meta: Annotated[list[str] | None, typer.Option(help="KEY=VALUE; may repeat.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Your job's idempotency key; else a new one.")
+    ] = None,
+    again: Annotated[
+        str | None, typer.Option(help="Why this reference is used a second time; audited.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the outcome is final.")] = False,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a customer to pay, crash-safe: saved before it is sent, never sent twice.
+
+    Exits with 1 unless the collection was created and, with --wait, has succeeded.
+    """
+    from kusanya.errors import OutcomeUnknown
+    from kusanya.intents import create_safely
+    from kusanya.store import Store
+
+    chosen = profile_of(profile, store)
+    metadata = _metadata(meta or [])
+    with Store.open(chosen.store) as opened, client_of(chosen) as client:
+        try:
+            made = create_safely(
+                opened,
+                client,
+                amount=amount,
+                phone=phone,
+                reference=reference,
+                description=description,
+                metadata=metadata,
+                idempotency_key=key,
+                force_repeat_reason=again,
+                profile=chosen.name,
+            ).collection
+        except ValueError as error:
+            raise Refused(str(error), code=USAGE) from error
+        except OutcomeUnknown as error:
+            raise Refused(
+                f"{error}; the customer may have been asked: do not create it again, run "
+                "'kusanya intents resume'"
+            ) from error
+        _report(made, as_json=as_json, more=wait and not made.is_final)
+        if wait and not made.is_final:
+            made = _wait(opened, client, made)
+            _report(made, as_json=as_json)
+    if wait and made.status != "succeeded":
+        stop(FAILED)
+
+
+@_intents.callback(invoke_without_command=True, epilog="Example: kusanya intents")
+def intents(
+    context: typer.Context,
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List creations whose outcome is not known, with the time left to replay them."""
+    if context.invoked_subcommand is not None:
+        return
+    from kusanya.intents import open_intents
+    from kusanya.store import Store
+
+    chosen = profile_of(profile, store)
+    now = _now()
+    with Store.open(chosen.store, read_only=True) as opened:
+        rows = list(open_intents(opened, chosen.mode))
+    if as_json:
+        say_json({"data": [_record(row, now) for row in rows]})
+        return
+    for row in rows:
+        say(_line(row, now))
+    if not rows:
+        say(f"none: every creation in {chosen.mode.value} mode has its answer")
+
+
+@_intents.command("resume", epilog="Example: kusanya intents resume")
+def intents_resume(
+    intent_id: Annotated[
+        str | None, typer.Argument(help="One intent; otherwise all that may be replayed.")
+    ] = None,
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+) -> None:
+    """Replay unanswered creations: same key, same bytes, inside 23 hours; exit 1 if any stays."""
+    from kusanya.errors import IntentError, KusanyaError
+    from kusanya.intents import open_intents, resume, settle_waiting
+    from kusanya.store import Store
+
+    chosen = profile_of(profile, store)
+    left = 0
+    with Store.open(chosen.store) as opened, client_of(chosen) as client:
+        settled = settle_waiting(opened, now=_now(), mode=chosen.mode)
+        if settled:
+            say(f"{settled} settled by what the store knows already")
+        waiting = [opened.intent(intent_id)] if intent_id else open_intents(opened, chosen.mode)
+        for row in list(waiting):
+            if row is None:
+                raise IntentError("there is no such intent", intent_id=intent_id)
+            try:
+                made = resume(opened, client, row).collection
+            except KusanyaError as error:
+                left += 1
+                complain(f"{row.reference}: {error}")
+            else:
+                say(f"{safe(row.reference)}  {safe(made.id)}  {safe(made.status)}")
+    if left:
+        stop(FAILED)
 
 
 def client_of(profile: "Profile") -> "Client":
@@ -40,3 +162,91 @@ def client_of(profile: "Profile") -> "Client":
     from kusanya.client import Client
 
     return Client(profile.need_api_key(), base_url=profile.need_base_url(), mode=profile.mode)
+
+
+def _metadata(pairs: list[str]) -> dict[str, str] | None:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise Refused(f"--meta takes KEY=VALUE, not {safe(pair, 40)}", code=USAGE)
+        found[name] = value
+    return found or None
+
+
+def _wait(store: "Store", client: "Client", made: "Collection") -> "Collection":
+    from kusanya.state.observation import Observation, Source
+
+    final = client.wait(made.id)
+    seen = Observation(
+        source=Source.POLL,
+        source_id=made.id,
+        observed_at=_now(),
+        heard_in=final.mode,
+        collection=final,
+    )
+    store.record(seen)
+    return final
+
+
+def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
+    from kusanya.privacy import mask_phone
+
+    if as_json:
+        if not more:  # one document: the last word
+            say_json(
+                {
+                    "id": made.id,
+                    "status": made.status,
+                    "reference": made.reference,
+                    "amount": made.amount,
+                    "fee": made.fee,
+                    "currency": made.currency,
+                    "channel": made.channel,
+                    "phone": mask_phone(made.phone),
+                    "mode": made.mode.value,
+                    "failure_code": made.failure_code,
+                }
+            )
+        return
+    reason = f" {made.failure_code}" if made.failure_code else ""
+    say(
+        safe(
+            f"{made.id}  {made.reference}  {made.currency} {made.amount:,}  fee {made.fee:,}  "
+            f"{mask_phone(made.phone)}  {made.channel}  {made.status}{reason}",
+            400,
+        )
+    )
+
+
+def _record(row: "IntentRow", now: "datetime") -> dict[str, Any]:
+    from kusanya.intents import replay_left
+    from kusanya.privacy import mask_phone
+
+    return {
+        "id": row.id,
+        "reference": row.reference,
+        "amount": row.amount,
+        "phone": mask_phone(row.phone),
+        "state": row.state.value,
+        "first_sent_at": row.first_sent_at,
+        "attempts": row.attempts,
+        "replay_left_s": int(replay_left(row, now=now).total_seconds()),
+        "outcome": row.outcome,
+    }
+
+
+def _line(row: "IntentRow", now: "datetime") -> str:
+    from kusanya.intents import replay_left
+    from kusanya.privacy import mask_phone
+
+    left = int(replay_left(row, now=now).total_seconds()) // 60
+    window = f"replay window {left // 60} h {left % 60} min" if left > 0 else "window closed"
+    phone = mask_phone(row.phone)
+    return safe(f"{row.id}  {row.reference}  {row.amount:,}  {phone}  {row.state}  {window}", 400)
+
+
+def _now() -> "datetime":
+    from kusanya.clock import SystemClock
+
+    return SystemClock().now()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kusanya.clock import Clock, ScaledClock
 from kusanya.errors import KusanyaError
+from kusanya.intents import create_safely_async, open_intents, resume_async
 from kusanya.limits import TEST_COMPLETION_MAX
 from kusanya.service_clock import parse_clock
 from kusanya.state.observation import Observation, Source
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 64
 """Creations under way at one time; more orders than that wait for their turn."""
+_DEADLINE_S: Final = 30.0
 _POLL_EVERY_S: Final = 5.0
 _LATE_AFTER: Final = TEST_COMPLETION_MAX + timedelta(seconds=5)
 _POLLS_A_ROUND: Final = 20
@@ -42,6 +44,7 @@ class _Traffic:
         self._profile = profile
         self._store = store
         self._clock = clock
+        self._speed = clock.speed if isinstance(clock, ScaledClock) else 1.0
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -56,8 +59,12 @@ class _Traffic:
             self._profile.need_api_key(),
             base_url=self._profile.need_base_url(),
             mode=self._profile.mode,
+            # The deadline counts on the followed clock and means real seconds.
+            timeout=_DEADLINE_S * self._speed,
+            clock=self._clock,
         ) as client:
             say_json({"ready": True})
+            await self._resume(client)
             self._spawn(self._place_all(client, rate, seed, seconds, stuck=stuck))
             self._spawn(self._poll(client))
             await stopped.wait()
@@ -84,8 +91,7 @@ class _Traffic:
         *,
         stuck: bool,
     ) -> None:
-        speed = self._clock.speed if isinstance(self._clock, ScaledClock) else 1.0
-        until = None if seconds is None else self._clock.monotonic() + seconds * speed
+        until = None if seconds is None else self._clock.monotonic() + seconds * self._speed
         first = await asyncio.to_thread(self._next_number)
         for order in orders(seed=seed, first=first, per_second=rate, stuck=stuck):
             await self._clock.asleep(order.after_s)
@@ -95,29 +101,33 @@ class _Traffic:
             self._spawn(self._place(client, order))
 
     def _next_number(self) -> int:
-        newest = self._store.collections(self._profile.mode, limit=1).rows
+        newest = self._store.intents(self._profile.mode, limit=1).rows
         return int(newest[0].reference.removeprefix("INV-")) + 1 if newest else 1
 
     async def _place(self, client: "AsyncClient", order: Order) -> None:
         try:
-            made = await client.create_collection(
+            await create_safely_async(
+                self._store,
+                client,
                 amount=order.amount,
                 phone=order.phone,
                 reference=order.reference,
                 description=order.description,
+                profile=self._profile.name,
             )
-            seen = Observation(
-                source=Source.ANSWER,
-                source_id=made.id,
-                observed_at=self._clock.now(),
-                heard_in=self._profile.mode,
-                collection=made,
-            )
-            await asyncio.wrap_future(self._store.submit(seen))
         except KusanyaError as error:
             complain(f"{order.reference}: {error}")
         finally:
             self._turns.release()
+
+    async def _resume(self, client: "AsyncClient") -> None:
+        """Bring what an earlier demo left unanswered to its end."""
+        left = await asyncio.to_thread(lambda: list(open_intents(self._store, self._profile.mode)))
+        for intent in left:
+            try:
+                await resume_async(self._store, client, intent)
+            except KusanyaError as error:
+                complain(f"{intent.reference}: {error}")
 
     async def _poll(self, client: "AsyncClient") -> None:
         """Ask about collections that should be final by now and are not."""
