@@ -5,29 +5,33 @@ the other: what is known stays known, and commit order is the order of `seq`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection
 
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.state.fold import fold
 from kusanya.state.observation import Observation, Source
 from kusanya.store.engine import is_outage, why
 from kusanya.store.payload import body_digest, pack, pack_headers, unpack
-from kusanya.store.projection import COLUMNS, Projected, project
+from kusanya.store.projection import Projected, project
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Bound
-from kusanya.store.schema import collection, event, feed_head, observation
+from kusanya.store.schema import event
 from kusanya.store.statements import Statements
 from kusanya.store.values import (
+    EPOCH,
     NAME_MAX,
     WORD_MAX,
     clean,
+    delivery_id,
     holdable,
     hour_of,
+    is_plain,
     maybe_clean,
     maybe_us,
     to_us,
@@ -39,7 +43,6 @@ Act = Callable[["Writing"], Any]
 Item = Arrival | Observation | Act
 DROPPED: Final = Receipt(delivery_id="", verdict=Verdict.REJECTED, seq=0)
 """The receipt of a rejected delivery that was counted and not kept."""
-_NOT_BELIEVED: Final = frozenset({Verdict.REJECTED})
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -49,37 +52,44 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Writing:
-    """The open transaction: its connection, the time, and the next place in the journal."""
+    """The open transaction: its connection, the time, and the next place in the journal.
 
-    def __init__(
-        self, connection: Connection, *, statements: Statements, now: datetime, head: int
-    ) -> None:
+    The journal's own statements go to the driver directly, because SQLAlchemy's care for each
+    execution costs more than SQLite's.
+    """
+
+    def __init__(self, connection: Connection, *, statements: Statements, now: datetime) -> None:
         self.connection = connection
         self.statements = statements
         self.now = now
-        self.head = head
+        made: Any = connection.connection.cursor()
+        self._cursor = made
+        # Until the transaction is over, every other one stands behind this lock.
+        self._cursor.execute(statements.lock_head)
+        self._start: int = self._cursor.fetchone()[0]
+        self.head: int = self._start
 
     def seq(self) -> int:
         """Take the next place in the journal."""
         self.head += 1
         return self.head
 
+    def known(self, statement: str, ids: Iterable[str]) -> list[tuple[Any, ...]]:
+        """Return the rows that `statement` gives for `ids`."""
+        self._cursor.execute(statement, (self.statements.listed(ids),))
+        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
+
     def many(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Run `statement` once per row, if there is any."""
         if rows:
-            self.connection.exec_driver_sql(statement, list(rows))
+            self._cursor.executemany(statement, rows)
 
-
-def lock_head(connection: Connection) -> int:
-    """Lock the journal's end until the transaction is over and return its place."""
-    # SQLite has locked everything with BEGIN IMMEDIATE and ignores the wish.
-    head: int = connection.execute(select(feed_head.c.seq).with_for_update()).scalar_one()
-    return head
-
-
-def move_head(connection: Connection, head: int) -> None:
-    """Set the journal's end to `head`."""
-    connection.execute(update(feed_head).values(seq=head))
+    def finish(self) -> None:
+        """Move the journal's end to the last place taken."""
+        if self.head != self._start:
+            self._cursor.execute(self.statements.move_head, (self.head,))
+        self._cursor.close()
 
 
 class _Known:
@@ -98,10 +108,9 @@ class _Known:
 class Batch:
     """The facts of one transaction, gathered per table and written table by table."""
 
-    def __init__(self, writing: Writing, *, bound: Bound, delivery_ids: Iterator[str]) -> None:
+    def __init__(self, writing: Writing, *, bound: Bound) -> None:
         self._writing = writing
         self._bound = bound
-        self._delivery_ids = delivery_ids
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
         self._events: dict[tuple[str, str], bytes] = {}
         self._deliveries: list[tuple[Any, ...]] = []
@@ -144,29 +153,18 @@ class Batch:
                 events.add(item.event_id or "")
             if heard is not None:
                 wanted.add(heard.collection.id)
-        connection = self._writing.connection
+        ask, sql = self._writing.known, self._writing.statements
         if events:
-            query = select(event.c.id, event.c.mode, event.c.digest).where(event.c.id.in_(events))
-            self._events = {(i, m): bytes(digest) for i, m, digest in connection.execute(query)}
+            rows = ask(sql.known_events, events)
+            self._events = {(i, mode): bytes(digest) for i, mode, digest in rows}
         if not wanted:
             return
-        heard_before = (
-            select(
-                observation.c.collection_id,
-                observation.c.seq,
-                observation.c.digest,
-                observation.c.payload,
-            )
-            .where(observation.c.collection_id.in_(wanted))
-            .order_by(observation.c.seq)
-        )
-        for collection_id, seq, digest, payload in connection.execute(heard_before):
+        for collection_id, seq, digest, payload in ask(sql.known_observations, wanted):
             known = self._collections[collection_id]
             known.digests[bytes(digest)] = seq
             known.heard.append(unpack(payload))
-            known.last_seq = max(known.last_seq, seq)
-        projected = select(*COLUMNS).where(collection.c.id.in_(wanted))
-        for row in connection.execute(projected):
+            known.last_seq = seq
+        for row in ask(sql.known_collections, wanted):
             self._collections[row[0]].old = Projected._make(row)
 
     def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> Receipt:
@@ -174,32 +172,22 @@ class Batch:
         endpoint = clean(item.endpoint, NAME_MAX)
         reason = maybe_clean(item.reason, NAME_MAX)
         arrived_at = to_us(item.arrived_at)
-        mode = item.heard_in.value
-        self._counts[(mode, hour_of(arrived_at), endpoint, verdict.value, reason or "")] += 1
+        mode = str(item.heard_in)
+        self._counts[(mode, hour_of(arrived_at), endpoint, str(verdict), reason or "")] += 1
         if not kept:
             return DROPPED
         seq = self._writing.seq()
-        delivery_id = next(self._delivery_ids)
-        authentic = verdict not in _NOT_BELIEVED
         self._deliveries.append(
             (
                 seq,
-                delivery_id,
                 arrived_at,
                 endpoint,
                 mode,
-                verdict.value,
+                str(verdict),
                 reason,
-                maybe_clean(item.event_id, NAME_MAX),
-                maybe_clean(item.event_type, NAME_MAX),
-                maybe_us(item.event_created_at),
-                maybe_clean(item.event_mode, WORD_MAX),
-                maybe_clean(item.collection_id, NAME_MAX),
-                maybe_clean(item.reference, NAME_MAX),
-                holdable(item.amount),
-                maybe_clean(item.currency, WORD_MAX),
+                *_said(item),
                 maybe_us(item.signed_at),
-                _attempt(item) if authentic else None,
+                None if verdict is Verdict.REJECTED else _attempt(item),
                 item.answer,
                 item.took_us,
                 item.secrets_tried,
@@ -211,13 +199,13 @@ class Batch:
         if verdict is Verdict.VERIFIED and item.observation is not None:
             self._new_event(item, seq=seq, arrived_at=arrived_at, endpoint=endpoint)
             self._observe(item.observation, said)
-        return Receipt(delivery_id=delivery_id, verdict=verdict, seq=seq)
+        return Receipt(delivery_id=delivery_id(seq), verdict=verdict, seq=seq)
 
     def _judge(self, item: Arrival) -> Verdict:
         """Tell a new event from a known one; the first arrival wins."""
         if item.verdict is not Verdict.VERIFIED:
             return item.verdict
-        key = (item.event_id or "", item.heard_in.value)
+        key = (item.event_id or "", str(item.heard_in))
         digest = body_digest(item.body)
         known = self._events.setdefault(key, digest)
         if known is digest:
@@ -232,7 +220,7 @@ class Batch:
         return Verdict.REPEAT
 
     def _new_event(self, item: Arrival, *, seq: int, arrived_at: int, endpoint: str) -> None:
-        key = (item.event_id or "", item.heard_in.value)
+        key = (item.event_id or "", str(item.heard_in))
         created_at = item.event_created_at or item.arrived_at
         self._new_events[key] = [
             *key,
@@ -251,18 +239,17 @@ class Batch:
         digest, payload = said
         observed_at = to_us(heard.observed_at)
         if heard.source is Source.EVENT_CHECK and heard.event_id is not None:
-            self._checked[(heard.event_id, heard.heard_in.value)] = observed_at
+            self._checked[(heard.event_id, str(heard.heard_in))] = observed_at
         known = self._collections[heard.collection.id]
         before = known.digests.get(digest)
         if before is not None:
             return before
         seq = self._writing.seq()
         known.digests[digest] = known.last_seq = seq
-        # Folded as it will be read back, so that a rebuild cannot come out differently.
-        known.heard.append(unpack(payload))
+        known.heard.append(heard)
         known.touched = True
         self._observations.append(
-            (seq, heard.collection.id, heard.collection.mode.value, observed_at, digest, payload)
+            (seq, heard.collection.id, str(heard.collection.mode), observed_at, digest, payload)
         )
         return seq
 
@@ -331,7 +318,35 @@ def _act(writing: Writing, act: Act) -> Any:
     return result
 
 
+def _said(item: Arrival) -> tuple[Any, ...]:
+    """Return what a delivery says or claims, in the order of the columns from event_id on."""
+    texts = (item.event_id, item.event_type, item.event_mode, item.collection_id, item.reference)
+    event_id, event_type, event_mode, collection_id, reference = texts
+    currency = item.currency
+    if not is_plain(*texts, currency, limit=NAME_MAX):
+        event_id, event_type, event_mode, collection_id, reference = (
+            maybe_clean(text, NAME_MAX) for text in texts
+        )
+        currency = maybe_clean(currency, WORD_MAX)
+    return (
+        event_id,
+        event_type,
+        maybe_us(item.event_created_at),
+        event_mode,
+        collection_id,
+        reference,
+        holdable(item.amount),
+        currency,
+    )
+
+
 def _attempt(item: Arrival) -> int | None:
     if item.signed_at is None or item.event_created_at is None:
         return None
-    return infer_attempt(signed_at=item.signed_at, event_created_at=item.event_created_at)
+    return _attempt_after(item.signed_at - item.event_created_at)
+
+
+@lru_cache(maxsize=4096)
+def _attempt_after(age: timedelta) -> int | None:
+    # Only the age matters, in whole seconds mostly, and most deliveries have the same few.
+    return infer_attempt(signed_at=EPOCH + age, event_created_at=EPOCH)

@@ -17,11 +17,11 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.store.schema import delivery, event
-from kusanya.store.values import clean, from_us, maybe_at, to_us
+from kusanya.store.values import clean, delivery_id, delivery_seq, from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
-_DELIVERY: Final = tuple(delivery.c[name] for name in DeliveryRow.__struct_fields__)
+_DELIVERY: Final = tuple(delivery.c[name] for name in DeliveryRow.__struct_fields__ if name != "id")
 _EVENT: Final = tuple(event.c[name] for name in EventRow.__struct_fields__)
 
 
@@ -44,32 +44,30 @@ class Deliveries(Base):
         """
         it = delivery.c
         query = select(*_DELIVERY).where(it.mode == mode.value, *_terms(where))
-        place = tuple_(it.arrived_at, it.id)
+        place = tuple_(it.arrived_at, it.seq)
         if newer_than is not None:
-            query = query.where(place > tuple_(newer_than.value, newer_than.id))
-            query = query.order_by(it.arrived_at, it.id)
+            query = query.where(place > tuple_(newer_than.value, _seq_in(newer_than)))
+            query = query.order_by(it.arrived_at, it.seq)
         else:
             if older_than is not None:
-                query = query.where(place < tuple_(older_than.value, older_than.id))
-            query = query.order_by(it.arrived_at.desc(), it.id.desc())
+                query = query.where(place < tuple_(older_than.value, _seq_in(older_than)))
+            query = query.order_by(it.arrived_at.desc(), it.seq.desc())
         found = self._deliveries(query.limit(limit + 1))
         rows = found[:limit]
         return Page(rows=rows if newer_than is None else rows[::-1], more=len(found) > limit)
 
-    def delivery(self, delivery_id: str) -> DeliveryRow | None:
+    def delivery(self, id_: str) -> DeliveryRow | None:
         """Return one arrival, or None where it is unknown."""
-        return self.deliveries_by_id((delivery_id,)).get(delivery_id)
+        return self.deliveries_by_id((id_,)).get(id_)
 
     def deliveries_by_id(self, ids: Sequence[str]) -> dict[str, DeliveryRow]:
         """Return the known ones of `ids`, by id."""
-        query = select(*_DELIVERY).where(delivery.c.id.in_([clean(text) for text in ids]))
+        query = select(*_DELIVERY).where(delivery.c.seq.in_(_seqs(ids)))
         return {row.id: row for row in self._deliveries(query)}
 
-    def delivery_body(self, delivery_id: str) -> DeliveryBody | None:
+    def delivery_body(self, id_: str) -> DeliveryBody | None:
         """Return the exact bytes of one arrival, or None where it is unknown."""
-        query = select(delivery.c.body, delivery.c.headers).where(
-            delivery.c.id == clean(delivery_id)
-        )
+        query = select(delivery.c.body, delivery.c.headers).where(delivery.c.seq.in_(_seqs((id_,))))
         with self._reading("read a delivery") as connection:
             row = connection.execute(query).one_or_none()
         if row is None:
@@ -101,10 +99,22 @@ class Deliveries(Base):
             return tuple(_to_event(row) for row in connection.execute(query).mappings())
 
 
+def _seqs(ids: Sequence[str]) -> list[int]:
+    return [seq for text in ids if (seq := delivery_seq(text)) is not None]
+
+
+def _seq_in(key: Key) -> int:
+    seq = delivery_seq(key.id)
+    if seq is None:
+        raise ValueError("the key is not one of a delivery")
+    return seq
+
+
 def _to_delivery(row: Any) -> DeliveryRow:
     return DeliveryRow(
         **{
             **row,
+            "id": delivery_id(row["seq"]),
             "arrived_at": from_us(row["arrived_at"]),
             "mode": Mode(row["mode"]),
             "verdict": Verdict(row["verdict"]),

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, String, Table, cast, literal, null
 from kusanya.store.base import Base
 from kusanya.store.records import Change, ChangeKind
 from kusanya.store.schema import audit, delivery, feed_head, intent_change, note, observation
-from kusanya.store.values import from_us
+from kusanya.store.values import delivery_id, from_us
 from kusanya.wire import Mode
 
 _NOTHING: Final = cast(null(), String)
@@ -56,7 +56,7 @@ def _columns(kind: ChangeKind) -> tuple[ColumnElement[Any], ...]:
             return (_NOTHING, own.mode, own.collection_id, own.observed_at)
         case ChangeKind.DELIVERY:
             it = delivery.c
-            return (it.id, it.mode, it.collection_id, it.arrived_at)
+            return (_NOTHING, it.mode, it.collection_id, it.arrived_at)
         case ChangeKind.INTENT:
             made = intent_change.c
             return (made.intent_id, made.mode, made.collection_id, made.at)
@@ -89,10 +89,12 @@ def _part(kind: ChangeKind, table: Table, after: int, head: int, limit: int) -> 
 
 def _change(row: Any) -> Change:
     seq, kind, own_id, mode, concerns, at = row
+    if own_id is None:
+        own_id = delivery_id(seq) if kind == ChangeKind.DELIVERY else f"obs_{seq}"
     return Change(
         seq=seq,
         kind=ChangeKind(kind),
-        id=own_id if own_id is not None else f"obs_{seq}",
+        id=own_id,
         mode=None if mode is None else Mode(mode),
         collection_id=concerns if concerns is not None and concerns.startswith("col_") else None,
         at=from_us(at),

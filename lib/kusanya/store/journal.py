@@ -18,11 +18,10 @@ from sqlalchemy import Connection, Engine
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreBusy, StoreUnavailable
-from kusanya.store.batch import Batch, Failed, Item, Writing, lock_head, move_head
+from kusanya.store.batch import Batch, Failed, Item, Writing
 from kusanya.store.engine import is_outage, why
 from kusanya.store.rejected import Bound, Limits
 from kusanya.store.statements import statements
-from kusanya.store.values import ids
 
 _CLOSE_WAIT_S: Final = 30.0
 
@@ -47,7 +46,6 @@ class Journal:
         self._pace = pace
         self._statements = statements(engine.dialect)
         self._bound = Bound(rejected)
-        self._delivery_ids = ids("dlv")
         self._queue: deque[tuple[Item, Future[Any]]] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -153,14 +151,9 @@ class Journal:
     def _transaction(self, connection: Connection, items: Sequence[Item]) -> list[Any]:
         try:
             with connection.begin():
-                head = lock_head(connection)
-                writing = Writing(
-                    connection, statements=self._statements, now=self._clock.now(), head=head
-                )
-                batch = Batch(writing, bound=self._bound, delivery_ids=self._delivery_ids)
-                results = batch.run(items)
-                if writing.head != head:
-                    move_head(connection, writing.head)
+                writing = Writing(connection, statements=self._statements, now=self._clock.now())
+                results = Batch(writing, bound=self._bound).run(items)
+                writing.finish()
                 return results
         except Exception as error:
             if is_outage(error):

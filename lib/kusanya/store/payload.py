@@ -42,9 +42,9 @@ def pack(heard: Observation) -> tuple[bytes, bytes]:
     """
     raw = heard.collection.raw
     said = (
-        heard.source.value,
+        str(heard.source),
         heard.source_id,
-        heard.heard_in.value,
+        str(heard.heard_in),
         heard.replayed,
         heard.event_id,
         heard.event_type,

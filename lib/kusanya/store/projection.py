@@ -16,6 +16,7 @@ from kusanya.store.values import (
     clean,
     from_us,
     hour_of,
+    is_plain,
     maybe_at,
     maybe_clean,
     maybe_us,
@@ -78,26 +79,37 @@ def project(state: CollectionState, seq: int) -> Projected:
     """Return the row of `state`, whose latest fact stands at `seq` in the journal."""
     event_id = state.event_ids[0] if state.event_ids else None
     missing_event = state.final_seen_at is not None and event_id is None
+    status, code = str(state.status), state.failure_code
+    currency, channel, phone, reference = (
+        state.currency,
+        state.channel,
+        state.phone,
+        state.reference,
+    )
+    if not is_plain(status, code, currency, channel, phone, reference, limit=WORD_MAX):
+        status, code = clean(status, WORD_MAX), maybe_clean(code, WORD_MAX)
+        currency, channel = clean(currency, WORD_MAX), clean(channel, WORD_MAX)
+        phone, reference = clean(phone, NAME_MAX), clean(reference, NAME_MAX)
     return Projected(
         id=state.id,
         seq=seq,
-        mode=state.mode.value,
-        status=clean(str(state.status), WORD_MAX),
+        mode=str(state.mode),
+        status=status,
         amount=state.amount,
         fee=state.fee,
-        currency=clean(state.currency, WORD_MAX),
-        channel=clean(state.channel, WORD_MAX),
-        phone=clean(state.phone, NAME_MAX),
-        reference=clean(state.reference, NAME_MAX),
+        currency=currency,
+        channel=channel,
+        phone=phone,
+        reference=reference,
         description=maybe_clean(state.description),
         # An empty code says nothing, and no code is kept as the empty text in rollups.
-        failure_code=maybe_clean(state.failure_code, WORD_MAX) or None,
+        failure_code=code or None,
         failure_message=maybe_clean(state.failure_message),
         created_at=to_us(state.created_at),
         completed_at=maybe_us(state.completed_at),
         first_seen_at=to_us(state.first_seen_at),
         final_seen_at=maybe_us(state.final_seen_at),
-        learned_from=None if state.learned_from is None else state.learned_from.value,
+        learned_from=None if state.learned_from is None else str(state.learned_from),
         event_id=event_id,
         contradictions=len(state.contradictions),
         unwell=int(

@@ -61,8 +61,8 @@ feed_head: Final = Table(
 delivery: Final = Table(
     "delivery",
     metadata,
+    # Its id follows from seq: no second tree of ids.
     _seq(),
-    Column("id", ID, nullable=False),
     Column("arrived_at", BigInteger, nullable=False),
     Column("endpoint", Text, nullable=False),
     Column("mode", ID, nullable=False),
@@ -85,15 +85,14 @@ delivery: Final = Table(
     Column("headers", LargeBinary, nullable=False),
     # Last, so that lists read rows without following a long body.
     Column("body", LargeBinary),
-    UniqueConstraint("id"),
     # deliveries: newest first.
-    Index(None, "mode", "arrived_at", "id"),
+    Index(None, "mode", "arrived_at", "seq"),
     # deliveries(where=unwell).
     Index(
         "ix_delivery_unwell",
         "mode",
         "arrived_at",
-        "id",
+        "seq",
         sqlite_where=text("verdict <> 'verified'"),
         postgresql_where=text("verdict <> 'verified'"),
     ),

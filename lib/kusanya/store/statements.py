@@ -1,30 +1,55 @@
 """The journal's statements as the driver's own text, made once per engine.
 
 They run thousands of times a second with rows as plain tuples: every column is an integer, a text
-or bytes, which both drivers take as they are.
+or bytes, which both drivers take as they are. A list of ids is one parameter.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, Dialect, Table, bindparam, update
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    ColumnElement,
+    Dialect,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    func,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
+from kusanya.store.projection import COLUMNS
 from kusanya.store.schema import (
     collection,
     delivery,
     delivery_rollup,
     event,
+    feed_head,
     observation,
     rollup,
 )
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
-    """One text per table and purpose; parameters stand in the order of the table's columns."""
+    """One text per purpose; parameters of inserts stand in the order of the table's columns."""
 
+    listed: Callable[[Iterable[str]], Any]
+    """Makes the one parameter that a list of ids is."""
+    lock_head: str
+    move_head: str
+    """seq."""
+    known_events: str
+    """ids; gives id, mode, digest."""
+    known_observations: str
+    """ids of collections; gives collection_id, seq, digest, payload in the journal's order."""
+    known_collections: str
+    """ids; gives whole rows."""
     delivery: str
     event: str
     event_arrivals: str
@@ -45,28 +70,52 @@ _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
 
 def statements(dialect: Dialect) -> Statements:
     """Return the statements for `dialect`."""
+
+    def text(statement: ClauseElement) -> str:
+        return _text(statement, dialect)
+
+    its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
+    heard = observation.c
     return Statements(
-        delivery=_text(_insert(delivery, dialect), dialect),
-        event=_text(_insert(event, dialect), dialect),
-        event_arrivals=_text(
+        listed=list if dialect.name == "postgresql" else _json_list,
+        lock_head=text(select(feed_head.c.seq).with_for_update()),
+        move_head=text(update(feed_head).values(seq=bindparam("to"))),
+        known_events=text(
+            select(event.c.id, event.c.mode, event.c.digest).where(_among(event.c.id, dialect))
+        ),
+        known_observations=text(
+            select(heard.collection_id, heard.seq, heard.digest, heard.payload)
+            .where(_among(heard.collection_id, dialect))
+            .order_by(heard.seq)
+        ),
+        known_collections=text(select(*COLUMNS).where(_among(collection.c.id, dialect))),
+        delivery=text(_insert(delivery, dialect)),
+        event=text(_insert(event, dialect)),
+        event_arrivals=text(
             update(event)
             .values(arrivals=event.c.arrivals + bindparam("more"))
-            .where(event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
-            .inline(),
-            dialect,
+            .where(*its_event)
+            .inline()
         ),
-        event_checked=_text(
-            update(event)
-            .values(checked_at=bindparam("now"))
-            .where(event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
-            .inline(),
-            dialect,
+        event_checked=text(
+            update(event).values(checked_at=bindparam("now")).where(*its_event).inline()
         ),
-        observation=_text(_insert(observation, dialect), dialect),
-        collection=_text(_replace(collection, dialect), dialect),
-        rollup=_text(_add(rollup, ("count", "amount", "fee"), dialect), dialect),
-        delivery_rollup=_text(_add(delivery_rollup, ("count",), dialect), dialect),
+        observation=text(_insert(observation, dialect)),
+        collection=text(_replace(collection, dialect)),
+        rollup=text(_add(rollup, ("count", "amount", "fee"), dialect)),
+        delivery_rollup=text(_add(delivery_rollup, ("count",), dialect)),
     )
+
+
+def _among(column: Column[str], dialect: Dialect) -> ColumnElement[bool]:
+    # One statement text for any number of ids, so that each engine prepares it once.
+    if dialect.name == "postgresql":
+        return column == any_(bindparam("ids", type_=ARRAY(Text)))
+    return column.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value))
+
+
+def _json_list(ids: Iterable[str]) -> str:
+    return msgspec.json.encode(list(ids)).decode()
 
 
 def _insert(table: Table, dialect: Dialect) -> Any:

@@ -4,6 +4,7 @@ Instants are BIGINT microseconds since the epoch, UTC: they compare, page and bu
 and no engine's idea of time zones or precision is involved.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -14,6 +15,7 @@ from kusanya.limits import INTEGER_MAX
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR_US: Final = 3_600_000_000
+_DELIVERY_DIGITS: Final = re.compile("[0-7][0-9a-f]{15}")
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -61,6 +63,13 @@ def clean(text: str, limit: int | None = None) -> str:
     return text.replace("\0", "␀").encode("utf-8", "replace").decode("utf-8")
 
 
+def is_plain(*texts: str | None, limit: int) -> bool:
+    """Tell whether `clean` would leave every text as it is; surely so, sooner than one by one."""
+    # One look at all of them together: almost everything is short ASCII.
+    joined = "".join([text for text in texts if text is not None])
+    return len(joined) <= limit and joined.isascii() and "\0" not in joined
+
+
 def maybe_clean(text: str | None, limit: int | None = None) -> str | None:
     """Return `clean(text, limit)`, or None for None."""
     return None if text is None else clean(text, limit)
@@ -71,6 +80,19 @@ def holdable(number: int | None) -> int | None:
     if number is None or not -INTEGER_MAX - 1 <= number <= INTEGER_MAX:
         return None
     return number
+
+
+def delivery_id(seq: int) -> str:
+    """Return the id of the delivery at `seq`; ids sort as their places do."""
+    return f"dlv_{seq:016x}"
+
+
+def delivery_seq(text: str) -> int | None:
+    """Return the place of the delivery with this id, or None where it is no such id."""
+    digits = text.removeprefix("dlv_")
+    if not _DELIVERY_DIGITS.fullmatch(digits) or digits == text:
+        return None
+    return int(digits, 16)
 
 
 def ids(prefix: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ CHILD = Path(__file__).with_name("ingest_until_killed.py")
 
 def acknowledged_until_killed(url: str, *, first: int, lines: int) -> dict[int, str]:
     """Run the child, kill it after so many acknowledgements, return all that it printed."""
-    with subprocess.Popen(  # noqa: S603 - our own program
+    with subprocess.Popen(
         [sys.executable, "-P", str(CHILD), url, str(first)], stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout is not None

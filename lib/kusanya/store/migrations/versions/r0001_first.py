@@ -101,7 +101,6 @@ def upgrade() -> None:
     op.create_table(
         "delivery",
         sa.Column("seq", _SEQ, autoincrement=False, nullable=False),
-        sa.Column("id", _ID, nullable=False),
         sa.Column("arrived_at", sa.BigInteger(), nullable=False),
         sa.Column("endpoint", sa.Text(), nullable=False),
         sa.Column("mode", _ID, nullable=False),
@@ -124,14 +123,13 @@ def upgrade() -> None:
         sa.Column("headers", sa.LargeBinary(), nullable=False),
         sa.Column("body", sa.LargeBinary()),
         sa.PrimaryKeyConstraint("seq", name=op.f("pk_delivery")),
-        sa.UniqueConstraint("id", name=op.f("uq_delivery_id")),
     )
     op.create_index(op.f("ix_delivery_collection_id"), "delivery", ["collection_id"], unique=False)
     op.create_index(op.f("ix_delivery_event_id"), "delivery", ["event_id"], unique=False)
     op.create_index(
-        op.f("ix_delivery_mode_arrived_at_id"),
+        op.f("ix_delivery_mode_arrived_at_seq"),
         "delivery",
-        ["mode", "arrived_at", "id"],
+        ["mode", "arrived_at", "seq"],
         unique=False,
     )
     op.create_index(
@@ -145,7 +143,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_delivery_unwell",
         "delivery",
-        ["mode", "arrived_at", "id"],
+        ["mode", "arrived_at", "seq"],
         unique=False,
         sqlite_where=sa.text("verdict <> 'verified'"),
         postgresql_where=sa.text("verdict <> 'verified'"),
