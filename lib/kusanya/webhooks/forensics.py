@@ -1,0 +1,339 @@
+"""Say why a delivery was rejected.
+
+Everything here happens after a verdict and never changes one: that a changed form of a delivery
+would have been authentic is a diagnosis, not an acceptance.
+Source: Signature. Assumes SIGNING_KEY.
+"""
+
+import base64
+import hmac
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from kusanya.clock import SystemClock
+from kusanya.errors import WireError
+from kusanya.limits import SIGNATURE_TOLERANCE_S
+from kusanya.secret import Secret
+from kusanya.webhooks.signature import (
+    AnySecret,
+    DuplicateSignature,
+    MalformedSignature,
+    MissingSignature,
+    MissingV1,
+    SignatureError,
+    SignatureMismatch,
+    SignatureTooLong,
+    TimestampNotInteger,
+    TimestampTooNew,
+    TimestampTooOld,
+    check,
+    parse,
+)
+from kusanya.webhooks.variants import SENTENCES, bodies
+from kusanya.wire import decode_event
+
+Secrets = AnySecret | Sequence[AnySecret]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the matter with one delivery."""
+
+    authentic: bool
+    """Whether the verifier accepts the signature, at that time and with those secrets."""
+    reason: str
+    """The signature error's stable word; "authentic" or "unparseable" for a good signature."""
+    cause: str
+    """A stable word for the likely cause; the same as `reason` where nothing more is known."""
+    sentence: str
+    """The same for a person, with what to do; quotes nothing of the delivery."""
+    skew_s: int | None = None
+    """How far `t` lies from the time of receipt: below 0 is behind. None where t is unreadable."""
+    secret_index: int | None = None
+    """Which of the given secrets signed it, where one did."""
+    endpoint: str | None = None
+    """Whose secret signed it, where that was another endpoint's."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    cause: str
+    sentence: str
+    endpoint: str | None = None
+    secret_index: int | None = None
+
+
+_PLAIN: Final[dict[type[SignatureError], str]] = {
+    MissingSignature: (
+        "There is no signature header: the request is not from the service, or a proxy drops "
+        "headers it does not know."
+    ),
+    DuplicateSignature: (
+        "The signature came twice: two headers, or one with two t. Which one counts cannot be "
+        "known; look for a proxy that copies headers or joins requests."
+    ),
+    SignatureTooLong: "The signature header is longer than any genuine one.",
+    MalformedSignature: (
+        "The signature header is not a list of name=value in ASCII: cut, quoted or rewritten."
+    ),
+    TimestampNotInteger: "The header's t is missing or no plain integer of seconds.",
+    MissingV1: "The header has no v1: it is cut short, or of another scheme.",
+    SignatureMismatch: (
+        "No v1 fits any of the secrets, nor any usual change of the body: the secret is another "
+        "one (was it rotated?), or the delivery is forged."
+    ),
+}
+
+
+def explain(
+    payload: bytes,
+    header: str | bytes | None,
+    secrets: Secrets,
+    *,
+    now: float | None = None,
+    tolerance: int = SIGNATURE_TOLERANCE_S,
+    also: Mapping[str, Secrets] | None = None,
+) -> Finding:
+    """Return why the verifier accepts or refuses a delivery.
+
+    `now` is the time of receipt in unix seconds. `also` holds the secrets of other endpoints by
+    name, to find a delivery that went to the wrong door. Raises TypeError for a str payload and
+    ValueError for no secret or an empty one.
+    """
+    at = SystemClock().now().timestamp() if now is None else now
+    skew = _skew(header, at)
+    try:
+        signed = check(payload, header, secrets, tolerance=tolerance, now=at)
+    except (TimestampTooOld, TimestampTooNew) as error:
+        told = _out_of_time(payload, header, secrets, also or {}, skew)
+        reason = error.reason
+    except SignatureError as error:
+        told = _untangle(payload, header, secrets, also or {}, error)
+        reason = error.reason
+    else:
+        return _authentic(payload, signed.secret_index, skew)
+    return Finding(
+        authentic=False,
+        reason=reason,
+        cause=told.cause,
+        sentence=told.sentence,
+        skew_s=skew,
+        secret_index=told.secret_index,
+        endpoint=told.endpoint,
+    )
+
+
+def _authentic(payload: bytes, secret_index: int, skew: int | None) -> Finding:
+    word, sentence = "authentic", "The delivery is authentic, and its body is an event."
+    try:
+        event = decode_event(payload)
+    except WireError as error:
+        word = "unparseable"
+        sentence = f"The signature is good, but the body is {error}."
+    else:
+        if event.data.mode != event.mode:
+            sentence = "The delivery is authentic, but event and collection differ in mode."
+    return Finding(
+        authentic=True,
+        reason=word,
+        cause=word,
+        sentence=sentence,
+        skew_s=skew,
+        secret_index=secret_index,
+    )
+
+
+def _skew(header: str | bytes | None, at: float) -> int | None:
+    try:
+        return int(parse(header).timestamp) - int(at)
+    except SignatureError:
+        return None
+
+
+def _out_of_time(
+    payload: bytes,
+    header: str | bytes | None,
+    secrets: Secrets,
+    also: Mapping[str, Secrets],
+    skew: int | None,
+) -> _Told:
+    distance = abs(skew or 0)
+    side = "behind" if (skew or 0) < 0 else "ahead of"
+    try:
+        signed = check(payload, header, secrets, tolerance=None)
+    except SignatureError as error:
+        told = _untangle(payload, header, secrets, also, error)
+        sentence = f"Its t is {distance} s {side} the time of receipt. Besides: {told.sentence}"
+        return _Told(told.cause, sentence, told.endpoint, told.secret_index)
+    advice = (
+        "it was held up or sent again by somebody else, or this machine's clock is ahead"
+        if side == "behind"
+        else "this machine's clock is behind"
+    )
+    return _Told(
+        "clock",
+        f"The signature is good, but its t is {distance} s {side} the time of receipt: {advice}.",
+        secret_index=signed.secret_index,
+    )
+
+
+def _untangle(
+    payload: bytes,
+    header: str | bytes | None,
+    secrets: Secrets,
+    also: Mapping[str, Secrets],
+    error: SignatureError,
+) -> _Told:
+    """Return the likely cause of an error that is not about time."""
+    parts = _Parts.of(header)
+    doors = [_Door(None, index, key) for index, key in enumerate(_keys(secrets))]
+    doors += [_Door(name, None, key) for name, held in also.items() for key in _keys(held)]
+    if parts is not None:
+        told = next(_diagnoses(payload, parts, doors, error), None)
+        if told is not None:
+            return told
+    return _Told(error.reason, _PLAIN[type(error)])
+
+
+class _Door(msgspec.Struct, frozen=True):
+    """One secret that might have signed, and whose it is."""
+
+    endpoint: str | None
+    index: int | None
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"_Door({self.endpoint!r})"
+
+    @property
+    def whose(self) -> str:
+        return "" if self.endpoint is None else f" with the secret of endpoint {self.endpoint}"
+
+    def told(self, cause: str, sentence: str) -> _Told:
+        return _Told(cause, sentence, self.endpoint, self.index)
+
+
+class _Parts(msgspec.Struct, frozen=True):
+    """A header read with every leniency: what might be its t, and its values by name."""
+
+    timestamps: tuple[bytes, ...]
+    values: tuple[tuple[str, bytes], ...]
+
+    @classmethod
+    def of(cls, header: str | bytes | None) -> "_Parts | None":
+        raw = header.encode("utf-8", "replace") if isinstance(header, str) else header or b""
+        found = re.findall(rb"([A-Za-z0-9_]{1,16})\s*=\s*\"?([^,;\"\s]{1,256})", raw[:8192])
+        stamps = tuple(value for name, value in found if name.lower() == b"t")
+        values = tuple((n.decode().lower(), v) for n, v in found if n.lower() != b"t")
+        # Bounded, so that a hostile header cannot buy work.
+        return cls(stamps[:4], values[:16]) if stamps and values else None
+
+
+def _diagnoses(
+    payload: bytes, parts: _Parts, doors: Sequence[_Door], error: SignatureError
+) -> Iterator[_Told]:
+    for stamp in parts.timestamps:
+        for door in doors:
+            yield from _by_header(payload, stamp, parts, door, error)
+    for stamp in parts.timestamps:
+        for door in doors:
+            yield from _by_secret(payload, stamp, parts, door)
+    for change, body in bodies(payload):
+        for stamp in parts.timestamps:
+            for door in doors:
+                if _fits(parts, _hex(door.key, stamp + b"." + body)):
+                    yield door.told(
+                        change.value,
+                        f"The body was changed on its way: {SENTENCES[change]}. Without that it "
+                        f"would be authentic{door.whose}.",
+                    )
+
+
+def _by_header(
+    payload: bytes, stamp: bytes, parts: _Parts, door: _Door, error: SignatureError
+) -> Iterator[_Told]:
+    """Yield what is wrong with the header alone: body and secret fit."""
+    expected = _hex(door.key, stamp + b"." + payload)
+    for name, value in parts.values:
+        given = value.lower()
+        if given == expected and name == "v1" and value == given:
+            if isinstance(error, SignatureMismatch):
+                yield door.told(
+                    "other_endpoint",
+                    f"It is authentic{door.whose}: the service sends it to the wrong address, or "
+                    "this endpoint has the wrong secret.",
+                )
+            elif isinstance(error, DuplicateSignature):
+                yield door.told(
+                    "duplicated",
+                    f"The signature came twice and one of them is authentic{door.whose}: a proxy "
+                    "copies or joins headers.",
+                )
+            elif isinstance(error, TimestampNotInteger):
+                yield door.told(
+                    "timestamp_form", f"It was signed{door.whose}, but with a t that is no integer."
+                )
+            else:
+                yield door.told(
+                    "rewritten_header",
+                    f"The header was rewritten on its way; what it says is authentic{door.whose}.",
+                )
+        elif given == expected and name != "v1":
+            yield door.told(
+                "other_scheme",
+                f"The signature is right, but it is called {name} and not v1.",
+            )
+        elif given == expected:
+            yield door.told("uppercase", "The signature is right, but not in lowercase letters.")
+        elif len(given) >= _PREFIX and expected.startswith(given):
+            yield door.told(
+                "truncated", f"The signature is right as far as it goes, but it is cut{door.whose}."
+            )
+        elif value.rstrip(b"=") == base64.b64encode(bytes.fromhex(expected.decode())).rstrip(b"="):
+            yield door.told("base64", "The signature is right, but in base64 and not in hex.")
+
+
+def _by_secret(payload: bytes, stamp: bytes, parts: _Parts, door: _Door) -> Iterator[_Told]:
+    """Yield what is wrong with the key or with what was signed: the body fits."""
+    message = stamp + b"." + payload
+    if _fits(parts, _hex(door.key, payload)):
+        yield door.told("body_alone", "It was signed without its t: this is another scheme.")
+    for key in _spellings(door.key):
+        if _fits(parts, _hex(key, message)):
+            yield door.told(
+                "secret_spelling",
+                "The secret is the right one, spelled differently: the key is the whole whsec_ "
+                "string, without white space around it and not decoded.",
+            )
+
+
+def _spellings(key: bytes) -> Iterator[bytes]:
+    for end in (b"\n", b"\r\n", b" "):
+        yield key + end
+    bare = key.removeprefix(b"whsec_")
+    if bare != key:
+        yield bare
+        try:
+            yield base64.b64decode(bare, validate=True)
+        except ValueError:
+            return
+    else:
+        yield b"whsec_" + key
+
+
+_PREFIX: Final = 8
+"""Hex digits that a cut signature must still have to be told from chance."""
+
+
+def _fits(parts: _Parts, expected: bytes) -> bool:
+    return any(value.lower() == expected for _, value in parts.values)
+
+
+def _hex(key: bytes, message: bytes) -> bytes:
+    return hmac.digest(key, message, "sha256").hex().encode()
+
+
+def _keys(secrets: Secrets) -> tuple[bytes, ...]:
+    given = (secrets,) if isinstance(secrets, str | Secret) else secrets
+    return tuple(Secret(one).reveal().encode() for one in given)
