@@ -70,7 +70,7 @@ class People(Base):
     ) -> AuditRow:
         """Make an audit row durable and return it: who did what, on what, why, how it ended."""
         return self._act(
-            lambda writing: _audited(
+            lambda writing: audited(
                 writing, actor=actor, act=act, subject=subject, detail=detail, outcome=outcome
             )
         )
@@ -93,7 +93,7 @@ class People(Base):
         def act(writing: Writing) -> str | None:
             query = select(collection.c.phone).where(collection.c.id == clean(collection_id))
             phone: str | None = writing.connection.execute(query).scalar_one_or_none()
-            _audited(
+            audited(
                 writing,
                 actor=actor,
                 act="reveal_phone",
@@ -109,9 +109,10 @@ class People(Base):
         return phone
 
 
-def _audited(
+def audited(
     writing: Writing, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
 ) -> AuditRow:
+    """Append an audit row in the open transaction and return it."""
     row = AuditRow(
         id=next(_audit_ids),
         seq=writing.seq(),

@@ -412,3 +412,10 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
 
     collections: int
     rollups: int
+
+
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """What an export wrote: one file per business day."""
+
+    days: int
+    rows: int

@@ -12,9 +12,11 @@ from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
 from kusanya.store.care import Care
+from kusanya.store.claims import Claims
 from kusanya.store.collection_rows import Collections
 from kusanya.store.delivery_rows import Deliveries
 from kusanya.store.engine import Engines, create_file, engines, only_store_errors, sync_folder
+from kusanya.store.export import Export
 from kusanya.store.feed import Feed
 from kusanya.store.figures import Figures
 from kusanya.store.intent_rows import Intents
@@ -25,7 +27,7 @@ from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
 
 
-class Store(Collections, Deliveries, Figures, Feed, Intents, People, Care):
+class Store(Collections, Deliveries, Figures, Feed, Intents, Claims, People, Export, Care):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
     Every method may be called from any thread. Only StoreError and its subclasses leave it, and

@@ -1,0 +1,154 @@
+"""Export of collections to Parquet files, one folder per business day.
+
+The business day is East Africa Time, UTC+3 without summer time: the day on which the customer saw
+the payment. Phones are masked unless asked for, and asking is audited.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from kusanya.errors import StoreUnavailable
+from kusanya.privacy import mask_phone
+from kusanya.store.base import Base
+from kusanya.store.engine import only_store_errors, sync_folder
+from kusanya.store.people import audited
+from kusanya.store.projection import COLUMNS, to_row
+from kusanya.store.records import CollectionRow, Exported
+from kusanya.store.schema import collection
+from kusanya.store.values import from_us, to_us
+from kusanya.wire import Mode
+
+EAST_AFRICA: Final = timezone(timedelta(hours=3), "EAT")
+_ROWS: Final = 50_000
+"""Rows per row group: what is in memory at a time."""
+
+
+def business_day(at: datetime) -> date:
+    """Return the East African calendar day of an instant."""
+    return at.astimezone(EAST_AFRICA).date()
+
+
+class Export(Base):
+    """Writing collections out for other tools."""
+
+    def export(
+        self,
+        folder: str | Path,
+        mode: Mode,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        phones_for: tuple[str, str] | None = None,
+    ) -> Exported:
+        """Write `folder`/business_day=YYYY-MM-DD/MODE.parquet for each day with collections.
+
+        A row is a collection as `CollectionRow` has it, placed on the business day of its creation;
+        amounts are 64-bit integers, instants UTC microseconds, raw text. `since` and `until` are
+        business days, both included. Phones are masked unless `phones_for` names the person and the
+        reason, which leaves an audit row. Each file is complete or absent.
+        Raises StoreUnavailable when pyarrow is missing or the folder cannot be written.
+        """
+        folder = Path(folder)
+        if phones_for is not None:
+            actor, reason = phones_for
+            self._audited_export(actor=actor, reason=reason, folder=folder)
+        days = rows = 0
+        with only_store_errors(f"export to {folder}"):
+            for day in self._days(mode, since=since, until=until):
+                rows += self._export_day(folder, mode, day, masked=phones_for is None)
+                days += 1
+        return Exported(days=days, rows=rows)
+
+    def _audited_export(self, *, actor: str, reason: str, folder: Path) -> None:
+        self._act(
+            lambda writing: audited(
+                writing,
+                actor=actor,
+                act="export_phones",
+                subject=None,
+                detail=f"{folder}: {reason}",
+                outcome="begun",
+            )
+        )
+
+    def _days(self, mode: Mode, *, since: date | None, until: date | None) -> Iterator[date]:
+        """Yield the business days that have collections; one indexed step each."""
+        it = collection.c
+        at = None if since is None else _starts(since)
+        while True:
+            query = select(it.created_at).where(it.mode == mode.value)
+            if at is not None:
+                query = query.where(it.created_at >= to_us(at))
+            with self._reading("export") as connection:
+                first = connection.execute(
+                    query.order_by(it.created_at, it.id).limit(1)
+                ).scalar_one_or_none()
+            if first is None:
+                return
+            day = business_day(from_us(first))
+            if until is not None and day > until:
+                return
+            yield day
+            at = _starts(day + timedelta(days=1))
+
+    def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise StoreUnavailable("export needs pyarrow: install kusanya[reports]") from None
+        schema = _schema(pa)
+        target = folder / f"business_day={day.isoformat()}" / f"{mode.value}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        growing = target.with_suffix(".growing")
+        it = collection.c
+        query = (
+            select(*COLUMNS)
+            .where(
+                it.mode == mode.value,
+                it.created_at >= to_us(_starts(day)),
+                it.created_at < to_us(_starts(day + timedelta(days=1))),
+            )
+            .order_by(it.created_at, it.id)
+        )
+        rows = 0
+        with (
+            self._reading("export") as connection,
+            pq.ParquetWriter(growing, schema, compression="zstd") as writer,
+        ):
+            found = connection.execute(query.execution_options(yield_per=_ROWS))
+            for part in found.partitions():
+                records = [_record(to_row(row), masked=masked) for row in part]
+                writer.write_table(pa.Table.from_pylist(records, schema=schema))
+                rows += len(records)
+        growing.chmod(0o600)
+        growing.replace(target)
+        sync_folder(target.parent)
+        return rows
+
+
+def _starts(day: date) -> datetime:
+    return datetime.combine(day, time(), EAST_AFRICA).astimezone(UTC)
+
+
+def _record(row: CollectionRow, *, masked: bool) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in CollectionRow.__struct_fields__}
+    phone = mask_phone(row.phone) if masked else row.phone
+    return {**values, "mode": row.mode.value, "phone": phone}
+
+
+_WHOLE: Final = frozenset({"seq", "amount", "fee", "contradictions"})
+_INSTANTS: Final = frozenset({"created_at", "completed_at", "first_seen_at", "final_seen_at"})
+
+
+def _schema(pa: Any) -> Any:
+    def kind(name: str) -> Any:
+        if name in _WHOLE:
+            return pa.int64()
+        return pa.timestamp("us", tz="UTC") if name in _INSTANTS else pa.string()
+
+    return pa.schema([(name, kind(name)) for name in CollectionRow.__struct_fields__])
