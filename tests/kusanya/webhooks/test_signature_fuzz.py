@@ -1,15 +1,9 @@
-"""Mutated deliveries against the verifier: none is accepted, none raises an error of another kind.
-
-The peer that this scheme resembles (stripe's WebhookSignature) is not installed here; where it is,
-the last test holds the two against each other.
-"""
+"""Mutated deliveries against the verifier: none is accepted, none raises another error."""
 
 import hashlib
 import hmac
 import random
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.util import find_spec
 
 import pytest
 
@@ -77,16 +71,3 @@ def test_no_mutated_delivery_is_accepted_and_only_signature_errors_leave(
             assert is_authentic(body, value), (body, value)
     assert refused > rounds * 0.5
     assert accepted < rounds * 0.5
-
-
-@pytest.mark.skipif(find_spec("stripe") is None, reason="stripe's own verifier is not installed")
-def test_the_peer_accepts_what_we_sign_and_differs_where_we_mean_it(payload: bytes) -> None:
-    stripe = import_module("stripe")
-    peer = stripe.WebhookSignature
-    now = int(datetime.now(UTC).timestamp())
-    assert peer.verify_header(payload.decode(), sign(payload, SECRET, now), SECRET, 300)
-    # Ours refuses a signature from the future; the peer's does not look.
-    ahead = sign(payload, SECRET, now + 31_536_000)
-    assert peer.verify_header(payload.decode(), ahead, SECRET, 300)
-    with pytest.raises(SignatureError):
-        check(payload, ahead, SECRET, now=now)
