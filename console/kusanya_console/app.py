@@ -1,0 +1,256 @@
+"""The console: reads one store, shows it, and says at every moment how old the picture is.
+
+The application owns what all screens share: the feed, the mode, the status line's facts, the way
+times are written. Screens own what they show. The store arrives built.
+"""
+
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from rich.text import Text
+from textual.app import App
+from textual.binding import BindingType
+from textual.command import Provider
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreError
+from kusanya.store import Store
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.feed import Feed
+from kusanya_console.messages import (
+    CopyAsked,
+    FeedAdvanced,
+    FeedFailed,
+    ScreenAsked,
+    StoryAsked,
+)
+from kusanya_console.palette import CommandProvider
+from kusanya_console.plain_text import AsciiFilter
+from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.screens.deliveries import DeliveriesScreen
+from kusanya_console.screens.help import HelpScreen
+from kusanya_console.screens.live import LiveScreen
+from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.theme import THEMES, roles
+from kusanya_console.widgets.status_line import Standing
+
+TICK_S = 0.25
+BLURRED_TICKS = 4
+"""Without the terminal's focus only every so manieth tick reads."""
+_BACKOFF_S = (1, 2, 4, 8, 16, 30)
+
+
+class ConsoleApp(App[None]):
+    """The operations console on one store and one mode.
+
+    `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
+    how often the store is looked at in real seconds, or None to look only when `tick` is called.
+    After `run()` the caller exits with `return_code`, which is 1 after a crash.
+    """
+
+    TITLE = "kusanya"
+    CSS_PATH = Path(__file__).with_name("console.tcss")
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
+    BINDINGS: ClassVar[list[BindingType]] = []
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
+        (0, "-tiny"),
+        (60, "-narrow"),
+        (100, "-normal"),
+        (150, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
+        (0, "-flat"),
+        (16, "-short"),
+        (30, "-tall"),
+    ]
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        mode: Mode,
+        clock: Clock,
+        profile: str = "",
+        store_shown: str | None = None,
+        ascii: bool = False,  # noqa: A002 - the option's own name
+        read_only: bool = True,
+        virtual: bool = False,
+        tick_s: float | None = TICK_S,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__()
+        self.desk = Desk(store=store, mode=mode, clock=clock, read_only=read_only)
+        shown = store.url_shown if store_shown is None else store_shown
+        self._standing = Standing(
+            mode=mode,
+            crumb="",
+            read_only=read_only,
+            virtual=virtual,
+            store=" ".join(part for part in (profile, shown) if part),
+        )
+        self._feed = Feed(store, mode=mode, clock=clock)
+        self._tick_s = tick_s
+        self._jitter = jitter
+        self._reading = False
+        self._ticks = 0
+        self._failures = 0
+        self._retry_at = 0.0
+        if ascii:
+            self._filters.append(AsciiFilter())
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = THEMES[0].name
+
+    def on_mount(self) -> None:
+        """Open Live and begin to read."""
+        self.theme_changed_signal.subscribe(self, lambda _theme: self._roles())
+        self._roles()
+        self.add_mode("live", lambda: LiveScreen(self.desk))
+        self.add_mode("deliveries", lambda: DeliveriesScreen(self.desk))
+        self.add_mode("lookup", lambda: LookupScreen(self.desk))
+        self.switch_mode("live")
+        if self._tick_s is not None:
+            self.set_interval(self._tick_s, self._on_tick)
+            self.set_interval(1, self._tell)
+        self.tick()
+
+    def _roles(self) -> None:
+        self.console.push_theme(roles(self.get_css_variables()))
+
+    @property
+    def console_screen(self) -> ConsoleScreen | None:
+        """Return the screen whose turn it is, also while a dialog lies over it."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, ConsoleScreen):
+                return screen
+        return None
+
+    # --- the feed ------------------------------------------------------------------------------
+
+    def _on_tick(self) -> None:
+        self._ticks += 1
+        if self.app_focus or self._ticks % BLURRED_TICKS == 0:
+            self.tick()
+
+    def tick(self) -> None:
+        """Read the store once, unless a reading is under way or the last failure is too fresh."""
+        if self._reading or self.desk.clock.monotonic() < self._retry_at:
+            return
+        self._reading = True
+        self.run_worker(self._read, thread=True, group="feed", name="feed")
+
+    def _read(self) -> None:
+        try:
+            snapshot = self._feed.read()
+        except StoreError as error:
+            self.post_message(FeedFailed(error))
+        else:
+            self.post_message(FeedAdvanced(snapshot))
+
+    def on_feed_advanced(self, message: FeedAdvanced) -> None:
+        """Give the snapshot to the screen in view, in one batch."""
+        snapshot = message.snapshot
+        self._reading, self._failures, self._retry_at = False, 0, 0.0
+        self._standing = msgspec.structs.replace(
+            self._standing,
+            unknown=snapshot.unknown_intents,
+            updated_at=snapshot.at,
+            behind=snapshot.behind,
+            lost_at=None,
+        )
+        self.desk.snapshot = snapshot
+        screen = self.console_screen
+        if screen is not None and screen.is_mounted:
+            with self.batch_update():
+                screen.advance(snapshot)
+                self._tell()
+
+    def on_feed_failed(self) -> None:
+        """Say that the store is lost, keep what is shown, try again later and later."""
+        wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)] * (0.75 + self._jitter() / 2)
+        self._reading = False
+        self._failures += 1
+        self._retry_at = self.desk.clock.monotonic() + wait
+        lost_at = self._standing.lost_at or self.desk.clock.now()
+        self._standing = msgspec.structs.replace(self._standing, lost_at=lost_at)
+        self._tell()
+
+    def _tell(self) -> None:
+        screen = self.console_screen
+        if screen is not None and screen.is_mounted:
+            screen.tell(self._standing)
+
+    # --- what screens ask for ------------------------------------------------------------------
+
+    def action_go(self, name: str) -> None:
+        """Go to a screen."""
+        if self.console_screen is not None and name != self.console_screen.NAME:
+            self.switch_mode(name)
+            self.call_after_refresh(self._arrived)
+
+    def _arrived(self) -> None:
+        screen, snapshot = self.console_screen, self.desk.snapshot
+        if screen is not None and screen.is_mounted:
+            if snapshot is not None:
+                screen.advance(snapshot)
+            self._tell()
+
+    def action_help(self) -> None:
+        """Show the keys of the screen in view."""
+        screen = self.console_screen
+        if screen is not None and screen is self.screen:
+            self.push_screen(HelpScreen(screen.NAME, screen.CRUMB))
+
+    def action_times(self) -> None:
+        """Write instants in the next format, on every screen."""
+        self.desk.times = self.desk.times.after
+        screen = self.console_screen
+        if screen is not None:
+            screen.restyle()
+        self._tell()
+        self.notify(f"times in {self.desk.times.value}", markup=False, timeout=2)
+
+    async def on_story_asked(self, message: StoryAsked) -> None:
+        """Open the look-up with a record's id in its box."""
+        await self.switch_mode("lookup")
+        screen = self.console_screen
+        if isinstance(screen, LookupScreen):
+            screen.look_for(message.text)
+        self.call_after_refresh(self._arrived)
+
+    def on_screen_asked(self, message: ScreenAsked) -> None:
+        """Go where a screen wants to go."""
+        self.action_go(message.screen)
+
+    def on_copy_asked(self, message: CopyAsked) -> None:
+        """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
+        self.copy_to_clipboard(safe(message.text, 1_000_000))
+        self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
+
+    # --- a crash -------------------------------------------------------------------------------
+
+    def _fatal_error(self) -> None:
+        """Leave with the error's type and our own frames: no message, no locals, no data."""
+        error = self._exception or sys.exc_info()[1]
+        self._exit_renderables.append(crash_report(error))
+        self._close_messages_no_wait()
+
+
+def crash_report(error: BaseException | None) -> Text:
+    """Return what may be told about a crash: where, and of which kind."""
+    kind = type(error).__name__ if error is not None else "unknown error"
+    lines = [f"kusanya console: internal error, {kind}"]
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    lines += [
+        f"  {frame.filename.rpartition('kusanya')[2].lstrip('/_')}:{frame.lineno} {frame.name}"
+        for frame in frames
+        if "kusanya" in frame.filename
+    ]
+    lines.append("The store was only read; nothing in it was changed.")
+    return Text("\n".join(lines))

@@ -1,0 +1,234 @@
+"""A collection in words: the card beside the list and the whole story under the look-up's box.
+
+Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
+"""
+
+from kusanya.lookup import Moment, Story, What
+from kusanya.privacy import mask_phone
+from kusanya.state.observation import CollectionState
+from kusanya.store.records import CollectionRow
+from kusanya.text import safe
+from kusanya_console import words
+from kusanya_console.present import (
+    Line,
+    Look,
+    cell,
+    fit,
+    labelled,
+    moment,
+    money,
+    precise,
+    rule,
+    since,
+    span,
+    spread,
+    wrapped,
+)
+from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+_BLANK: Line = ()
+_ROOMY = 96
+"""From this width on a moment and its detail share a line."""
+_GAP_CELLS = 13
+_WORD_CELLS = 16
+_SOURCE_CELLS = 12
+_GLYPHS = {
+    What.INTENT: ("○", MUTED),
+    What.SENT: ("·", MUTED),
+    What.ANSWERED: ("●", PLAIN),
+    What.REPEAT: ("↻", MUTED),
+    What.REFUSED: ("✕", FAILED),
+    What.NOTE: ("•", PLAIN),
+}
+
+
+def collection_card(row: CollectionRow, story: Story | None, look: Look, width: int) -> list[Line]:
+    """Return the card beside the list; without a story yet it tells what the row itself knows."""
+    lines: list[Line] = [
+        spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width),
+        (cell(row.id, limit=130),),
+        _BLANK,
+        spread(
+            [(money(row.amount, row.currency), STRONG)],
+            [
+                (words.channel(row.channel), PLAIN),
+                ("  ", PLAIN),
+                cell(row.channel, MUTED, limit=20),
+            ],
+            width,
+        ),
+        spread([_fee(row), ("   ", PLAIN), _net(row)], [(mask_phone(row.phone), PLAIN)], width),
+        _BLANK,
+        labelled("created", (moment(row.created_at, look), PLAIN)),
+    ]
+    if row.completed_at is not None:
+        after = span(row.completed_at - row.created_at)
+        lines.append(
+            labelled(
+                "completed", (moment(row.completed_at, look), PLAIN), (f"   after {after}", MUTED)
+            )
+        )
+    if row.final_seen_at is not None:
+        by = f"   by {(row.learned_from or 'an unknown source').replace('_', ' ')}"
+        lines.append(
+            labelled("learned", (moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED))
+        )
+    lines += _reason(row, width)
+    if row.missing_event:
+        lines += wrapped("∅ no event has reported this final state", width, role=WARN)
+    if story is None:
+        return lines
+    lines += contradictions(story.state, width)
+    lines += [_BLANK, rule("story", width)]
+    for told in story.moments:
+        glyph, said = _told(told)
+        lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
+        if told.detail:
+            lines += wrapped(safe(told.detail), width, indent=13, role=MUTED)
+    return lines
+
+
+def story_lines(story: Story, look: Look, width: int) -> list[Line]:
+    """Return the whole story: every recorded fact with its time, its gap and its source."""
+    row = story.row
+    figures: list[Run] = [
+        (money(row.amount, row.currency), STRONG), ("   ", PLAIN), _fee(row),
+        ("   ", PLAIN), _net(row), ("   ", PLAIN), (words.channel(row.channel), PLAIN),
+        ("   ", PLAIN), (mask_phone(row.phone), PLAIN),
+    ]  # fmt: skip
+    finality = _finality(row, look)
+    lines: list[Line] = [
+        spread(
+            [cell(row.reference, STRONG, limit=60), ("   ", PLAIN), cell(row.id, limit=130)],
+            [words.status(row.status), *_code(row)],
+            width,
+        )
+    ]
+    if width < _ROOMY:
+        lines += [tuple(figures), (finality,)]
+    else:
+        lines.append(spread(figures, [finality], width))
+    lines += contradictions(story.state, width)
+    zone = look.zone.tzname(None)
+    lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
+    stamps = max((len(precise(told.at, look)) for told in story.moments), default=0)
+    previous = None
+    for told in story.moments:
+        gap = "" if previous is None else since(told.at - previous)
+        previous = told.at
+        lines += _telling(told, (fit(precise(told.at, look), stamps), gap), width)
+    lines += [_BLANK, rule("also on this phone, last 24 h", width)]
+    if not story.also:
+        lines.append((("nothing else", MUTED),))
+    lines += [_also(other, look) for other in story.also]
+    lines += [_BLANK, *wrapped(safety(story)[0], width, role=safety(story)[1])]
+    return lines
+
+
+def safety(story: Story) -> Run:
+    """Return whether a new request is safe, and why, as a sentence."""
+    reasons: tuple[tuple[bool, Run], ...] = (
+        (
+            bool(story.state.contradictions),
+            ("≠ no new request: the facts about this collection contradict each other", FAILED),
+        ),
+        (
+            story.unknown > 0,
+            ("? no new request: the outcome of a creation on this phone is unknown", WARN),
+        ),
+        (
+            story.row.final_seen_at is None,
+            ("○ no new request: this one is not final, its prompt may still be open", WARN),
+        ),
+        (
+            story.open_prompts > 0,
+            ("○ no new request: another prompt on this phone may still be open", WARN),
+        ),
+        (
+            story.safe_to_ask_again,
+            ("a new request is safe: this one is final and no prompt is open on this phone", PLAIN),
+        ),
+    )
+    paid = ("paid: a new request would be a new payment", PLAIN)
+    return next((said for holds, said in reasons if holds), paid)
+
+
+def contradictions(state: CollectionState, width: int) -> list[Line]:
+    """Return each field on which the facts differ, with who said what first."""
+    lines: list[Line] = []
+    for found in state.contradictions:
+        said = ", ".join(
+            f"{safe(value, 60)} by {source.value.replace('_', ' ')}"
+            for value, source in zip(found.values, found.sources, strict=True)
+        )
+        lines += wrapped(f"≠ {safe(found.field, 40)}: {said}", width, role=FAILED)
+    return [_BLANK, *lines] if lines else []
+
+
+def _told(told: Moment) -> tuple[Run, Run]:
+    if told.what in {What.STATUS, What.SAME}:
+        word, role = words.status(told.word)
+        glyph, _, name = word.partition(" ")
+        said = f"still {name}" if told.what is What.SAME else name
+        return (f"{glyph} ", role), (said, role)
+    glyph, role = _GLYPHS[told.what]
+    return (f"{glyph} ", role), (safe(told.word, 60), role)
+
+
+def _telling(told: Moment, stamp: tuple[str, str], width: int) -> list[Line]:
+    glyph, said = _told(told)
+    at, gap = stamp
+    head: list[Run] = [
+        (at, PLAIN),
+        (fit(gap, _GAP_CELLS, right=True), MUTED),
+        ("  ", PLAIN),
+        glyph,
+    ]
+    indent = len(at) + _GAP_CELLS + 4
+    source = (safe(told.source, 20), MUTED)
+    detail = safe(told.detail)
+    if width < _ROOMY:
+        under = wrapped(detail, width, indent=indent, role=MUTED) if detail else []
+        return [spread([*head, said], [source], width), *under]
+    indent += _WORD_CELLS + 2
+    pieces = wrapped(detail, width - indent - _SOURCE_CELLS) if detail else [()]
+    first = [*head, (fit(said[0], _WORD_CELLS), said[1]), ("  ", PLAIN), *pieces[0]]
+    rest = [((" " * indent, PLAIN), *piece) for piece in pieces[1:]]
+    return [spread(first, [source], width), *rest]
+
+
+def _also(row: CollectionRow, look: Look) -> Line:
+    reference, _ = cell(row.reference, limit=24)
+    return (
+        (fit(moment(row.created_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (fit(money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
+        words.status(row.status), *_code(row),
+    )  # fmt: skip
+
+
+def _fee(row: CollectionRow) -> Run:
+    return f"fee {row.fee:,}", PLAIN
+
+
+def _net(row: CollectionRow) -> Run:
+    return ("net —", MUTED) if row.net is None else (f"net {row.net:,}", PLAIN)
+
+
+def _code(row: CollectionRow) -> tuple[Run, ...]:
+    return () if row.failure_code is None else (("   ", PLAIN), cell(row.failure_code, limit=40))
+
+
+def _finality(row: CollectionRow, look: Look) -> Run:
+    if row.final_seen_at is None:
+        return f"not final, {span(look.now - row.created_at)} old", MUTED
+    return f"final since {moment(row.completed_at or row.final_seen_at, look)}", MUTED
+
+
+def _reason(row: CollectionRow, width: int) -> list[Line]:
+    if row.failure_code is None and row.failure_message is None:
+        return []
+    lines = [_BLANK, labelled("reason", cell(row.failure_code, limit=60))]
+    if row.failure_message is not None:
+        lines += wrapped(safe(row.failure_message, 200), width, indent=12, role=MUTED)
+    return lines

@@ -1,0 +1,160 @@
+"""Every command of the console, declared once: its keys, its label, its sentence.
+
+Bindings, key bar, palette and help are made from this list. A command's `action` is a Textual
+action of the screen or, with the prefix `app.`, of the application.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from textual.binding import Binding, BindingType
+
+
+class Kind(StrEnum):
+    """What a command may do."""
+
+    LOOK = "look"
+    ASK = "ask"
+    ACT = "act"
+
+
+LIVE: Final = "live"
+DELIVERIES: Final = "deliveries"
+LOOKUP: Final = "lookup"
+_LISTS: Final = frozenset({LIVE, DELIVERIES})
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing a person can ask for."""
+
+    id: str
+    keys: tuple[str, ...]
+    """As Textual spells them."""
+    shown: str
+    """The keys as the key bar and the help write them."""
+    label: str
+    sentence: str
+    action: str
+    kind: Kind = Kind.LOOK
+    screens: frozenset[str] = frozenset()
+    """Where it exists; empty means everywhere."""
+    bar: int = 0
+    """Its rank in the key bar, 1 first; 0 keeps it out."""
+
+    def on(self, screen: str) -> bool:
+        """Tell whether this command exists on a screen."""
+        return not self.screens or screen in self.screens
+
+
+COMMANDS: Final = (
+    Command(
+        id="go.live", keys=("1",), shown="1", label="Live", action="app.go('live')",
+        sentence="Watch what is moving: counts, and the newest collections.",
+    ),
+    Command(
+        id="go.deliveries", keys=("2",), shown="2", label="Deliveries",
+        action="app.go('deliveries')",
+        sentence="See what arrived, what we answered, and what comes next.",
+    ),
+    Command(
+        id="go.lookup", keys=("3",), shown="3", label="Lookup", action="app.go('lookup')",
+        sentence="Find a collection by reference, id or phone, and learn what to say.",
+    ),
+    Command(
+        id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
+        sentence="Go to the next older record; following ends.", screens=_LISTS | {LOOKUP},
+    ),
+    Command(
+        id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
+        sentence="Go to the next newer record; following ends.", screens=_LISTS | {LOOKUP},
+    ),
+    Command(
+        id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
+        action="move_page(1)", sentence="Go one page older.", screens=_LISTS,
+    ),
+    Command(
+        id="list.page_up", keys=("pageup",), shown="PgUp", label="page up",
+        action="move_page(-1)", sentence="Go one page newer.", screens=_LISTS,
+    ),
+    Command(
+        id="list.newest", keys=("g", "home"), shown="g", label="newest", action="newest",
+        sentence="Go to the newest record and follow what comes.", screens=_LISTS,
+    ),
+    Command(
+        id="list.oldest", keys=("G", "end"), shown="G", label="oldest", action="oldest",
+        sentence="Go to the oldest record.", screens=_LISTS,
+    ),
+    Command(
+        id="list.follow", keys=("f",), shown="f", label="follow", action="follow", bar=2,
+        sentence="Follow the newest records, or stop following.", screens=_LISTS,
+    ),
+    Command(
+        id="list.pause", keys=("space",), shown="space", label="pause", action="pause", bar=1,
+        sentence="Hold the list still; header and counts go on.", screens=_LISTS,
+    ),
+    Command(
+        id="list.unwell", keys=("exclamation_mark",), shown="!", label="not well",
+        action="unwell", bar=3,
+        sentence="Show only what is not plainly well, or everything again.", screens=_LISTS,
+    ),
+    Command(
+        id="list.next_unwell", keys=("n",), shown="n", label="next not well",
+        action="next_unwell(1)", bar=6,
+        sentence="Go to the next older record that is not plainly well.", screens=_LISTS,
+    ),
+    Command(
+        id="list.previous_unwell", keys=("N",), shown="N", label="previous not well",
+        action="next_unwell(-1)",
+        sentence="Go to the next newer record that is not plainly well.", screens=_LISTS,
+    ),
+    Command(
+        id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=4,
+        sentence="Open the whole story of the record under the cursor.", screens=_LISTS,
+    ),
+    Command(
+        id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=5,
+        sentence="Show or hide the detail of the record under the cursor.", screens=_LISTS,
+    ),
+    Command(
+        id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
+        sentence="Go to the box and type.", screens=frozenset({LOOKUP}),
+    ),
+    Command(
+        id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=7,
+        sentence="Copy the reference, or the event's id on Deliveries.",
+    ),
+    Command(
+        id="view.times", keys=("t",), shown="t", label="times", action="app.times",
+        sentence="Write times in EAT, in UTC or as ages.",
+    ),
+    Command(
+        id="view.back", keys=("escape",), shown="esc", label="back", action="back",
+        sentence="Go one step back.",
+    ),
+    Command(
+        id="view.help", keys=("question_mark",), shown="?", label="help", action="app.help",
+        sentence="Show the keys of this screen.", bar=8,
+    ),
+    Command(
+        id="view.palette", keys=("ctrl+p", "colon"), shown="^p", label="commands",
+        action="app.command_palette", sentence="Find a command by its name.", bar=9,
+    ),
+    Command(
+        id="app.quit", keys=("ctrl+q",), shown="^q", label="quit", action="app.quit",
+        sentence="Leave the console.",
+    ),
+)  # fmt: skip
+
+
+def commands_of(screen: str) -> tuple[Command, ...]:
+    """Return the commands that exist on a screen, in the order in which they are declared."""
+    return tuple(command for command in COMMANDS if command.on(screen))
+
+
+def bindings_of(screen: str) -> list[BindingType]:
+    """Return the key bindings of a screen, each under its command's id so it can be remapped."""
+    return [
+        Binding(",".join(command.keys), command.action, command.sentence, id=command.id)
+        for command in commands_of(screen)
+    ]

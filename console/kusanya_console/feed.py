@@ -1,0 +1,248 @@
+"""The feed: what changed in the store since we last looked, as one frozen snapshot a tick.
+
+`Feed.read` runs on one thread, one call at a time, and never on the event loop. It starts at the
+feed's head before it counts, so an overlap is possible and a gap is not. Figures come from rollups:
+no call costs more when the history is longer.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from kusanya.business_day import day_start
+from kusanya.clock import Clock
+from kusanya.store import Store
+from kusanya.store.records import (
+    Change,
+    ChangeKind,
+    CollectionRow,
+    DeliveryRollupRow,
+    IntentState,
+    RollupRow,
+    Verdict,
+)
+from kusanya.wire import FINAL, Mode, Status
+
+_STEP: Final = 1000
+_STEPS: Final = 5
+"""A backlog is read in at most so many steps a tick, so that the screen keeps moving."""
+TREND_MINUTES: Final = 15
+_TREND_ROWS: Final = 1000
+_UNKNOWN_SHOWN: Final = 99
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many collections stand in one status, and what they come to in one currency."""
+
+    count: int = 0
+    amount: int = 0
+    fee: int = 0
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts of one span of time, in one mode, sums in `currency` alone."""
+
+    statuses: dict[str, Tally]
+    currency: str
+    """The currency with the most collections."""
+    other_currencies: bool = False
+    """True when collections in further currencies are counted but not summed."""
+
+    def of(self, status: str) -> Tally:
+        """Return the tally of one status."""
+        return self.statuses.get(status, Tally())
+
+    @property
+    def finals(self) -> int:
+        """Count the collections in a final state."""
+        return sum(self.of(status).count for status in FINAL)
+
+    @property
+    def others(self) -> int:
+        """Count the collections in no status the specification names."""
+        named = set(Status)
+        return sum(tally.count for word, tally in self.statuses.items() if word not in named)
+
+
+class Arrivals(msgspec.Struct, frozen=True):
+    """The deliveries of one span of time, by verdict."""
+
+    verdicts: dict[Verdict, int]
+
+    @property
+    def total(self) -> int:
+        """Count all of them."""
+        return sum(self.verdicts.values())
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What the console knows of the store at one instant; applied whole or not at all."""
+
+    mode: Mode
+    seq: int
+    """The feed has been read up to here."""
+    at: datetime
+    """When the store was read."""
+    hour: Figures
+    day: Figures
+    arrivals: Arrivals
+    trends: dict[str, tuple[int, ...]]
+    """Per status, collections by the minute of their creation; the last is the present minute."""
+    unknown_intents: int
+    changed: frozenset[str] = frozenset()
+    """Ids of collections with news since the snapshot before."""
+    arrived: frozenset[str] = frozenset()
+    """Ids of deliveries that came since the snapshot before."""
+    intents: frozenset[str] = frozenset()
+    behind: timedelta = timedelta()
+    """Age of the oldest change not yet read; zero when all are."""
+
+
+class Feed:
+    """Follows one mode of a store.
+
+    The first `read` primes the figures, each later one tells what changed. Raises StoreError; the
+    next call goes on where the last successful one ended.
+    """
+
+    def __init__(self, store: Store, *, mode: Mode, clock: Clock) -> None:
+        self._store = store
+        self._mode = mode
+        self._clock = clock
+        self._last: Snapshot | None = None
+        self._born: dict[str, tuple[datetime, str]] = {}
+        self._counted: Counter[tuple[datetime, str]] = Counter()
+        self._oldest: datetime | None = None
+
+    def read(self) -> Snapshot:
+        """Return what is new since the last call, counted at this instant."""
+        now = self._clock.now()
+        last = self._last
+        if last is None:
+            seq, changes, behind = self._store.head(), (), timedelta()
+            recent = self._store.collections(self._mode, limit=_TREND_ROWS).rows
+        else:
+            seq, changes, behind = self._changes(last.seq, now)
+            recent = ()
+        mine = [change for change in changes if change.mode in {self._mode, None}]
+        changed = frozenset(c.collection_id for c in mine if c.collection_id is not None)
+        if changed:
+            recent = tuple(self._store.collections_by_id(sorted(changed)).values())
+        self._note(recent, now)
+        if last is None or mine or _hour(now) != _hour(last.at):
+            hour, day, arrivals = self._figures(now)
+            unknown = self._unknown()
+        else:
+            hour, day, arrivals, unknown = last.hour, last.day, last.arrivals, last.unknown_intents
+        snapshot = Snapshot(
+            mode=self._mode,
+            seq=seq,
+            at=now,
+            hour=hour,
+            day=day,
+            arrivals=arrivals,
+            trends=self._trends(now),
+            unknown_intents=unknown,
+            changed=changed,
+            arrived=_ids(mine, ChangeKind.DELIVERY),
+            intents=_ids(mine, ChangeKind.INTENT),
+            behind=behind,
+        )
+        self._last = snapshot
+        return snapshot
+
+    def _changes(self, after: int, now: datetime) -> tuple[int, list[Change], timedelta]:
+        changes: list[Change] = []
+        for _ in range(_STEPS):
+            step = self._store.changes(after, limit=_STEP)
+            changes.extend(step)
+            if step:
+                after = step[-1].seq
+            if len(step) < _STEP:
+                return after, changes, timedelta()
+        return after, changes, max(now - changes[-1].at, timedelta())
+
+    def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
+        begin = min(day_start(now), _hour(now))
+        until = _hour(now) + timedelta(hours=1)
+        rollups = self._store.rollups(self._mode, since=begin, until=until)
+        arrivals = self._store.delivery_rollups(self._mode, since=_hour(now), until=until)
+        return (
+            _sum([row for row in rollups if row.hour >= _hour(now)]),
+            _sum(rollups),
+            _arrivals(arrivals),
+        )
+
+    def _unknown(self) -> int:
+        page = self._store.intents(
+            self._mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_SHOWN + 1
+        )
+        return len(page.rows)
+
+    def _note(self, rows: Sequence[CollectionRow], now: datetime) -> None:
+        first = _minute(now) - timedelta(minutes=TREND_MINUTES - 1)
+        for row in rows:
+            if row.mode is not self._mode or row.created_at < first:
+                continue
+            if row.id in self._born:
+                self._counted[self._born[row.id]] -= 1
+            born = (_minute(row.created_at), row.status)
+            self._born[row.id] = born
+            self._counted[born] += 1
+        if first != self._oldest:
+            self._oldest = first
+            self._born = {key: born for key, born in self._born.items() if born[0] >= first}
+            self._counted = Counter(self._born.values())
+
+    def _trends(self, now: datetime) -> dict[str, tuple[int, ...]]:
+        minutes = [_minute(now) - timedelta(minutes=back) for back in range(TREND_MINUTES)][::-1]
+        return {
+            status.value: tuple(self._counted[minute, status.value] for minute in minutes)
+            for status in Status
+        }
+
+
+def _ids(changes: Sequence[Change], kind: ChangeKind) -> frozenset[str]:
+    return frozenset(change.id for change in changes if change.kind is kind)
+
+
+def _minute(at: datetime) -> datetime:
+    return at.replace(second=0, microsecond=0)
+
+
+def _hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0)
+
+
+def _sum(rollups: Sequence[RollupRow]) -> Figures:
+    currencies: Counter[str] = Counter()
+    for row in rollups:
+        currencies[row.currency] += row.count
+    currency = max(currencies, key=lambda code: (currencies[code], code), default="TZS")
+    counts: Counter[str] = Counter()
+    amounts: Counter[str] = Counter()
+    fees: Counter[str] = Counter()
+    for row in rollups:
+        counts[row.status] += row.count
+        if row.currency == currency:
+            amounts[row.status] += row.amount
+            fees[row.status] += row.fee
+    return Figures(
+        statuses={
+            status: Tally(count, amounts[status], fees[status])
+            for status, count in counts.items()
+            if count
+        },
+        currency=currency,
+        other_currencies=sum(count > 0 for count in currencies.values()) > 1,
+    )
+
+
+def _arrivals(rows: Sequence[DeliveryRollupRow]) -> Arrivals:
+    counts: Counter[Verdict] = Counter()
+    for row in rows:
+        counts[Verdict(row.verdict)] += row.count
+    return Arrivals(dict(counts))

@@ -1,0 +1,69 @@
+"""What happened, told by those who fetched it to those who show it."""
+
+from typing import Any
+
+from textual.message import Message
+
+from kusanya.errors import StoreError
+from kusanya_console.feed import Snapshot
+
+
+class FeedAdvanced(Message):
+    """The store was read; the next reading starts once this one is applied."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
+        self.snapshot = snapshot
+
+
+class FeedFailed(Message):
+    """The store could not be read; it is tried again by itself."""
+
+    def __init__(self, error: StoreError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class Fetched(Message):
+    """A screen's question was answered; `generation` tells whether it still wants to know."""
+
+    def __init__(self, what: str, generation: int, value: Any) -> None:
+        super().__init__()
+        self.what = what
+        self.generation = generation
+        self.value = value
+
+
+class FetchFailed(Message):
+    """A screen's question could not be answered by the store."""
+
+    def __init__(self, what: str, generation: int, error: StoreError) -> None:
+        super().__init__()
+        self.what = what
+        self.generation = generation
+        self.error = error
+
+
+class StoryAsked(Message):
+    """Somebody wants the whole story of a record; `text` is what the look-up's box takes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class CopyAsked(Message):
+    """Somebody wants a text on the clipboard; `what` names it in words."""
+
+    def __init__(self, what: str, text: str) -> None:
+        super().__init__()
+        self.what = what
+        self.text = text
+
+
+class ScreenAsked(Message):
+    """Somebody wants another screen."""
+
+    def __init__(self, screen: str) -> None:
+        super().__init__()
+        self.screen = screen

@@ -1,0 +1,200 @@
+"""Lists of any length, a few pages at a time.
+
+A `PageSource` reads a list by keyset; `Pages` makes the next `PageWindow` from the last. All of it
+runs on worker threads and costs the same at the newest end and ten million records back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+from kusanya.store import Store
+from kusanya.store.records import (
+    CollectionFilter,
+    CollectionRow,
+    DeliveryFilter,
+    DeliveryRow,
+    Key,
+    Order,
+    Page,
+)
+from kusanya.wire import Mode
+from kusanya_console.window import PageWindow, Row
+
+PAGE_ROWS: Final = 200
+HELD_PAGES: Final = 5
+_BEFORE_ALL: Final = Key(-(2**62), "")
+
+
+R = TypeVar("R", bound=Row)
+
+
+class PageSource(Protocol[R]):
+    """One list: bound to a mode, a filter and an indexed order; newest or largest first."""
+
+    def key(self, row: R) -> Key:
+        """Return the record's place in this order."""
+        ...
+
+    def page(self, *, older_than: Key | None, newer_than: Key | None, limit: int) -> Page[R]:
+        """Return the page next to a key, or the newest; never reads more than it returns."""
+        ...
+
+    def again(self, ids: Sequence[str]) -> Mapping[str, R]:
+        """Return the present form of known records."""
+        ...
+
+
+class CollectionSource:
+    """The collections of one mode."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        mode: Mode,
+        where: CollectionFilter | None = None,
+        order: Order = Order.CREATED,
+    ) -> None:
+        self._store = store
+        self._mode = mode
+        self._where = where or CollectionFilter()
+        self._order = order
+
+    def key(self, row: CollectionRow) -> Key:
+        """Return the place of `row` in this source's order."""
+        if self._order is Order.AMOUNT:
+            return Key(row.amount, row.id)
+        if self._order is Order.FINAL:
+            at = row.completed_at or row.created_at
+            return Key(int(at.timestamp() * 1_000_000), row.id)
+        return row.key
+
+    def page(
+        self, *, older_than: Key | None, newer_than: Key | None, limit: int
+    ) -> Page[CollectionRow]:
+        """Return the page next to a key, or the newest."""
+        return self._store.collections(
+            self._mode,
+            where=self._where,
+            order=self._order,
+            older_than=older_than,
+            newer_than=newer_than,
+            limit=limit,
+        )
+
+    def again(self, ids: Sequence[str]) -> Mapping[str, CollectionRow]:
+        """Return the present form of known collections."""
+        return self._store.collections_by_id(ids)
+
+
+class DeliverySource:
+    """The deliveries of one mode, in the order of their arrival."""
+
+    def __init__(self, store: Store, *, mode: Mode, where: DeliveryFilter | None = None) -> None:
+        self._store = store
+        self._mode = mode
+        self._where = where or DeliveryFilter()
+
+    def key(self, row: DeliveryRow) -> Key:
+        """Return the place of `row` in the order of arrival."""
+        return row.key
+
+    def page(
+        self, *, older_than: Key | None, newer_than: Key | None, limit: int
+    ) -> Page[DeliveryRow]:
+        """Return the page next to a key, or the newest."""
+        return self._store.deliveries(
+            self._mode,
+            where=self._where,
+            older_than=older_than,
+            newer_than=newer_than,
+            limit=limit,
+        )
+
+    def again(self, ids: Sequence[str]) -> Mapping[str, DeliveryRow]:
+        """Return known deliveries."""
+        return self._store.deliveries_by_id(ids)
+
+
+class Pages(Generic[R]):
+    """Windows on one source; every method reads the store and returns a window of its own."""
+
+    def __init__(self, source: PageSource[R]) -> None:
+        self._source = source
+
+    def newest(self) -> PageWindow[R]:
+        """Return the newest page."""
+        page = self._source.page(older_than=None, newer_than=None, limit=PAGE_ROWS)
+        return PageWindow(page.rows, has_newer=False, has_older=page.more)
+
+    def oldest(self) -> PageWindow[R]:
+        """Return the oldest page."""
+        page = self._source.page(older_than=None, newer_than=_BEFORE_ALL, limit=PAGE_ROWS)
+        return PageWindow(page.rows, has_newer=page.more, has_older=False)
+
+    def around(self, key: Key) -> PageWindow[R]:
+        """Return a window in which the record at `key` has neighbours on both sides."""
+        above = self._source.page(older_than=None, newer_than=key, limit=PAGE_ROWS // 2)
+        below = self._source.page(older_than=_right_above(key), newer_than=None, limit=PAGE_ROWS)
+        return PageWindow((*above.rows, *below.rows), above.more, below.more)
+
+    def older(self, window: PageWindow[R]) -> PageWindow[R]:
+        """Return `window` with the next older page; the newest rows go when it holds too many."""
+        if not window.rows:
+            return self.newest()
+        edge = self._source.key(window.rows[-1])
+        page = self._source.page(older_than=edge, newer_than=None, limit=PAGE_ROWS)
+        rows = (*window.rows, *page.rows)
+        kept = rows[-PAGE_ROWS * HELD_PAGES :]
+        return PageWindow(kept, window.has_newer or len(kept) < len(rows), page.more)
+
+    def newer(self, window: PageWindow[R]) -> PageWindow[R]:
+        """Return `window` with the next newer page; the oldest rows go when it holds too many."""
+        if not window.rows:
+            return self.newest()
+        edge = self._source.key(window.rows[0])
+        page = self._source.page(older_than=None, newer_than=edge, limit=PAGE_ROWS)
+        rows = (*page.rows, *window.rows)
+        kept = rows[: PAGE_ROWS * HELD_PAGES]
+        return PageWindow(kept, page.more, window.has_older or len(kept) < len(rows))
+
+    def refreshed(self, window: PageWindow[R], changed: Iterable[str]) -> PageWindow[R]:
+        """Return `window` with its changed records read again, and those new inside it."""
+        news = self._source.again(sorted(changed))
+        if not news or not window.rows:
+            return window
+        held = {row.id for row in window.rows}
+        first, last = self._source.key(window.rows[0]), self._source.key(window.rows[-1])
+        inside = sum(
+            row.id not in held and last < self._source.key(row) < first for row in news.values()
+        )
+        if inside == 0:
+            return window.patched(news)
+        page = self._source.page(
+            older_than=_right_above(first), newer_than=None, limit=len(window.rows) + inside
+        )
+        rows = tuple(row for row in page.rows if self._source.key(row) >= last)
+        return PageWindow(rows, window.has_newer, window.has_older)
+
+    def newer_count(self, window: PageWindow[R]) -> int:
+        """Count the records above the window, PAGE_ROWS at most."""
+        if not window.rows:
+            return 0
+        edge = self._source.key(window.rows[0])
+        page = self._source.page(older_than=None, newer_than=edge, limit=PAGE_ROWS)
+        return len(page.rows) + page.more
+
+    def after(self, key: Key) -> R | None:
+        """Return the nearest older record of this source, or None when there is none."""
+        page = self._source.page(older_than=key, newer_than=None, limit=1)
+        return page.rows[0] if page.rows else None
+
+    def before(self, key: Key) -> R | None:
+        """Return the nearest newer record of this source, or None when there is none."""
+        page = self._source.page(older_than=None, newer_than=key, limit=1)
+        return page.rows[-1] if page.rows else None
+
+
+def _right_above(key: Key) -> Key:
+    # The smallest key above this one, so that what is older than it includes the record itself.
+    return Key(key.value, key.id + "\0")

@@ -1,0 +1,43 @@
+"""The command palette's contents: the commands of the screen under it."""
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from kusanya_console.commands import Command, commands_of
+
+
+class CommandProvider(Provider):
+    """Offers what the present screen can do, each with its sentence."""
+
+    async def discover(self) -> Hits:
+        """List everything before anything is typed."""
+        for command in self._commands():
+            yield DiscoveryHit(self._title(command), self._run(command), help=command.sentence)
+
+    async def search(self, query: str) -> Hits:
+        """List what fits the words typed."""
+        matcher = self.matcher(query)
+        for command in self._commands():
+            said = f"{self._title(command)} {command.sentence}"
+            score = matcher.match(said)
+            if score > 0:
+                yield Hit(
+                    score,
+                    Content(self._title(command)),
+                    self._run(command),
+                    text=self._title(command),
+                    help=command.sentence,
+                )
+
+    def _commands(self) -> list[Command]:
+        name = getattr(self.screen, "NAME", "")
+        return [command for command in commands_of(name) if command.id != "view.palette"]
+
+    def _title(self, command: Command) -> str:
+        return f"{command.label}  ({command.shown})"
+
+    def _run(self, command: Command):
+        async def run() -> None:
+            await self.screen.run_action(command.action)
+
+        return run

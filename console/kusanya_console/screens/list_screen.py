@@ -1,0 +1,298 @@
+"""A screen around one long list: moving, following, pausing, and what is not well.
+
+One reading of the store is under way at a time. A person's wish (newest, oldest, next page) goes
+before the news of the feed; news that waits is one set of ids, never a queue.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+
+from kusanya_console.feed import Snapshot
+from kusanya_console.pages import Pages, PageSource
+from kusanya_console.present import Line, spread
+from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.status_line import Standing
+from kusanya_console.window import PageWindow, Row
+from kusanya_console.words import ACCENT, MUTED, PLAIN, Run
+
+R = TypeVar("R", bound=Row)
+
+
+class Listed(msgspec.Struct, Generic[R], frozen=True):
+    """One reading of the list: the window, how many newer records there are, where to point."""
+
+    window: PageWindow[R]
+    newer: int = 0
+    point: str | None = None
+    changed: frozenset[str] = frozenset()
+
+
+class ListScreen(ConsoleScreen, Generic[R]):
+    """A list with a detail pane beside it."""
+
+    def __init__(self, desk: Desk, columns: tuple[Column[R], ...]) -> None:
+        super().__init__(desk)
+        self.table: RecordTable[R] = RecordTable(columns, look=desk.look, id="table")
+        self.unwell = False
+        self.newer = 0
+        self.loaded = False
+        self.paused_at: datetime | None = None
+        self._news: set[str] = set()
+        self._fresh = False
+        self._wish: Callable[[], Listed[R]] | None = None
+        self._busy = False
+        self._said = ""
+
+    def source(self, *, unwell: bool) -> PageSource[R]:
+        """Return the list's source, with or without what is plainly well."""
+        raise NotImplementedError
+
+    def news(self, snapshot: Snapshot) -> frozenset[str]:
+        """Return the ids of this list's records that a snapshot tells about."""
+        raise NotImplementedError
+
+    def empty(self) -> list[Line]:
+        """Return what an empty list says: what would stand here, and which key helps."""
+        raise NotImplementedError
+
+    def compose_body(self) -> ComposeResult:
+        """Put figures above, the list and its pane below, and a line on where one is."""
+        yield Sheet(id="figures")
+        with Horizontal(id="split"):
+            yield self.table
+            yield Sheet(id="empty")
+            with VerticalScroll(id="pane", can_focus=False):
+                yield Sheet(id="card")
+        yield from self.compose_below()
+        yield Sheet(id="foot")
+
+    def compose_below(self) -> ComposeResult:
+        """Lay out what a screen has between its list and its last lines."""
+        yield from ()
+
+    def on_mount(self) -> None:
+        """Read the newest page first."""
+        super().on_mount()
+        self.table.focus()
+        self.query_one("#empty", Sheet).show(lambda _width: self.empty())
+        self._foot()
+        self.wish(lambda: Listed(self._pages().newest()))
+
+    def on_screen_resume(self) -> None:
+        """Catch up on what happened while another screen was shown."""
+        if self.loaded:
+            self._news.update(row.id for row in self.table.window.rows)
+            self._fresh = True
+            self._pump()
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def wish(self, reading: Callable[[], Listed[R]]) -> None:
+        """Read what a person asked for; a wish not yet begun gives way to a later one."""
+        self._wish = reading
+        self._pump()
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Take in the feed's news; a paused list only counts them."""
+        ids = self.news(snapshot)
+        self._news |= ids
+        self._fresh = self._fresh or bool(ids)
+        if self.paused_at is None:
+            if not self._fresh and not self._busy and self._wish is None:
+                self.table.show(self.table.window)  # the marks of the last tick go
+            self._pump()
+
+    def _pump(self) -> None:
+        if self._busy or not self.is_mounted:
+            return
+        reading, self._wish = self._wish, None
+        if reading is None and self._fresh and self.loaded and self.paused_at is None:
+            ids, self._news, self._fresh = frozenset(self._news), set(), False
+            reading = self._catch_up(ids)
+        if reading is not None:
+            self._busy = True
+            self.ask("list", reading)
+
+    def _catch_up(self, ids: frozenset[str]) -> Callable[[], Listed[R]]:
+        pages, window, follow = self._pages(), self.table.window, self.table.follow
+
+        def read() -> Listed[R]:
+            if follow:
+                newest = pages.newest()
+                held = {row.id for row in window.rows}
+                new = {row.id for row in newest.rows if row.id not in held}
+                return Listed(newest, changed=frozenset(ids | new) if window.rows else frozenset())
+            return Listed(
+                pages.refreshed(window, ids), newer=pages.newer_count(window), changed=ids
+            )
+
+        return read
+
+    def _pages(self) -> Pages[R]:
+        return Pages(self.source(unwell=self.unwell))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show a reading of the list, then begin the next one that waits."""
+        if what != "list":
+            return
+        self._busy = False
+        self.loaded = True
+        self.newer = value.newer
+        self.table.show(value.window, changed=value.changed)
+        if value.point is not None:
+            self.table.point_at(value.point)
+        empty = not value.window.rows
+        self.set_class(empty, "-empty")
+        if empty:
+            self.query_one("#empty", Sheet).show(lambda _width: self.empty())
+        self.changed(value.changed)
+        self._foot()
+        self._pump()
+
+    def unanswered(self, what: str) -> None:
+        """Keep the list; its news are read with the next tick that works."""
+        if what == "list":
+            self._busy = False
+            self._fresh = True
+
+    def changed(self, ids: frozenset[str]) -> None:
+        """Follow up on records that have news, such as the one in the pane."""
+
+    # --- showing -------------------------------------------------------------------------------
+
+    def standing(self, standing: Standing) -> Standing:
+        """Add whether this list is paused, and what waits."""
+        told = super().standing(standing)
+        return msgspec.structs.replace(told, paused_at=self.paused_at, waiting=len(self._news))
+
+    def second(self) -> None:
+        """Move ages and countdowns on."""
+        self.table.restyle(self.desk.look)
+
+    def restyle(self) -> None:
+        """Draw every instant in the new format."""
+        self.table.restyle(self.desk.look)
+
+    def _foot(self) -> None:
+        self.query_one("#foot", Sheet).show(self._foot_line)
+
+    def _foot_line(self, width: int) -> list[Line]:
+        left: list[Run] = [
+            (" filter ", MUTED),
+            ("! not plainly well" if self.unwell else "none", PLAIN),
+        ]
+        left.append((f"   {self._said}" if self._said else "   newest first", MUTED))
+        if self.paused_at is not None:
+            right = ("paused, space goes on ", ACCENT)
+        elif self.table.follow:
+            right = ("following the newest ", MUTED)
+        elif self.newer or self.table.window.has_newer:
+            more = "200+" if self.newer > 200 or self.table.window.has_newer else f"{self.newer}"  # noqa: PLR2004
+            right = (f"+{more} new above, f follows ", ACCENT)
+        else:
+            right = ("f follows the newest ", MUTED)
+        return [spread(left, [right], width)]
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor."""
+        self.table.move(by)
+
+    def action_move_page(self, by: int) -> None:
+        """Move the cursor by as many records as are visible."""
+        self.table.move(by * (self.table.lines - 1))
+
+    def action_newest(self) -> None:
+        """Go to the newest record and follow."""
+        self.table.follow = True
+        self.table.cursor = None
+        self.wish(lambda: Listed(self._pages().newest()))
+
+    def action_oldest(self) -> None:
+        """Go to the oldest record."""
+        self.table.follow = False
+        pages = self._pages()
+
+        def read() -> Listed[R]:
+            window = pages.oldest()
+            return Listed(window, point=window.rows[-1].id if window.rows else None)
+
+        self.wish(read)
+
+    def action_follow(self) -> None:
+        """Follow, or stop."""
+        if self.table.follow:
+            self.table.follow = False
+            self._foot()
+        else:
+            self.action_newest()
+
+    def action_pause(self) -> None:
+        """Hold the list, or let it go on with what has waited."""
+        self.paused_at = self.desk.clock.now() if self.paused_at is None else None
+        self._foot()
+        self._pump()
+
+    def action_unwell(self) -> None:
+        """Show only what is not plainly well, or everything; the cursor stays on its record."""
+        row = self.table.row
+        self.unwell = not self.unwell
+        self._said = ""
+        if self.table.follow or row is None:
+            self.action_newest()
+            return
+        source = self.source(unwell=self.unwell)
+        key, row_id = source.key(row), row.id
+        self.wish(lambda: Listed(Pages(source).around(key), point=row_id))
+
+    def action_next_unwell(self, direction: int) -> None:
+        """Go to the nearest record that is not plainly well, however far away."""
+        row = self.table.row
+        if row is None:
+            return
+        source = self.source(unwell=True)
+        pages, beyond, key = self._pages(), Pages(source), source.key(row)
+        held = self.table.window
+
+        def read() -> Listed[R]:
+            found = beyond.after(key) if direction > 0 else beyond.before(key)
+            if found is None:
+                return Listed(held, point=row.id)
+            if any(one.id == found.id for one in held.rows):
+                return Listed(held, point=found.id)
+            return Listed(pages.around(source.key(found)), point=found.id)
+
+        self.table.follow = False
+        self.wish(read)
+
+    def action_pane(self) -> None:
+        """Show or hide the pane; where there is no room for both it takes the list's place."""
+        self.toggle_class("-pane")
+
+    def action_open(self) -> None:
+        """Open the story of the record under the cursor."""
+
+    # --- what the table says -------------------------------------------------------------------
+
+    def on_record_table_need_page(self, message: RecordTable.NeedPage) -> None:
+        """Read the next page in the direction of the view."""
+        message.stop()
+        pages, window = self._pages(), self.table.window
+        if self._wish is None:
+            self.wish(lambda: Listed(pages.older(window) if message.older else pages.newer(window)))
+
+    def on_record_table_moved(self) -> None:
+        """Say that following has ended."""
+        self._foot()
+
+    def on_record_table_opened(self) -> None:
+        """Open what was double-clicked."""
+        self.action_open()

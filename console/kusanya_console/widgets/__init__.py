@@ -1,0 +1,1 @@
+"""What the screens are made of; widgets draw frozen values and know no store."""

@@ -1,0 +1,44 @@
+"""A widget that shows lines: what it shows is a function of its width, made by `present`."""
+
+from collections.abc import Callable, Sequence
+
+from rich.text import Text
+from textual.geometry import Size
+from textual.widget import Widget
+
+from kusanya_console.present import Line, text
+
+Draw = Callable[[int], Sequence[Line]]
+
+
+class Sheet(Widget):
+    """Shows the lines that its last `show` describes, for whatever width it is given."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._draw: Draw = _nothing
+        self._drawn: tuple[int, Sequence[Line]] | None = None
+
+    def show(self, draw: Draw) -> None:
+        """Show what `draw` returns; nothing is redrawn when that is what stands there already."""
+        before = self._drawn
+        self._draw, self._drawn = draw, None
+        if before is None or self._lines(before[0]) != before[1]:
+            self.refresh(layout=before is None or len(self._lines(before[0])) != len(before[1]))
+
+    def render(self) -> Text:
+        """Return the lines as text that was never parsed."""
+        return text(self._lines(self.content_size.width))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's signature
+        """Return how many lines there are at `width`."""
+        return len(self._lines(width))
+
+    def _lines(self, width: int) -> Sequence[Line]:
+        if self._drawn is None or self._drawn[0] != width:
+            self._drawn = (width, self._draw(width))
+        return self._drawn[1]
+
+
+def _nothing(_width: int) -> Sequence[Line]:
+    return ()

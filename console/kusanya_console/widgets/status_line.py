@@ -1,0 +1,88 @@
+"""The first line of every screen: which mode, where, how fresh."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+from rich.cells import cell_len
+
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.present import Line, Look, span, spread, wall
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
+
+_STALE: timedelta = timedelta(seconds=10)
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the status line says, except the time it is."""
+
+    mode: Mode
+    crumb: str
+    unknown: int = 0
+    updated_at: datetime | None = None
+    """When the store was last read; None before the first time."""
+    paused_at: datetime | None = None
+    waiting: int = 0
+    """Changes that a paused view has not shown."""
+    behind: timedelta = timedelta()
+    lost_at: datetime | None = None
+    """Since when the store cannot be read."""
+    read_only: bool = True
+    virtual: bool = False
+    """True when the clock is not the machine's own."""
+    store: str = ""
+
+
+class StatusLine(Sheet):
+    """One line; words are dropped at its right before any that must stay."""
+
+    def tell(self, standing: Standing, look: Look) -> None:
+        """Show `standing` as of `look.now`."""
+        self.show(lambda width: [line(standing, look, width)])
+
+
+def freshness(standing: Standing, look: Look) -> Run:
+    """Return in words how old the picture is."""
+    if standing.lost_at is not None:
+        at = standing.lost_at.astimezone(look.zone)
+        if standing.updated_at is None:
+            return f"store unreadable since {at:%H:%M:%S}", FAILED
+        return f"store lost {at:%H:%M:%S}, last known shown", FAILED
+    if standing.updated_at is None:
+        return "reading the store", MUTED
+    if standing.paused_at is not None:
+        held = span(look.now - standing.paused_at, parts=1)
+        return f"paused {held}, {standing.waiting:,} changes wait", WARN
+    if standing.behind >= timedelta(seconds=1):
+        return f"feed {span(standing.behind, parts=1)} behind", WARN
+    age = look.now - standing.updated_at
+    return f"updated {span(age, parts=1)} ago", WARN if age > _STALE else MUTED
+
+
+def line(standing: Standing, look: Look, width: int) -> Line:
+    """Return the status line for a width; mode, unknown count and freshness always stay."""
+    word, role = mode_words(standing.mode)
+    left: list[Run] = [
+        (" ", PLAIN), ("▌", role), (word, role), ("▐", role), ("  ", PLAIN),
+        (standing.crumb, STRONG),
+    ]  # fmt: skip
+    clock = wall(look) + (" virtual" if standing.virtual else "")
+    access = ("read-only", MUTED) if standing.read_only else ("WRITES ON", WARN)
+    right: list[Run] = [freshness(standing, look)]
+    if standing.unknown:
+        many = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
+        right.insert(0, (f"? {many} unknown", WARN))
+    for extra in (access, (clock, PLAIN), (safe(standing.store, 60), MUTED)):
+        if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
+            right.append(extra)
+    if right[-1] == (safe(standing.store, 60), MUTED):
+        right.insert(-2, right.pop())
+    apart: list[Run] = []
+    for run in right:
+        apart += [run, ("   ", PLAIN)]
+    return spread(left, [*apart[:-1], (" ", PLAIN)], width)
+
+
+def _width(runs: list[Run]) -> int:
+    return sum(cell_len(piece) for piece, _ in runs)

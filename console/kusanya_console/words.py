@@ -1,0 +1,137 @@
+"""The console's vocabulary: for each state a glyph, a word and a role, in that order of weight.
+
+Pure. A role names a meaning ("k.failed"), the theme gives it a colour; without colour glyph and
+word still say everything. What the specification does not name is shown as it was received, behind
+a question mark.
+"""
+
+from typing import Final
+
+from kusanya.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.state.observation import CONTRADICTION
+from kusanya.store.records import DeliveryRow, IntentState, Verdict
+from kusanya.text import safe
+from kusanya.wire import EventType, Mode, Status
+
+PLAIN: Final = ""
+MUTED: Final = "k.muted"
+FAILED: Final = "k.failed"
+WARN: Final = "k.warn"
+ACCENT: Final = "k.accent"
+STRONG: Final = "k.strong"
+LIVE: Final = "k.live"
+TEST: Final = "k.test"
+
+Run = tuple[str, str]
+"""A piece of text that is safe to show, and the role it is shown in."""
+
+_STATUS: Final[dict[str, tuple[str, str]]] = {
+    Status.CREATED: ("○", MUTED),
+    Status.SUCCEEDED: ("●", PLAIN),
+    Status.FAILED: ("✕", FAILED),
+    Status.EXPIRED: ("⊘", PLAIN),
+    CONTRADICTION: ("≠", FAILED),
+}
+
+_CHANNEL: Final = {
+    "MPESA_TZ": "M-Pesa",
+    "TIGO_TZ": "Mixx by Yas",
+    "AIRTEL_TZ": "Airtel Money",
+    "HALOPESA_TZ": "HaloPesa",
+}
+
+_VERDICT: Final[dict[Verdict, tuple[str, str, str]]] = {
+    Verdict.VERIFIED: ("●", "verified", PLAIN),
+    Verdict.REPEAT: ("↻", "repeat", MUTED),
+    Verdict.REJECTED: ("✕", "rejected", FAILED),
+    Verdict.UNPARSEABLE: ("?", "unreadable", WARN),
+    Verdict.WRONG_MODE: ("≠", "wrong mode", FAILED),
+    Verdict.CONFLICT: ("≠", "conflict", FAILED),
+}
+
+_INTENT: Final[dict[IntentState, tuple[str, str]]] = {
+    IntentState.PREPARED: ("◌", MUTED),
+    IntentState.SENT: ("·", MUTED),
+    IntentState.ANSWERED: ("○", PLAIN),
+    IntentState.REFUSED: ("✕", FAILED),
+    IntentState.UNKNOWN: ("?", WARN),
+    IntentState.SETTLED: ("●", PLAIN),
+}
+
+_REASON: Final = {
+    "missing": "the delivery had no signature header",
+    "duplicate_header": "two signature headers came, so neither can be trusted",
+    "too_long": "the signature header is longer than any real one",
+    "malformed": "the signature header cannot be read",
+    "timestamp_not_integer": "t is not a whole number",
+    "missing_v1": "the header has no v1 digest",
+    "too_old": "t is more than 300 s in the past: a replay, or a clock that is wrong",
+    "too_new": "t is more than 300 s in the future: a clock is wrong",
+    "no_match": "the digest matches none of this endpoint's secrets",
+}
+
+_TO_DO: Final = {
+    "no_match": "put the endpoint's present whsec_ secret into the profile before the retry",
+    "too_old": "compare this machine's clock with the service's",
+    "too_new": "compare this machine's clock with the service's",
+}
+
+
+def mode_words(mode: Mode) -> Run:
+    """Return the two words that no screen is ever without."""
+    return ("LIVE MODE", LIVE) if mode is Mode.LIVE else ("TEST MODE", TEST)
+
+
+def status(word: str) -> Run:
+    """Return a status as glyph and word."""
+    glyph, role = _STATUS.get(word, ("?", WARN))
+    return f"{glyph} {safe(word, 40)}", role
+
+
+def channel(code: str) -> str:
+    """Return the name customers know a channel by, or the code as received."""
+    return _CHANNEL.get(code) or safe(code, 40)
+
+
+def verdict(row: DeliveryRow) -> Run:
+    """Return what became of a delivery; a 2xx after the sender's ten seconds is `late`."""
+    if row.verdict in {Verdict.VERIFIED, Verdict.REPEAT} and is_late(row):
+        return "! late", WARN
+    glyph, word, role = _VERDICT[row.verdict]
+    return f"{glyph} {word}", role
+
+
+def is_late(row: DeliveryRow) -> bool:
+    """Tell whether our answer came after the sender had stopped waiting."""
+    return row.took_us > ACKNOWLEDGEMENT_TIME.total_seconds() * 1_000_000
+
+
+def accepted(row: DeliveryRow) -> bool:
+    """Tell whether the sender saw a success: any 2xx in time."""
+    return row.answer // 100 == 2 and not is_late(row)  # noqa: PLR2004 - the 2xx class
+
+
+def event_type(kind: str | None) -> str:
+    """Return the short word of an event type, or the type as received."""
+    if kind is None:
+        return "—"
+    try:
+        return EventType(kind).status.value
+    except ValueError:
+        return safe(kind, 40)
+
+
+def intent(state: IntentState) -> Run:
+    """Return how far a creation has come, as glyph and word."""
+    glyph, role = _INTENT[state]
+    return f"{glyph} {state.value}", role
+
+
+def reason(word: str | None) -> str:
+    """Return a sentence for why a delivery was not accepted, or the word itself."""
+    return "" if word is None else _REASON.get(word) or safe(word, 120)
+
+
+def to_do(word: str | None) -> str:
+    """Return what a person can do about a rejected delivery, or nothing."""
+    return _TO_DO.get(word or "", "")

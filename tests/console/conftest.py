@@ -1,0 +1,333 @@
+"""What the console's tests share: a seeded store, a clock that stands still, stable pictures."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Verdict
+from kusanya.wire import Collection, Event, Mode, decode_collection, decode_event
+from kusanya_console.app import ConsoleApp
+
+NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
+"""Wednesday 15:24:07 EAT."""
+
+# The plug-in names its files .raw and derives ids from the contents, so that one changed cell would
+# rewrite every line of a picture.
+pts.SVGImageExtension.file_extension = "svg"
+_serialize = pts.SVGImageExtension.serialize
+
+
+def _stable_ids(self: Any, data: Any, **options: Any) -> Any:
+    drawn = _serialize(self, data, **options)
+    if isinstance(drawn, bytes):
+        return re.sub(rb"terminal-\d+-", b"terminal-", drawn)
+    return re.sub(r"terminal-\d+-", "terminal-", drawn)
+
+
+pts.SVGImageExtension.serialize = _stable_ids
+
+CHANNELS = ("MPESA_TZ", "TIGO_TZ", "AIRTEL_TZ", "HALOPESA_TZ", "MPESA_TZ")
+FATES = (
+    ("succeeded", None, None),
+    ("succeeded", None, None),
+    ("failed", "insufficient_funds", "Customer balance too low."),
+    ("succeeded", None, None),
+    ("created", None, None),
+    ("succeeded", None, None),
+    ("expired", None, None),
+    ("succeeded", None, None),
+    ("failed", "user_cancelled", "The customer cancelled the request."),
+    ("succeeded", None, None),
+)
+
+
+class Seed:
+    """Writes facts into a store the way client, poller and receiver do."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def collection(
+        self, n: int, *, at: datetime, mode: Mode = Mode.LIVE, **fields: Any
+    ) -> Collection:
+        """Return a collection as the service would report it; `fields` override."""
+        values: dict[str, Any] = {
+            "id": f"col_{n:016}",
+            "status": "created",
+            "amount": 5_000 + (n * 7_919) % 195_000,
+            "fee": (5_000 + (n * 7_919) % 195_000) // 77,
+            "currency": "TZS",
+            "channel": CHANNELS[n % len(CHANNELS)],
+            "phone": f"2557540{n % 100_000:05}",
+            "reference": f"INV-{482_000 + n}",
+            "mode": mode,
+            "created_at": at,
+        }
+        return decode_collection(msgspec.json.encode(values | fields))
+
+    def answered(self, collection: Collection, *, at: datetime | None = None) -> None:
+        """Record the 202 to a create."""
+        self._observe(
+            Source.ANSWER, f"key-{collection.id}", collection, at or collection.created_at
+        )
+
+    def polled(self, collection: Collection, *, at: datetime) -> None:
+        """Record an answer to GET /v1/collections/{id}."""
+        self._observe(Source.POLL, f"req-{collection.id}-{at.timestamp()}", collection, at)
+
+    def observation(self, collection: Collection) -> Observation:
+        """Return the 202 to a create as the fact it is."""
+        return Observation(
+            source=Source.ANSWER,
+            source_id=f"key-{collection.id}",
+            observed_at=collection.created_at,
+            heard_in=collection.mode,
+            collection=collection,
+        )
+
+    def _observe(self, source: Source, name: str, collection: Collection, at: datetime) -> None:
+        fact = msgspec.structs.replace(
+            self.observation(collection), source=source, source_id=name, observed_at=at
+        )
+        self.store.record(fact)
+
+    def event(self, collection: Collection, *, at: datetime, **fields: Any) -> Event:
+        """Return the event that reports a collection's final state."""
+        values: dict[str, Any] = {
+            "id": f"evt_{collection.id.removeprefix('col_')}",
+            "type": f"collection.{collection.status}",
+            "created_at": at,
+            "mode": collection.mode,
+            "data": msgspec.Raw(collection.raw),
+        }
+        return decode_event(msgspec.json.encode(values | fields))
+
+    def delivered(
+        self,
+        event: Event,
+        *,
+        at: datetime,
+        verdict: Verdict = Verdict.VERIFIED,
+        reason: str | None = None,
+        answer: int = 200,
+        took_us: int = 9_000,
+        endpoint: str = "shop",
+    ) -> None:
+        """Record one arrival of an event."""
+        good = verdict is Verdict.VERIFIED
+        data = event.data
+        self.store.record(
+            Arrival(
+                arrived_at=at,
+                endpoint=endpoint,
+                heard_in=event.mode,
+                body=event.raw,
+                headers=((b"service-signature", b"t=1,v1=00"),),
+                verdict=verdict,
+                reason=reason,
+                signed_at=at - timedelta(milliseconds=400),
+                secrets_tried=1 if good else 2,
+                event_id=event.id,
+                event_type=event.type,
+                event_created_at=event.created_at,
+                event_mode=event.mode.value,
+                collection_id=data.id,
+                reference=data.reference,
+                amount=data.amount,
+                currency=data.currency,
+                observation=Observation(
+                    source=Source.EVENT,
+                    source_id=event.id,
+                    observed_at=at,
+                    heard_in=event.mode,
+                    collection=data,
+                    event_id=event.id,
+                    event_type=event.type,
+                    event_created_at=event.created_at,
+                )
+                if good
+                else None,
+                answer=answer,
+                took_us=took_us,
+            )
+        )
+
+    def life(self, n: int, *, at: datetime, mode: Mode = Mode.LIVE, **fields: Any) -> Collection:
+        """Record a whole collection: the 202 and, when its fate is final, the event after 17 s."""
+        status, code, message = FATES[n % len(FATES)]
+        born = self.collection(n, at=at, mode=mode, **fields)
+        self.answered(born, at=at + timedelta(milliseconds=182))
+        if fields.get("status", status) == "created":
+            return born
+        done_at = at + timedelta(seconds=17)
+        final: dict[str, Any] = {"status": status, "completed_at": done_at}
+        if code is not None:
+            final |= {"failure_code": code, "failure_message": message}
+        done = self.collection(n, at=at, mode=mode, **(final | fields))
+        self.delivered(self.event(done, at=done_at), at=done_at + timedelta(milliseconds=700))
+        return done
+
+    def busy(self, count: int = 60, *, until: datetime = NOW) -> None:
+        """Record a working hour: collections every 11 s, one of everything that goes wrong."""
+        for n in range(count):
+            self.life(n, at=until - timedelta(seconds=40 + 11 * (count - n)))
+        odd = self.collection(
+            900, at=until - timedelta(seconds=9), status="on_hold", reference="INV-482900"
+        )
+        self.answered(odd)
+        paid = self.life(
+            901, at=until - timedelta(seconds=70), reference="INV-482901", status="succeeded"
+        )
+        other = self.collection(
+            901, at=paid.created_at, reference="INV-482901", status="failed",
+            failure_code="payer_unreachable", completed_at=until - timedelta(seconds=30),
+        )  # fmt: skip
+        self.polled(other, at=until - timedelta(seconds=30))
+        lost = self.collection(
+            902, at=until - timedelta(minutes=7), status="succeeded", reference="INV-482902",
+            completed_at=until - timedelta(minutes=6, seconds=40), phone="255754000555",
+        )  # fmt: skip
+        first = self.event(lost, at=until - timedelta(minutes=6, seconds=40))
+        for minutes, seconds in ((6, 39), (5, 38), (0, 33)):
+            self.delivered(
+                first,
+                at=until - timedelta(minutes=minutes, seconds=seconds),
+                verdict=Verdict.REJECTED,
+                reason="no_match",
+                answer=400,
+                took_us=2_000,
+                endpoint="billing",
+            )
+        self.answered(
+            self.collection(902, at=lost.created_at, reference="INV-482902", phone="255754000555")
+        )
+        late = self.life(
+            903, at=until - timedelta(minutes=3), reference="INV-482903", status="expired"
+        )
+        event = self.event(late, at=late.created_at + timedelta(seconds=17))
+        self.delivered(event, at=event.created_at + timedelta(seconds=62), took_us=4_000)
+
+
+HOSTILE = (
+    "[/red]x",
+    "[@click=app.quit]pay[/]",
+    "ref [MTN]",
+    "\x1b[31mred\x1b]52;c;QUFB\x07\x1b]0;title\x07",
+    "\x9b31m\x00\x7f",
+    "\u202egnp\u202c\u200b\u2066x",
+    "Z" + "\u0301" * 50,
+    "W" * 10_000,
+    "line\nbreak\ttab\rreturn",
+    "漢字カナ한글",
+)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Return a clock that stands at 15:24:07 EAT on a Wednesday."""
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
+    """Open an empty store."""
+    with Store.open(tmp_path / "kusanya.db", clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def seed(store: Store) -> Seed:
+    """Return what writes facts into the store."""
+    return Seed(store)
+
+
+@pytest.fixture
+def make_seed() -> type[Seed]:
+    """Return what writes facts into any store."""
+    return Seed
+
+
+@pytest.fixture
+def hostile(seed: Seed) -> Seed:
+    """Fill every field from outside with text that attacks a terminal or its reader."""
+    for n, text in enumerate(HOSTILE):
+        at = NOW - timedelta(minutes=2, seconds=n)
+        fields: dict[str, Any] = {
+            "reference": text, "channel": text, "currency": text if n % 2 else "TZS", "phone": text,
+            "failure_code": text, "failure_message": text, "description": text,
+        }  # fmt: skip
+        status = text if n % 3 == 0 else "failed"
+        collection = seed.collection(n, at=at, status=status, completed_at=at, **fields)
+        seed.answered(collection)
+        event = seed.event(collection, at=at, type=text)
+        seed.delivered(
+            event, at=at, verdict=Verdict.REJECTED, reason=text, answer=400, endpoint=text
+        )
+    return seed
+
+
+@pytest.fixture
+def console(store: Store, clock: ManualClock) -> Callable[..., ConsoleApp]:
+    """Return what builds a console on the store; nothing in it moves by itself."""
+
+    def build(*, mode: Mode = Mode.LIVE, **options: Any) -> ConsoleApp:
+        told = {"store_shown": "sqlite:///kusanya.db", "profile": "main", "tick_s": None} | options
+        return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)
+
+    return build
+
+
+async def settle(pilot: Pilot[Any]) -> None:
+    """Wait until no worker runs and no message of one is unread."""
+    for _ in range(4):
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def settled() -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Return the wait for everything that was begun."""
+    return settle
+
+
+@pytest.fixture
+def keys() -> Callable[..., Callable[[Pilot[Any]], Awaitable[None]]]:
+    """Return what presses keys one by one, each after everything before it has settled."""
+
+    def pressing(*names: str, text: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
+        async def run(pilot: Pilot[Any]) -> None:
+            await settle(pilot)
+            for name in (*names, *text):
+                await pilot.press(name)
+                await settle(pilot)
+
+        return run
+
+    return pressing
+
+
+@pytest.fixture
+def picture(console: Any, keys: Any, snap_compare: Any) -> Callable[..., bool]:
+    """Return what compares a screen, after some keys, with the picture accepted before."""
+
+    def compare(
+        size: tuple[int, int], *names: str, text: str = "", theme: str = "kusanya", **options: Any
+    ) -> bool:
+        app = console(**options)
+        app.theme = theme
+        run = keys(*names, text=text)
+        return bool(snap_compare(app, terminal_size=size, run_before=run))
+
+    return compare

@@ -1,0 +1,410 @@
+"""The console followed through a working day: cursor, following, pausing, losing the store."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from kusanya.clock import ManualClock
+from kusanya.errors import StoreUnavailable
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.screens.list_screen import ListScreen
+from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.widgets.record_table import RecordTable
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+
+
+def table(app: ConsoleApp) -> RecordTable[Any]:
+    """Return the list of the screen in view."""
+    screen = app.console_screen
+    assert isinstance(screen, ListScreen)
+    found: RecordTable[Any] = screen.table
+    return found
+
+
+def reference(app: ConsoleApp) -> str:
+    """Return the reference of the record under the cursor."""
+    row = table(app).row
+    assert row is not None
+    found: str = row.reference
+    return found
+
+
+def shown(app: ConsoleApp) -> list[str]:
+    """Return the lines on the terminal as plain text."""
+    return [
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    ]
+
+
+async def ticked(pilot: Pilot[Any], settled: Settled) -> None:
+    """Let the feed read once."""
+    assert isinstance(pilot.app, ConsoleApp)
+    pilot.app.tick()
+    await settled(pilot)
+
+
+async def test_the_cursor_stays_on_its_record_while_the_list_moves(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("j", "j", "j")
+        pointed = table(app).cursor
+        assert pointed is not None
+        for n in range(2000, 2040):
+            seed.answered(seed.collection(n, at=clock.now()))
+        await ticked(pilot, settled)
+        assert table(app).cursor == pointed
+        assert not table(app).follow
+        assert "+40 new above, f follows" in shown(app)[-2]
+        await pilot.press("f")
+        await settled(pilot)
+        assert table(app).follow
+        assert table(app).window.rows[0].reference == "INV-484039"
+
+
+async def test_a_followed_list_shows_the_newest_with_a_mark_for_one_tick(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        seed.life(2001, at=clock.now())
+        await ticked(pilot, settled)
+        assert any(line.startswith("▎") and "INV-484001" in line for line in shown(app))
+        await ticked(pilot, settled)
+        assert not any(line.startswith("▎") for line in shown(app))
+
+
+async def test_a_paused_list_stands_still_while_counts_go_on(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("space")
+        seed.life(2001, at=clock.now(), status="succeeded")
+        await clock.advance(40)
+        await ticked(pilot, settled)
+        assert "paused 40 s, 1 changes wait" in shown(app)[0]
+        assert not any("INV-484001" in line for line in shown(app))
+        await pilot.press("space")
+        await settled(pilot)
+        assert any("INV-484001" in line for line in shown(app))
+
+
+async def test_a_changed_record_is_drawn_anew_in_its_place(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    born = seed.collection(7, at=clock.now() - timedelta(seconds=30))
+    seed.answered(born)
+    seed.life(8, at=clock.now() - timedelta(seconds=60))
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("j")
+        assert any("INV-482007" in line and "created" in line for line in shown(app))
+        done = seed.collection(
+            7,
+            at=born.created_at,
+            status="failed",
+            completed_at=clock.now(),
+            failure_code="declined",
+        )
+        seed.polled(done, at=clock.now())
+        await ticked(pilot, settled)
+        assert any("INV-482007" in line and "✕ failed" in line for line in shown(app))
+        assert table(app).cursor == f"col_{8:016}"
+
+
+async def test_the_keys_reach_both_ends_of_a_long_list_and_come_back(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in range(450):
+        seed.store.submit(
+            seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n)))
+        )
+    seed.answered(seed.collection(450, at=clock.now() - timedelta(seconds=450)))
+    app = console()
+    async with app.run_test(size=(80, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("G")
+        await settled(pilot)
+        assert reference(app) == "INV-482450"
+        for _ in range(12):
+            await pilot.press("pageup")
+            await settled(pilot)
+        assert reference(app) == "INV-482000"
+        await pilot.press("down")
+        assert reference(app) == "INV-482001"
+        await pilot.press("g")
+        await settled(pilot)
+        assert table(app).follow
+
+
+async def test_paging_down_shows_every_record_once_and_in_order(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in range(1300):
+        seed.store.submit(
+            seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n)))
+        )
+    seed.answered(seed.collection(5000, at=clock.now() - timedelta(days=1)))
+    app = console()
+    seen: list[str] = []
+    async with app.run_test(size=(80, 50)) as pilot:
+        await settled(pilot)
+        for step in range(1300):
+            seen.append(reference(app))
+            table(app).move(1)
+            if step % 40 == 0:
+                await settled(pilot)
+        assert len(table(app).window.rows) <= 1000
+    assert seen == [f"INV-{482_000 + n}" for n in range(1300)]
+
+
+async def test_a_record_that_belongs_between_two_others_appears_there(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in (1, 3):
+        seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n)))
+    app = console()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("j")
+        seed.answered(seed.collection(2, at=clock.now() - timedelta(seconds=2)))
+        await ticked(pilot, settled)
+        listed = [row.reference for row in table(app).window.rows]
+        assert listed == ["INV-482001", "INV-482002", "INV-482003"]
+        assert reference(app) == "INV-482003"
+
+
+async def test_what_is_not_well_is_found_however_far_away(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in range(0, 900, 3):  # fates 0, 3, 6, 9 repeat; the expired and the failed are left out
+        if n % 10 not in {2, 4, 6, 8}:
+            seed.life(n, at=clock.now() - timedelta(seconds=n))
+    seed.life(8, at=clock.now() - timedelta(hours=3), reference="INV-FAR")
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        await settled(pilot)
+        assert reference(app) == "INV-FAR"
+        await pilot.press("exclamation_mark")
+        await settled(pilot)
+        assert [row.reference for row in table(app).window.rows] == ["INV-FAR"]
+        assert reference(app) == "INV-FAR"
+
+
+async def test_the_two_modes_never_mix(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(1, at=clock.now(), mode=Mode.LIVE)
+    seed.life(2, at=clock.now(), mode=Mode.TEST)
+    app = console(mode=Mode.TEST)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        assert "TEST MODE" in shown(app)[0]
+        assert [row.mode for row in table(app).window.rows] == [Mode.TEST]
+        await pilot.press("3", *"INV-482001")
+        await settled(pilot)
+        assert "nothing in TEST MODE, 1 match in LIVE MODE" in "\n".join(shown(app))
+
+
+class Lossy(Store):
+    """A store whose file is out of reach while `lost` is set; everything else is the real one."""
+
+    lost = False
+
+    def _reading(self, doing: str) -> Any:
+        if self.lost:
+            raise StoreUnavailable("the disk is gone")
+        return super()._reading(doing)
+
+
+async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
+    tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
+) -> None:
+    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+        make_seed(store).busy(5)
+        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await settled(pilot)
+            before = shown(app)[6:12]
+            store.lost = True
+            await ticked(pilot, settled)
+            await pilot.press("j", "n")
+            await settled(pilot)
+            assert "store lost 15:24:07, last known shown" in shown(app)[0]
+            assert [line[2:40] for line in shown(app)[6:12]] == [line[2:40] for line in before]
+            store.lost = False
+            await ticked(pilot, settled)
+            assert "store lost" in shown(app)[0], "one second has to pass before the next try"
+            await clock.advance(2)
+            await ticked(pilot, settled)
+            assert "updated 0 s ago" in shown(app)[0]
+
+
+async def test_the_store_is_tried_at_growing_intervals(
+    tmp_path: Path, clock: ManualClock, settled: Settled
+) -> None:
+    tried: list[float] = []
+    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+        store.lost = True
+        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            for _ in range(16):
+                await clock.advance(1)
+                failures = app._failures
+                await ticked(pilot, settled)
+                if app._failures > failures:
+                    tried.append(clock.monotonic())
+    assert tried == [1, 3, 7, 15]
+
+
+async def test_a_hidden_screen_reads_nothing(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        live = app.get_screen_stack("live")[0]
+        asked = dict(live._asked)  # type: ignore[attr-defined] # a ConsoleScreen
+        seed.life(2001, at=clock.now())
+        await ticked(pilot, settled)
+        assert live._asked == asked  # type: ignore[attr-defined] # a ConsoleScreen
+        await pilot.press("1")
+        await settled(pilot)
+        assert any("INV-484001" in line for line in shown(app))
+
+
+async def test_enter_opens_the_story_of_the_record_under_the_cursor(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("j", "j")
+        pointed = reference(app)
+        await pilot.press("enter")
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LookupScreen)
+        assert any(pointed in line for line in shown(app))
+        assert screen._story is not None
+        assert screen._story.row.reference == pointed
+
+
+@pytest.mark.parametrize(
+    "typed", ["0754000555", "+255 754-000-555", "INV-482902", f"col_{902:016}", f"evt_{902:016}"]
+)
+async def test_the_box_takes_whatever_the_customer_reads_out(
+    typed: str, console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        app.screen.query_one("#box", Input).value = typed
+        await settled(pilot)
+        assert any("INV-482902" in line and "○ created" in line for line in shown(app))
+
+
+async def test_escape_leaves_the_box_step_by_step(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    app = console()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", *"12")
+        box = app.screen.query_one("#box", Input)
+        assert box.value == "12", "digits belong to the box while it has the focus"
+        await pilot.press("escape")
+        assert box.value == ""
+        await pilot.press("escape", "2")
+        await settled(pilot)
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "deliveries"
+
+
+async def test_copying_says_that_the_text_was_sent_and_not_that_it_arrived(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("y")
+        await settled(pilot)
+        assert app.clipboard == "INV-482900"
+        assert any("reference sent to the terminal's clipboard" in line for line in shown(app))
+
+
+async def test_times_are_written_in_eat_utc_or_as_ages(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        assert "15:24:07 EAT" in shown(app)[0]
+        await pilot.press("t")
+        await settled(pilot)
+        assert "12:24:07 UTC" in shown(app)[0]
+        assert any("12:23:58" in line for line in shown(app))
+        await pilot.press("t")
+        await settled(pilot)
+        assert any("9 s " in line and "INV-482900" in line for line in shown(app))
+
+
+async def test_the_palette_runs_a_command_by_its_name(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"deliveries")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "deliveries"
+
+
+async def test_clicking_every_cell_of_hostile_text_fires_no_action(
+    console: Build, hostile: Any, settled: Settled
+) -> None:
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        drawn = [piece for line in app.screen._compositor.render_strips() for piece in line]
+        assert not any(piece.style and "@click" in piece.style.meta for piece in drawn)
+        for x in (4, 16, 30, 60, 85, 100):
+            for y in (7, 8, 9):
+                await pilot.click(offset=(x, y))
+        await settled(pilot)
+        assert app.is_running
+        assert app.return_code is None

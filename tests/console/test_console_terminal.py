@@ -1,0 +1,137 @@
+"""What reaches the terminal: no new kinds of escapes from hostile text, no data from a crash."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya_console.app import crash_report
+
+_RUN = """
+import sys
+from kusanya.clock import SystemClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+
+class App(ConsoleApp):
+    steps = 0
+
+    def on_feed_advanced(self, message):
+        super().on_feed_advanced(message)
+        secret = "255754000111"
+        App.steps += 1
+        {step}
+
+with Store.open(sys.argv[1], read_only=True) as store:
+    app = App(store, mode=Mode.LIVE, clock=SystemClock())
+    app.run()
+    sys.exit(app.return_code or 0)
+"""
+_LEAVE = """
+        if App.steps <= 3:
+            self.action_go(("deliveries", "lookup", "live")[App.steps - 1])
+        elif App.steps == 6:
+            self.exit()
+"""
+_CRASH = """
+        self.action_go(f"{secret} with key x_live_sk_abcdef")  # no such screen: its name is told
+"""
+# What a terminal acts on: CSI by its final letter, OSC by its number, the others by their kind.
+_ESCAPE = re.compile(
+    rb"\x1b\[[0-9;:<=>?]*[ -/]*(?P<csi>[@-~])"
+    rb"|\x1b\](?P<osc>[0-9]*)|\x1b(?P<other>[^\[\]])|(?P<control>[\x00-\x06\x08\x0b\x0c\x0e-\x1a\x7f])"
+)
+
+
+def run_on_a_terminal(code: str, store: Path) -> tuple[int, bytes]:
+    """Run a console on a pseudo-terminal; return its exit status and everything it wrote."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+    environment = os.environ | {"TERM": "xterm-256color"}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(store)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
+        close_fds=True,
+    )
+    os.close(follower)
+    written = bytearray()
+    try:
+        give_up = time.monotonic() + 60
+        while time.monotonic() < give_up:
+            if select.select([leader], [], [], 0.1)[0]:
+                try:
+                    written += os.read(leader, 65_536)
+                except OSError:  # the terminal is gone with its last writer
+                    break
+            elif child.poll() is not None:
+                break
+        return child.wait(timeout=10), bytes(written)
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+        os.close(leader)
+
+
+def kinds(written: bytes) -> set[tuple[str, bytes]]:
+    """Return which kinds of escapes were written."""
+    found = set()
+    for match in _ESCAPE.finditer(written):
+        kind = match.lastgroup
+        assert kind is not None
+        found.add((kind, match[kind]))
+    c1 = re.findall(rb"\xc2[\x80-\x9f]", written)
+    return found | {("c1", one) for one in c1}
+
+
+@pytest.fixture
+def benign_path(tmp_path: Path, clock: ManualClock, make_seed: Any) -> Path:
+    """Write an ordinary store and return its path."""
+    path = tmp_path / "benign.db"
+    with Store.open(path, clock=clock) as store:
+        make_seed(store).busy(10)
+    return path
+
+
+def test_hostile_text_adds_no_kind_of_escape(
+    benign_path: Path, tmp_path: Path, store: Store, hostile: Any
+) -> None:
+    code = _RUN.replace("{step}", _LEAVE.strip())
+    benign_status, benign = run_on_a_terminal(code, benign_path)
+    hostile_status, written = run_on_a_terminal(code, tmp_path / "kusanya.db")
+    assert (benign_status, hostile_status) == (0, 0)
+    assert b"INV-482900" in benign, "the benign run drew its records"
+    assert b"[@click=" in written, "the hostile run drew its records"
+    assert kinds(written) <= kinds(benign)
+
+
+def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:
+    status, written = run_on_a_terminal(_RUN.replace("{step}", _CRASH.strip()), benign_path)
+    told = written.rsplit(b"\x1b[?1049l", 1)[-1]
+    assert status == 1
+    assert b"internal error, UnknownModeError" in told
+    assert b"console/app.py" in told, "our own frames are named"
+    for private in (b"255754000111", b"live_sk", b"secret", b"sqlite", b"locals"):
+        assert private not in told
+
+
+def test_a_crash_report_names_frames_of_our_own_only() -> None:
+    said = crash_report(ValueError("a phone: 255754000111")).plain
+    assert "internal error, ValueError" in said
+    assert "255754000111" not in said
