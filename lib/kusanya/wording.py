@@ -1,0 +1,328 @@
+"""What to say to a customer, in English and in Swahili.
+
+One sentence per state and failure code, and one next step. Never asks for a PIN, never promises a
+refund, never offers a second prompt while one may be open. Codes we do not know get the sentence
+that is true for any of them.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from kusanya.business_day import EAT
+from kusanya.wire import Status
+
+
+class Language(StrEnum):
+    """The languages in which support speaks."""
+
+    ENGLISH = "en"
+    SWAHILI = "sw"
+
+
+class Wording(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened and what comes next, in one language."""
+
+    language: Language
+    sentence: str
+    """For the customer, to be said or sent as it is."""
+    next_step: str
+    """For the customer; empty where there is nothing to do."""
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """What support says and does about one state."""
+
+    topic: str
+    """The state or failure code that this is about; "other" for a code we do not know."""
+    english: Wording
+    swahili: Wording
+    operator: str
+    """What support itself does next."""
+    may_prompt: bool
+    """Whether a new request may be offered at all once this one is known to be over."""
+
+    def in_language(self, language: Language) -> Wording:
+        """Return the wording in `language`."""
+        return self.english if language is Language.ENGLISH else self.swahili
+
+
+CREATED_LATE: Final = "created_late"
+UNKNOWN_OUTCOME: Final = "unknown_outcome"
+CONTRADICTION: Final = "contradiction"
+OTHER: Final = "other"
+
+LATE_AFTER: Final = timedelta(minutes=3)
+"""From when on a prompt without an answer is called late: past any usual expiry."""
+
+_NEW_REQUEST: Final = ("Shall we send a new request?", "Tukutumie ombi jipya?")
+_TOP_UP: Final = ("Top up, charges included, then tell us.", "Ongeza salio, kisha tujulishe.")
+_LATER: Final = ("Please try again later.", "Tafadhali jaribu tena baadaye.")
+_PIN: Final = ("Tell nobody your PIN.", "Usimwambie mtu yeyote namba yako ya siri.")
+_PHONE_ON: Final = (
+    "Make sure that your phone is on and has network.",
+    "Hakikisha simu imewashwa na ina mtandao.",
+)
+_NOTHING: Final = ("", "")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    english: str
+    swahili: str
+    step: tuple[str, str]
+    operator: str
+    may_prompt: bool = False
+
+
+_ROWS: Final[dict[str, _Row]] = {
+    Status.CREATED: _Row(
+        "We sent a payment request to your phone. Enter your PIN to approve it.",
+        "Tumetuma ombi la malipo kwenye simu yako. Weka namba yako ya siri (PIN) kulithibitisha.",
+        _PIN,
+        "Wait; send no second prompt.",
+    ),
+    CREATED_LATE: _Row(
+        "We have no answer from your network yet. Please do not pay again.",
+        "Bado hatujapata jibu kutoka kwa mtandao wako. Tafadhali usilipe tena.",
+        _NOTHING,
+        "Fetch the present state; see whether the channel is stuck. Send no second prompt.",
+    ),
+    UNKNOWN_OUTCOME: _Row(
+        "We are checking whether your request went through. Please do not pay again.",
+        "Tunahakiki kama ombi lako limefika. Tafadhali usilipe tena.",
+        _NOTHING,
+        "Resume the intent with its own key, or have somebody decide. Never create another.",
+    ),
+    Status.SUCCEEDED: _Row(
+        "We have received your payment of {money}. Thank you.",
+        "Tumepokea malipo yako ya {money}. Asante.",
+        _NOTHING,
+        "Nothing to do.",
+    ),
+    Status.EXPIRED: _Row(
+        "The time to enter your PIN ran out and the request was cancelled.",
+        "Muda wa kuweka namba ya siri umeisha na ombi limefutwa.",
+        _NEW_REQUEST,
+        "Fetch the present state once more, then offer a new request.",
+        may_prompt=True,
+    ),
+    CONTRADICTION: _Row(
+        "We have two different answers about this payment. Please do not pay again.",
+        "Tuna majibu mawili tofauti kuhusu malipo haya. Tafadhali usilipe tena.",
+        _NOTHING,
+        "Escalate with the evidence card; send no prompt.",
+    ),
+    "insufficient_funds": _Row(
+        "There is not enough money in your account.",
+        "Salio lako halitoshi.",
+        _TOP_UP,
+        "After a top-up, charges included, send a new request.",
+        may_prompt=True,
+    ),
+    "user_cancelled": _Row(
+        "The request was cancelled on your phone.",
+        "Ombi la malipo limeghairiwa kwenye simu yako.",
+        _NEW_REQUEST,
+        "Ask, then send a new request if wished.",
+        may_prompt=True,
+    ),
+    "declined": _Row(
+        "Your network did not accept the payment.",
+        "Mtandao wako haukukubali malipo haya.",
+        ("Please call your network.", "Tafadhali wasiliana na mtandao wako."),
+        "The network knows why; a new request may be declined again.",
+        may_prompt=True,
+    ),
+    "invalid_pin": _Row(
+        "The PIN was not correct.",
+        "Namba ya siri uliyoweka si sahihi.",
+        _PIN,
+        "A careful new try; three wrong PINs lock the account.",
+        may_prompt=True,
+    ),
+    "payer_not_found": _Row(
+        "This number is not registered for mobile money.",
+        "Namba hii haijasajiliwa kwa huduma ya pesa kwa simu.",
+        ("Please check the number.", "Tafadhali hakiki namba."),
+        "Check the number digit by digit.",
+        may_prompt=True,
+    ),
+    "payer_inactive": _Row(
+        "Your mobile-money account is not active.",
+        "Akaunti yako ya pesa kwa simu haifanyi kazi kwa sasa.",
+        ("Please visit your network's shop.", "Tafadhali tembelea duka la mtandao wako."),
+        "Only the network can change that.",
+    ),
+    "payer_limit_reached": _Row(
+        "You have reached your account's limit.",
+        "Umefikia kikomo cha akaunti yako.",
+        _LATER,
+        "A smaller amount, or tomorrow.",
+        may_prompt=True,
+    ),
+    "payment_in_progress": _Row(
+        "Another payment is still open on your phone.",
+        "Kuna malipo mengine yanaendelea kwenye simu yako.",
+        ("Please finish it first.", "Tafadhali yamalize kwanza."),
+        "Wait two minutes; send no second prompt before.",
+    ),
+    "payer_unreachable": _Row(
+        "We could not reach your phone.",
+        "Hatukuweza kuipata simu yako.",
+        _PHONE_ON,
+        "Once the phone has signal, send a new request.",
+        may_prompt=True,
+    ),
+    "provider_unavailable": _Row(
+        "Your network's payment service is not available now.",
+        "Huduma ya malipo ya mtandao wako haipatikani kwa sasa.",
+        _LATER,
+        "Watch the channel; try later.",
+        may_prompt=True,
+    ),
+    "amount_out_of_bounds": _Row(
+        "This amount is not allowed.",
+        "Kiasi hiki hakiruhusiwi.",
+        _NOTHING,
+        "Correct the amount.",
+        may_prompt=True,
+    ),
+    "duplicate": _Row(
+        "A similar request already exists. We are checking.",
+        "Ombi kama hili tayari lipo. Tunahakiki.",
+        _NOTHING,
+        "Look the other one up first; send no prompt.",
+    ),
+    OTHER: _Row(
+        "The payment did not go through. We are checking why.",
+        "Malipo hayakufanikiwa. Tunafuatilia sababu.",
+        _NOTHING,
+        "Fetch the present state; give the raw code to the network's operator.",
+    ),
+}
+FAILURE_CODES: Final = frozenset(
+    set(_ROWS) - set(Status) - {CREATED_LATE, UNKNOWN_OUTCOME, CONTRADICTION, OTHER}
+)
+"""The failure codes that have a sentence of their own."""
+
+
+def advise(
+    status: str,
+    *,
+    failure_code: str | None = None,
+    amount: int | None = None,
+    currency: str = "TZS",
+    late: bool = False,
+) -> Advice:
+    """Return what to say about a collection of `status`.
+
+    `failure_code` counts for a failed one, `late` for one still created; "contradiction" and
+    "unknown_outcome" are statuses here. `amount` is in whole units and is needed for a succeeded
+    one alone. For a status we do not know the sentence promises nothing.
+    Raises ValueError for a succeeded collection without its amount.
+    """
+    if status == Status.SUCCEEDED and amount is None:
+        raise ValueError("the sentence about a payment names its amount")
+    topic = _topic(status, failure_code, late=late)
+    row = _ROWS[topic]
+    paid = "" if amount is None else money(amount, currency)
+    return Advice(
+        topic=str(topic),
+        english=Wording(
+            language=Language.ENGLISH,
+            sentence=row.english.format(money=paid),
+            next_step=row.step[0],
+        ),
+        swahili=Wording(
+            language=Language.SWAHILI,
+            sentence=row.swahili.format(money=paid),
+            next_step=row.step[1],
+        ),
+        operator=row.operator,
+        may_prompt=row.may_prompt,
+    )
+
+
+def _topic(status: str, failure_code: str | None, *, late: bool) -> str:
+    if status == Status.CREATED:
+        return CREATED_LATE if late else status
+    if status == Status.FAILED:
+        return failure_code if failure_code in FAILURE_CODES else OTHER
+    if status in {Status.SUCCEEDED, Status.EXPIRED, CONTRADICTION, UNKNOWN_OUTCOME}:
+        return status
+    # A status the specification does not name: neither paid nor failed.
+    return CREATED_LATE
+
+
+def is_late(created_at: datetime, *, now: datetime) -> bool:
+    """Tell whether a prompt of `created_at` has waited longer than prompts do."""
+    return now - created_at > LATE_AFTER
+
+
+def money(amount: int, currency: str = "TZS") -> str:
+    """Return an amount for people: TZS 12,500."""
+    return f"{currency} {amount:,}"
+
+
+RECEIPT_QUESTION: Final = {
+    Language.ENGLISH: "Please send us the receipt number that is in the SMS.",
+    Language.SWAHILI: "Tutumie namba ya muamala iliyo kwenye SMS.",
+}
+"""Asked of a customer who has a confirmation while we show no success; no prompt is sent then."""
+
+_HOURS: Final = (
+    "saa sita",
+    "saa saba",
+    "saa nane",
+    "saa tisa",
+    "saa kumi",
+    "saa kumi na moja",
+    "saa kumi na mbili",
+    "saa moja",
+    "saa mbili",
+    "saa tatu",
+    "saa nne",
+    "saa tano",
+)
+"""The Swahili clock counts from six, morning and evening; the index is the hour modulo 12."""
+_UNITS: Final = (
+    "",
+    "moja",
+    "mbili",
+    "tatu",
+    "nne",
+    "tano",
+    "sita",
+    "saba",
+    "nane",
+    "tisa",
+)
+_TENS: Final = ("", "kumi", "ishirini", "thelathini", "arobaini", "hamsini")
+# From which hour on a part of the day has its name.
+_PARTS: Final = ((4, "alfajiri"), (6, "asubuhi"), (12, "mchana"), (16, "jioni"), (19, "usiku"))
+
+
+def clock_english(at: datetime) -> str:
+    """Return the time of an aware instant in East Africa: 14:05."""
+    return at.astimezone(EAT).strftime("%H:%M")
+
+
+def clock_swahili(at: datetime) -> str:
+    """Return the same time as it is said in Swahili: saa nane na dakika tano mchana."""
+    local = at.astimezone(EAT)
+    return f"{_HOURS[local.hour % 12]}{_minutes(local.minute)} {_part(local.hour)}"
+
+
+def _minutes(minute: int) -> str:
+    special = {0: "", 15: " na robo", 30: " na nusu"}
+    if minute in special:
+        return special[minute]
+    tens, units = divmod(minute, 10)
+    words = " na ".join(word for word in (_TENS[tens], _UNITS[units]) if word)
+    return f" na dakika {words}"
+
+
+def _part(hour: int) -> str:
+    return next((name for start, name in reversed(_PARTS) if hour >= start), "usiku")
