@@ -97,6 +97,8 @@ class FakeService:
     def __init__(self, clock: TickingClock) -> None:
         self.clock = clock
         self.collections: dict[str, dict[str, Any]] = {}
+        self.made_by: dict[str, str] = {}
+        """For each collection the key that made it."""
         self.arrived: list[Arrived] = []
         self.faults: list[Fault] = []
         self.witness: Store | None = None
@@ -147,6 +149,7 @@ class FakeService:
             **asked,
         }
         self.collections[made["id"]] = made
+        self.made_by[made["id"]] = key
         answer = json.dumps(made).encode()
         self._kept[key] = (self.clock.now(), body.decode(), answer)
         return Response(status=202, headers=(), body=answer)

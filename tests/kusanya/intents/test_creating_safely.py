@@ -167,6 +167,21 @@ def test_a_refused_key_after_a_lost_answer_leaves_the_outcome_unknown(
     assert _only(store).state is IntentState.UNKNOWN
 
 
+@pytest.mark.parametrize("fault", ["NO_CONNECTION", "NOT_NOW", "KEY_REFUSED"])
+def test_a_resumption_that_gets_nowhere_does_not_forget_the_lost_answer(
+    store: Store, new_client: NewClient, service: Any, play: Any, fault: str
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER, play.Fault[fault]]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    with pytest.raises((NotSent, RateLimited, AuthenticationError, OutcomeUnknown)):
+        resume(store, new_client(max_attempts=1), _only(store))
+    assert _only(store).state is IntentState.UNKNOWN
+    new_client.clock.pass_by(timedelta(days=2))
+    settle_waiting(store, now=new_client.clock.now())
+    assert _only(store).state is IntentState.UNKNOWN
+
+
 def test_a_refused_request_is_over_and_its_reference_is_free_again(
     store: Store, new_client: NewClient, service: Any
 ) -> None:

@@ -54,3 +54,60 @@ def test_dying_at_any_step_leaves_one_collection_after_a_restart(
         by_reference.setdefault(sent.body.decode(), set()).add((sent.key, sent.body))
     assert all(len(distinct) == 1 for distinct in by_reference.values())
     assert settle_waiting(store, now=service.clock.now()) == 0
+
+
+class DyingStore:
+    """The store of a process that dies at its n-th write, before it or after it."""
+
+    def __init__(self, store: Store, play: Any, *, at: int, done: bool) -> None:
+        self._store = store
+        self._play = play
+        self._left = at
+        self._done = done
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if not name.startswith(("prepare", "claim", "begin", "end", "settle", "submit", "record")):
+            return found
+
+        def write(*args: Any, **kwargs: Any) -> Any:
+            self._left -= 1
+            if self._left < 0 and not self._done:
+                raise self._play.Killed
+            result = found(*args, **kwargs)
+            if self._left < 0:
+                if name == "submit":
+                    result.result()
+                raise self._play.Killed
+            return result
+
+        return write
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before it", "after it"])
+def test_dying_at_any_write_leaves_one_collection_after_a_restart(
+    store: Store, new_client: NewClient, play: Any, done: bool
+) -> None:
+    service, clock = new_client.service, new_client.clock
+    deaths = 0
+    for write in range(12):
+        reference = f"order-{write}"
+        dying: Any = DyingStore(store, play, at=write, done=done)
+        job: dict[str, Any] = {
+            "amount": 5000,
+            "phone": "0754000001",
+            "idempotency_key": f"job-{write}",
+        }
+        try:
+            create_safely(dying, new_client(), reference=reference, **job)
+        except play.Killed:
+            deaths += 1
+        else:
+            break
+        clock.pass_by(timedelta(minutes=2))
+        made = create_safely(store, new_client(), reference=reference, **job)
+        assert made.collection.reference == reference
+        assert [c["reference"] for c in service.collections.values()].count(reference) == 1
+        assert store.observations(made.collection.id)
+    assert deaths == 5
+    assert len({(sent.key, sent.body) for sent in service.arrived}) == deaths + 1
