@@ -121,12 +121,13 @@ class Feed:
         """Return what is new since the last call, counted at this instant."""
         now = self._clock.now()
         last = self._last
+        changes: list[Change] = []
+        recent: Sequence[CollectionRow] = ()
         if last is None:
-            seq, changes, behind = self._store.head(), (), timedelta()
+            seq, behind = self._store.head(), timedelta()
             recent = self._store.collections(self._mode, limit=_TREND_ROWS).rows
         else:
             seq, changes, behind = self._changes(last.seq, now)
-            recent = ()
         mine = [change for change in changes if change.mode in {self._mode, None}]
         changed = frozenset(c.collection_id for c in mine if c.collection_id is not None)
         if changed:
@@ -166,9 +167,8 @@ class Feed:
         return after, changes, max(now - changes[-1].at, timedelta())
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
-        begin = min(day_start(now), _hour(now))
         until = _hour(now) + timedelta(hours=1)
-        rollups = self._store.rollups(self._mode, since=begin, until=until)
+        rollups = self._store.rollups(self._mode, since=day_start(now), until=until)
         arrivals = self._store.delivery_rollups(self._mode, since=_hour(now), until=until)
         return (
             _sum([row for row in rollups if row.hour >= _hour(now)]),

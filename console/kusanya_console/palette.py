@@ -1,5 +1,7 @@
 """The command palette's contents: the commands of the screen under it."""
 
+from collections.abc import Awaitable, Callable
+
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
@@ -36,7 +38,7 @@ class CommandProvider(Provider):
     def _title(self, command: Command) -> str:
         return f"{command.label}  ({command.shown})"
 
-    def _run(self, command: Command):
+    def _run(self, command: Command) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
             await self.screen.run_action(command.action)
 

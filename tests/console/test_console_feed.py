@@ -1,0 +1,93 @@
+"""The feed's snapshots: what changed, and figures that agree with the records."""
+
+from datetime import timedelta
+from typing import Any
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.store.records import Verdict
+from kusanya.wire import Mode
+from kusanya_console.feed import Feed
+
+
+def test_the_first_snapshot_primes_and_the_next_ones_tell_what_changed(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    seed.busy(10)
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    assert feed.read().changed == frozenset()
+    assert feed.read().changed == frozenset()
+    done = seed.life(3000, at=clock.now())
+    second = feed.read()
+    assert second.changed == {done.id}
+    assert len(second.arrived) == 1
+    assert feed.read().changed == frozenset()
+
+
+def test_figures_count_this_hour_and_sum_the_eat_day_of_one_mode(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()
+    midnight = now.replace(hour=21, minute=0, second=0) - timedelta(days=1)
+    money = {"amount": 10_000, "fee": 150}
+    seed.life(1, at=now, status="succeeded", **money)
+    seed.life(2, at=midnight, status="succeeded", **money)
+    seed.life(3, at=midnight - timedelta(seconds=1), status="succeeded", **money)
+    seed.life(4, at=now, status="succeeded", mode=Mode.TEST, **money)
+    seed.life(5, at=now, status="succeeded", currency="USD", **money)
+    snapshot = Feed(store, mode=Mode.LIVE, clock=clock).read()
+    assert snapshot.hour.of("succeeded").count == 2
+    day = snapshot.day.of("succeeded")
+    assert (day.count, day.amount, day.fee) == (3, 20_000, 300)
+    assert snapshot.day.currency == "TZS"
+    assert snapshot.day.other_currencies
+
+
+def test_unknown_statuses_are_counted_as_others_and_not_as_finals(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    seed.busy(10)
+    hour = Feed(store, mode=Mode.LIVE, clock=clock).read().hour
+    assert hour.others == 2, "one status that nobody names and one contradiction"
+    assert hour.finals == 6 + 2 + 2
+
+
+def test_arrivals_are_counted_by_verdict(store: Store, seed: Any, clock: ManualClock) -> None:
+    seed.busy(10)
+    arrivals = Feed(store, mode=Mode.LIVE, clock=clock).read().arrivals
+    assert arrivals.verdicts[Verdict.REJECTED] == 3
+    assert arrivals.verdicts[Verdict.REPEAT] == 1
+
+
+def test_the_trend_moves_with_the_minutes_and_follows_a_status(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    born = seed.collection(1, at=clock.now())
+    seed.answered(born)
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    assert feed.read().trends["created"][-1] == 1
+    clock.sleep(60)
+    done = seed.collection(1, at=born.created_at, status="succeeded", completed_at=clock.now())
+    seed.polled(done, at=clock.now())
+    trends = feed.read().trends
+    assert trends["created"] == (0,) * 15
+    assert trends["succeeded"][-2:] == (1, 0)
+
+
+def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_told(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed.read()
+    pending = [
+        store.submit(seed.observation(seed.collection(n, at=clock.now()))) for n in range(5_200)
+    ]
+    for future in pending:
+        future.result()
+    clock.sleep(9)
+    behind = feed.read()
+    assert len(behind.changed) == 5_000
+    assert timedelta(0) < behind.behind <= timedelta(seconds=9)
+    caught_up = feed.read()
+    assert len(caught_up.changed) == 200
+    assert caught_up.behind == timedelta()

@@ -1,0 +1,247 @@
+"""One box for support: what a text may mean, ranked and never guessed; and the story behind it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kusanya.business_day import day_start
+from kusanya.clock import ManualClock
+from kusanya.lookup import Found, Story, Way, What, find, story
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival, IntentState, Verdict
+from kusanya.wire import Collection, Mode, decode_collection
+
+NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "lookup.db", clock=ManualClock(NOW)) as opened:
+        yield opened
+
+
+def collection(name: str, *, minutes_ago: float = 5, **fields: Any) -> Collection:
+    values: dict[str, Any] = {
+        "id": f"col_{name}",
+        "status": "created",
+        "amount": 85_000,
+        "fee": 1_275,
+        "currency": "TZS",
+        "channel": "AIRTEL_TZ",
+        "phone": "255754000412",
+        "reference": f"INV-{name}",
+        "mode": "live",
+        "created_at": NOW - timedelta(minutes=minutes_ago),
+    }
+    return decode_collection(msgspec.json.encode(values | fields))
+
+
+def heard(
+    store: Store, fact: Collection, *, source: Source = Source.ANSWER, after_s: float = 0
+) -> None:
+    store.record(
+        Observation(
+            source=source,
+            source_id=f"{source}-{fact.id}-{fact.status}-{after_s}",
+            observed_at=fact.created_at + timedelta(seconds=after_s),
+            heard_in=fact.mode,
+            collection=fact,
+            event_id=f"evt_{fact.reference}" if source is Source.EVENT else None,
+        )
+    )
+
+
+def arrived(store: Store, fact: Collection, verdict: Verdict, **fields: Any) -> None:
+    event_id = f"evt_{fact.reference}"
+    at = fact.created_at + timedelta(seconds=30)
+    values: dict[str, Any] = {
+        "arrived_at": at,
+        "endpoint": "shop",
+        "heard_in": fact.mode,
+        "body": b"{}",
+        "headers": (),
+        "verdict": verdict,
+        "event_id": event_id,
+        "event_type": f"collection.{fact.status}",
+        "event_created_at": at,
+        "event_mode": fact.mode.value,
+        "collection_id": fact.id,
+        "reference": fact.reference,
+        "amount": fact.amount,
+        "currency": fact.currency,
+        "answer": 200,
+        "took_us": 9_000,
+        "observation": Observation(
+            source=Source.EVENT, source_id=event_id, observed_at=at, heard_in=fact.mode,
+            collection=fact, event_id=event_id,
+        ) if verdict is Verdict.VERIFIED else None,
+    }  # fmt: skip
+    store.record(Arrival(**(values | fields)))
+
+
+def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> Found:
+    return find(store, text, mode=mode, now=NOW, day=day_start)
+
+
+def told(store: Store, name: str) -> Story:
+    found = story(store, f"col_{name}", now=NOW)
+    assert found is not None
+    return found
+
+
+def ways(found: Found) -> list[tuple[str, Way]]:
+    return [(match.row.reference, match.way) for match in found.matches]
+
+
+def test_a_reference_is_found_whole_before_those_that_begin_with_it(store: Store) -> None:
+    for name in ("4829", "48291", "48292"):
+        heard(store, collection(name))
+    found = ask(store, "  INV-4829 ")
+    assert ways(found)[0] == ("INV-4829", Way.REFERENCE)
+    assert {way for _, way in ways(found)[1:]} == {Way.PREFIX}
+    assert len(found.matches) == 3
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["0754 000 412", "754000412", "+255 754-000-412", "255754000412", "00255754000412"],
+)
+def test_every_spelling_of_a_phone_finds_its_collections(store: Store, spelling: str) -> None:
+    heard(store, collection("1", minutes_ago=2))
+    heard(store, collection("2", minutes_ago=1, phone="+255754000412"))
+    heard(store, collection("3", phone="255754000413"))
+    assert ways(ask(store, spelling)) == [("INV-2", Way.PHONE), ("INV-1", Way.PHONE)]
+
+
+def test_a_number_that_can_be_no_phone_is_named_as_such_and_not_guessed(store: Store) -> None:
+    heard(store, collection("1"))
+    found = ask(store, "0454 000 412")
+    assert found.matches == ()
+    assert found.trouble is not None
+    assert "begins with 6 or 7" in found.trouble
+
+
+def test_identifiers_lead_to_their_collection(store: Store) -> None:
+    done = collection("7", status="succeeded", completed_at=NOW)
+    arrived(store, done, Verdict.VERIFIED)
+    assert ways(ask(store, "col_7")) == [("INV-7", Way.ID)]
+    assert ways(ask(store, "evt_INV-7")) == [("INV-7", Way.EVENT)]
+
+
+def test_a_rejected_delivery_leads_to_the_collection_that_it_only_claims(store: Store) -> None:
+    heard(store, collection("7"))
+    arrived(store, collection("7"), Verdict.REJECTED, reason="no_match", answer=400)
+    assert ways(ask(store, "evt_INV-7")) == [("INV-7", Way.CLAIM)]
+
+
+@pytest.mark.parametrize("text", ["85000 15:20", "85,000 15:20", "TZS 85000 15.20"])
+def test_an_amount_and_a_time_find_what_was_asked_about_then(store: Store, text: str) -> None:
+    heard(store, collection("near", minutes_ago=9))
+    heard(store, collection("early", minutes_ago=90))
+    heard(store, collection("other", minutes_ago=9, amount=85_001))
+    assert ways(ask(store, text)) == [("INV-near", Way.AMOUNT)]
+
+
+def test_an_amount_alone_means_today_in_east_africa(store: Store) -> None:
+    heard(store, collection("today", minutes_ago=60 * 15))  # 00:24 EAT
+    heard(store, collection("yesterday", minutes_ago=60 * 16))
+    assert ways(ask(store, "85000")) == [("INV-today", Way.AMOUNT)]
+
+
+def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
+    heard(store, collection("1", mode="test"))
+    found = ask(store, "INV-1")
+    assert found.matches == ()
+    assert found.elsewhere == 1
+    assert ways(ask(store, "INV-1", mode=Mode.TEST)) == [("INV-1", Way.REFERENCE)]
+    assert ask(store, "col_1").matches == ()
+
+
+def test_an_empty_box_asks_nothing(store: Store) -> None:
+    assert ask(store, "   ") == Found(text="")
+
+
+def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store) -> None:
+    born = collection("7")
+    heard(store, born, after_s=0.2)
+    heard(store, born, source=Source.POLL, after_s=20)
+    done = collection(
+        "7", status="failed", failure_code="insufficient_funds", failure_message="Too low.",
+        completed_at=NOW,
+    )  # fmt: skip
+    arrived(store, done, Verdict.VERIFIED)
+    moments = told(store, "7").moments
+    assert [(moment.what, moment.word, moment.source) for moment in moments] == [
+        (What.STATUS, "created", "answer"),
+        (What.SAME, "created", "poll"),
+        (What.STATUS, "failed", "event"),
+        (What.ANSWERED, "we answered 200", "receiver"),
+    ]
+    assert moments[0].detail == "202, fee fixed at 1,275; the service prompts the phone"
+    assert moments[2].detail == "evt_INV-7 verified; insufficient_funds: Too low."
+
+
+def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> None:
+    sent_at = NOW - timedelta(minutes=5, seconds=1)
+    intent = store.prepare_intent(
+        idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
+        reference="INV-7", amount=85_000, phone="255754000412", prepared_at=sent_at,
+    )  # fmt: skip
+    store.begin_attempt(intent.id, at=sent_at)
+    heard(store, collection("7"))
+    store.add_note("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
+    moments = told(store, "7").moments
+    assert [moment.what for moment in moments] == [
+        What.INTENT, What.SENT, What.STATUS, What.NOTE,
+    ]  # fmt: skip
+    assert moments[-1].word == "receipt QF12"
+
+
+def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown(
+    store: Store,
+) -> None:
+    failed: dict[str, Any] = {"status": "failed", "completed_at": NOW}
+    heard(store, collection("7", **failed), source=Source.POLL)
+    assert told(store, "7").safe_to_ask_again
+
+    heard(store, collection("8", minutes_ago=1))
+    assert not told(store, "7").safe_to_ask_again, "a prompt is open on the same phone"
+    heard(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
+    assert told(store, "7").safe_to_ask_again
+
+    intent = store.prepare_intent(
+        idempotency_key="key-9", body=b"{}", mode=Mode.LIVE, profile="main",
+        reference="INV-9", amount=1, phone="+255754000412",
+    )  # fmt: skip
+    store.begin_attempt(intent.id, at=NOW)
+    store.end_attempt(
+        intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
+        state=IntentState.UNKNOWN,
+    )  # fmt: skip
+    assert told(store, "7").unknown == 1
+    assert not told(store, "7").safe_to_ask_again, "an outcome on the same phone is unknown"
+
+
+@pytest.mark.parametrize("status", ["created", "succeeded", "on_hold"])
+def test_a_new_request_is_never_safe_after_a_payment_or_before_a_final_state(
+    store: Store, status: str
+) -> None:
+    final: dict[str, Any] = {"completed_at": NOW} if status == "succeeded" else {}
+    heard(store, collection("7", status=status, **final))
+    assert not told(store, "7").safe_to_ask_again
+
+
+def test_a_contradiction_is_never_safe(store: Store) -> None:
+    heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
+    heard(store, collection("7", status="failed", completed_at=NOW), source=Source.EVENT)
+    assert told(store, "7").state.contradictions
+    assert not told(store, "7").safe_to_ask_again
+
+
+def test_an_unknown_collection_has_no_story(store: Store) -> None:
+    assert story(store, "col_nowhere", now=NOW) is None
