@@ -335,7 +335,7 @@ def _rebuild(writing: Writing) -> Rebuilt:
     orphans = connection.execute(_orphans()).scalars().all()
     if orphans:
         connection.execute(delete(collection).where(collection.c.id.in_(orphans)))
-    writing.many(sql.collection, changed)
+    writing.many(sql.changed_collection, changed)
     before = _kept_sums(connection)
     differing = [key for key in before.keys() | sums.keys() if before.get(key) != sums.get(key)]
     if differing:

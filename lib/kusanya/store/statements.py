@@ -4,7 +4,7 @@ They run thousands of times a second with rows as plain tuples: every column is 
 or bytes, which both drivers take as they are. A list of ids is one parameter.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -57,12 +57,15 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     event_checked: str
     """instant, id, mode."""
     observation: str
-    collection: str
+    new_collection: str
+    changed_collection: str
     """Inserts or replaces the whole row."""
     rollup: str
     """Adds count, amount and fee to the bucket."""
     delivery_rollup: str
     """Adds count to the bucket."""
+    copies: Mapping[str, str]
+    """For an insert its COPY, where the engine has one: many rows at a quarter of the cost."""
 
 
 _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
@@ -76,6 +79,9 @@ def statements(dialect: Dialect) -> Statements:
 
     its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
     heard = observation.c
+    inserts = {
+        text(_insert(table, dialect)): table for table in (delivery, event, observation, collection)
+    }
     return Statements(
         listed=list if dialect.name == "postgresql" else _json_list,
         lock_head=text(select(feed_head.c.seq).with_for_update()),
@@ -101,9 +107,13 @@ def statements(dialect: Dialect) -> Statements:
             update(event).values(checked_at=bindparam("now")).where(*its_event).inline()
         ),
         observation=text(_insert(observation, dialect)),
-        collection=text(_replace(collection, dialect)),
+        new_collection=text(_insert(collection, dialect)),
+        changed_collection=text(_replace(collection, dialect)),
         rollup=text(_add(rollup, ("count", "amount", "fee"), dialect)),
         delivery_rollup=text(_add(delivery_rollup, ("count",), dialect)),
+        copies={insert: _copy(table) for insert, table in inserts.items()}
+        if dialect.name == "postgresql"
+        else {},
     )
 
 
@@ -120,6 +130,10 @@ def _json_list(ids: Iterable[str]) -> str:
 
 def _insert(table: Table, dialect: Dialect) -> Any:
     return (postgresql if dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def _copy(table: Table) -> str:
+    return f"COPY {table.name} ({', '.join(column.name for column in table.c)}) FROM STDIN"
 
 
 def _replace(table: Table, dialect: Dialect) -> Any:
