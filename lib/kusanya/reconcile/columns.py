@@ -438,3 +438,191 @@ SETTLED: Final = Schema(
 )
 """One row per business day, channel and currency, or per collection; `open_balance` is what the
 provider still owes."""
+
+POINTS: Final = Schema(
+    "points",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "created_day": D,
+        "amount": W,
+        "fee": W,
+        "rows": W,
+    },
+)
+"""One row per day of creation, channel, amount and fee."""
+
+FOUND: Final = TARIFF.plus("found", model=T, bps=T, bps_range=T, rows=W, explained=W, exceptions=W)
+"""The tariff that was charged: TARIFF, and how well it explains the rows of its span. `bps` is the
+rate in basis points and `bps_range` the rates that the rows allow."""
+
+EXPECTED: Final = Schema(
+    "expected",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "band": T,
+        "rows": W,
+        "unpriced": W,
+        "exceptions": W,
+        "amount": W,
+        "charged": W,
+        "expected": W,
+        "drift": W,
+        "effective_bps": W,
+    },
+)
+"""One row per channel and amount band of what was created in the period, all statuses; `drift` is
+charged - expected."""
+
+EXCEPTIONS: Final = Schema(
+    "exceptions",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "created_day": D,
+        "status": T,
+        "amount": W,
+        "charged": W,
+        "expected": W,
+        "drift": W,
+    },
+)
+"""One row per collection whose fee is not the tariff's, the largest drift first."""
+
+INTEGRITY: Final = Schema(
+    "integrity",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "collections": W,
+        "no_evidence": W,
+        "single_source": W,
+        "agree": W,
+        "drifted": W,
+        "drift": W,
+    },
+)
+"""One row per channel: how many collections have their fee from two sources that agree."""
+
+DRIFTED: Final = Schema(
+    "drifted",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "amount": W,
+        "fee_202": W,
+        "fee_event": W,
+        "fee_get": W,
+        "first": W,
+        "last": W,
+        "drift": W,
+    },
+)
+"""One row per collection whose sources say different fees; `drift` is last - first."""
+
+UNPAID: Final = Schema(
+    "unpaid",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "collections": W,
+        "quoted": W,
+        "deducted_lines": W,
+        "deducted": W,
+    },
+)
+"""One row per channel and status that did not succeed: fees quoted, and fees that the settlement
+statement deducted all the same."""
+
+STRADDLERS: Final = Schema(
+    "straddlers",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "amount": W,
+        "fee": W,
+        "created_at": AT,
+        "completed_at": AT,
+        "created_day": D,
+        "business_day": D,
+    },
+)
+"""One row per collection that was created on one business day and completed on another."""
+
+RATES: Final = Schema(
+    "rates",
+    {
+        "mode": T,
+        "currency": T,
+        "part": T,
+        "attempts": W,
+        "succeeded": W,
+        "rate": S,
+        "rate_low": S,
+        "rate_high": S,
+        "references": W,
+        "references_paid": W,
+        "reference_rate": S,
+        "reference_low": S,
+        "reference_high": S,
+        "few": F,
+    },
+)
+"""One row per part: how many attempts, and how many references, succeeded. `few` marks rates that
+rest on too few attempts to be read."""
+
+HOURS: Final = Schema(
+    "hours",
+    {
+        "mode": T,
+        "currency": T,
+        "weekday": W,
+        "hour": W,
+        "attempts": W,
+        "succeeded": W,
+        "rate": S,
+        "rate_low": S,
+        "rate_high": S,
+        "few": F,
+    },
+)
+"""One row per weekday (0 is Monday) and hour of creation, East Africa Time."""
+
+RECOVERY: Final = Schema(
+    "recovery",
+    {
+        "mode": T,
+        "currency": T,
+        "code": T,
+        "references": W,
+        "recovered": W,
+        "rate": S,
+        "rate_low": S,
+        "rate_high": S,
+        "still_open": W,
+        "median_lag_s": W,
+        "value": W,
+        "value_recovered": W,
+        "value_open": W,
+        "value_lost": W,
+        "few": F,
+    },
+)
+"""One row per first failing code of a reference; `still_open` ones are young enough to recover."""

@@ -1,0 +1,15 @@
+SELECT
+    id AS collection_id,
+    reference,
+    mode,
+    currency,
+    channel,
+    created_day,
+    status,
+    amount,
+    fee AS charged,
+    expected_fee AS expected,
+    fee - expected_fee AS drift
+FROM priced
+WHERE created_day BETWEEN $first AND $last AND fee <> expected_fee
+ORDER BY abs(fee - expected_fee) DESC, created_at, id
