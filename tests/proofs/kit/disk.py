@@ -1,0 +1,118 @@
+"""A disk that loses power: which contents a folder may have after a recorded history was cut.
+
+What a successful sync covered is there. Every later write is there, is not, or is there in some of
+its 512-byte sectors, each independently of the others. A name is as it was at the last sync of its
+folder, or as it is now. After a failed sync what it should have covered is in neither state for
+sure, and no later sync makes up for it: that is how Linux treats pages that it could not write.
+"""
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Final, NamedTuple
+
+from tests.proofs.kit.trace import Created, Cut, Removed, Step, Synced, Wrote
+
+SECTOR: Final = 512
+_VOLATILE: Final = "-shm"
+"""SQLite's shared memory: whoever opens the store first makes it anew."""
+
+
+class _Pending(NamedTuple):
+    place: int
+    step: Wrote | Cut
+
+
+class _File:
+    """One file: its durable bytes, and what was done to it since."""
+
+    def __init__(self) -> None:
+        self.durable = bytearray()
+        self.pending: list[_Pending] = []
+
+
+Fate = Callable[[], bool]
+"""Whether the next write, or the next sector of it, reached the disk."""
+
+
+class Disk:
+    """The disk under one folder while its history is replayed."""
+
+    def __init__(self, folder: str, chance: Random) -> None:
+        self._folder = folder
+        self._chance = chance
+        self._names: dict[str, _File] = {}
+        self._durable_names: dict[str, _File] = {}
+
+    def apply(self, step: Step, place: int) -> None:
+        """Replay one step of the history, which stands at `place` of it."""
+        match step:
+            case Created(path):
+                self._names.setdefault(path, _File())
+            case Removed(path):
+                self._names.pop(path, None)
+            case Wrote(path) | Cut(path):
+                self._names.setdefault(path, _File()).pending.append(_Pending(place, step))
+            case Synced(path, ok, began) if path == self._folder:
+                if ok:
+                    self._durable_names = dict(self._names)
+            case Synced(path, ok, began) if path in self._names:
+                self._sync(self._names[path], ok=ok, began=began)
+            case _:
+                pass
+
+    def _sync(self, file: _File, *, ok: bool, began: int) -> None:
+        meant = [pending for pending in file.pending if pending.place < began]
+        file.pending = [pending for pending in file.pending if pending.place >= began]
+        fate = _always if ok else self._coin
+        for pending in meant:
+            _settle(file.durable, pending.step, fate)
+
+    def states(self, count: int) -> Iterator[dict[str, bytes]]:
+        """Yield the contents by path that the folder may have if the power fails now."""
+        for _ in range(count):
+            fate, torn = self._chance.choice(
+                ((_never, False), (_always, False), (self._coin, False), (self._coin, True))
+            )
+            found: dict[str, bytes] = {}
+            for path in sorted(self._names.keys() | self._durable_names.keys()):
+                names = self._names if fate() else self._durable_names
+                file = names.get(path)
+                if file is None or path.endswith(_VOLATILE):
+                    continue
+                contents = bytearray(file.durable)
+                for pending in file.pending:
+                    if torn:
+                        _settle(contents, pending.step, fate)
+                    elif fate():
+                        _settle(contents, pending.step, _always)
+                found[path] = bytes(contents)
+            yield found
+
+    def _coin(self) -> bool:
+        return self._chance.random() < 0.5
+
+
+def _always() -> bool:
+    return True
+
+
+def _never() -> bool:
+    return False
+
+
+def _settle(contents: bytearray, step: Wrote | Cut, fate: Fate) -> None:
+    """Bring those sectors of one write into `contents` that fate lets through."""
+    if isinstance(step, Cut):
+        if fate():
+            del contents[step.size :]
+            contents.extend(bytes(step.size - len(contents)))
+        return
+    start, end = step.offset, step.offset + len(step.data)
+    at = start
+    while at < end:
+        stop = end if fate is _always else min(end, (at // SECTOR + 1) * SECTOR)
+        if fate():
+            if len(contents) < stop:
+                contents.extend(bytes(stop - len(contents)))
+            contents[at:stop] = step.data[at - start : stop - start]
+        at = stop

@@ -1,0 +1,202 @@
+"""What a traced process did to its files and sockets, read from the output of strace.
+
+A write counts from the moment it was entered, a sync and a read from the moment they returned: the
+harshest reading for whoever claims that bytes were durable before an answer left.
+"""
+
+import re
+from codecs import escape_decode
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+CALLS: Final = (
+    "openat,pwrite64,write,writev,fsync,fdatasync,ftruncate,unlink,unlinkat,rename,read,recvfrom,"
+    "sendto,sendmsg"
+)
+"""What is traced: everything that changes a file, and what goes through sockets."""
+
+
+class Wrote(NamedTuple):
+    """Bytes went into a file, not durable yet."""
+
+    path: str
+    offset: int
+    data: bytes
+
+
+class Cut(NamedTuple):
+    """A file was cut or extended to a size."""
+
+    path: str
+    size: int
+
+
+class Synced(NamedTuple):
+    """A sync of a file or a folder returned; what was written before `began` is meant."""
+
+    path: str
+    ok: bool
+    began: int
+
+
+class Created(NamedTuple):
+    """A name was opened with O_CREAT."""
+
+    path: str
+
+
+class Removed(NamedTuple):
+    """A name was removed."""
+
+    path: str
+
+
+class Heard(NamedTuple):
+    """Bytes were read from a socket."""
+
+    socket: str
+    data: bytes
+
+
+class Said(NamedTuple):
+    """Bytes were handed to a socket."""
+
+    socket: str
+    data: bytes
+
+
+Step = Wrote | Cut | Synced | Created | Removed | Heard | Said
+
+_LINE: Final = re.compile(rb"(\d+) +(.*)", re.DOTALL)
+_CALL: Final = re.compile(rb"(\w+)\((.*)\) += (-?\d+|\?)", re.DOTALL)
+_RESUMED: Final = re.compile(rb"<\.\.\. (\w+) resumed>(.*)", re.DOTALL)
+_UNFINISHED: Final = b" <unfinished ...>"
+_TARGET: Final = re.compile(rb"\d+<(.*?)>(?:, |$)", re.DOTALL)
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"(\.\.\.)?', re.DOTALL)
+_ENTERED: Final = (b"pwrite64(", b"write(", b"sendto(")
+
+
+def read_trace(path: Path, *, below: Path) -> list[Step]:
+    """Return the steps on files below a folder and on sockets, in order.
+
+    The trace was made with -f, -y, a string limit that cuts nothing, and CALLS.
+    """
+    steps: list[Step | None] = []
+    open_: dict[bytes, tuple[bytes, int]] = {}
+    prefix = str(below).encode()
+    for line in path.read_bytes().splitlines():
+        matched = _LINE.match(line)
+        if matched is None:
+            continue
+        pid, text = matched.groups()
+        if text.endswith(_UNFINISHED):
+            began = len(steps)
+            if text.startswith(_ENTERED):
+                # Its place in the order is kept for when we know how it ended.
+                steps.append(None)
+            open_[pid] = text.removesuffix(_UNFINISHED), began
+            continue
+        resumed = _RESUMED.match(text)
+        if resumed is None:
+            steps.append(_step(text, prefix, len(steps)))
+            continue
+        before, began = open_.pop(pid)
+        whole = before + resumed[2]
+        if before.startswith(_ENTERED):
+            steps[began] = _step(whole, prefix, began)
+        else:
+            steps.append(_step(whole, prefix, began))
+    # `began` of a sync is a place in this list, so nothing is taken out of it before that is read.
+    return _compact(steps)
+
+
+def _compact(steps: list[Step | None]) -> list[Step]:
+    places: list[int] = []
+    kept: list[Step] = []
+    for step in steps:
+        places.append(len(kept))
+        if isinstance(step, Synced):
+            kept.append(step._replace(began=places[step.began]))
+        elif step is not None:
+            kept.append(step)
+    return kept
+
+
+def _step(text: bytes, prefix: bytes, began: int) -> Step | None:
+    matched = _CALL.match(text)
+    if matched is None:
+        return None
+    call, arguments = matched[1].decode(), matched[2]
+    result = -1 if matched[3] == b"?" else int(matched[3])
+    if call in {"fsync", "fdatasync"}:
+        path = _target(arguments)
+        return Synced(path, result == 0, began) if path.startswith(prefix.decode()) else None
+    if result < 0:
+        return None
+    if call in {"openat", "unlink", "unlinkat"}:
+        return _on_name(call, arguments, prefix)
+    if call not in {"rename", "writev", "sendmsg"}:
+        return _on_descriptor(call, arguments, result, prefix.decode())
+    # None of these is used on what we watch; one that appears must not go unseen.
+    if prefix in arguments or b"HTTP/1.1" in arguments:
+        raise ValueError(f"{call} is not modelled: {arguments[:200]!r}")
+    return None
+
+
+def _on_name(call: str, arguments: bytes, prefix: bytes) -> Step | None:
+    name = _string(arguments)
+    if not name.startswith(prefix):
+        return None
+    if call != "openat":
+        return Removed(name.decode())
+    return Created(name.decode()) if b"O_CREAT" in arguments else None
+
+
+def _on_descriptor(call: str, arguments: bytes, result: int, prefix: str) -> Step | None:
+    target = _target(arguments)
+    if target.startswith("socket:"):
+        made = Heard if call in {"read", "recvfrom"} else Said
+        return made(target, _string(arguments)[:result])
+    if not target.startswith(prefix) or call == "read":
+        return None
+    if call == "ftruncate":
+        return Cut(target, int(arguments.rpartition(b", ")[2]))
+    if call == "pwrite64":
+        return Wrote(target, int(arguments.rpartition(b", ")[2]), _string(arguments)[:result])
+    raise ValueError(f"{call} to {target} has no offset")
+
+
+def _target(arguments: bytes) -> str:
+    found = _TARGET.match(arguments)
+    return "" if found is None else found[1].decode()
+
+
+def _string(arguments: bytes) -> bytes:
+    found = _STRING.search(arguments)
+    if found is None:
+        return b""
+    if found[2]:
+        raise ValueError("the trace was cut: its string limit is too low")
+    return escape_decode(found[1])[0]
+
+
+class Acknowledged(NamedTuple):
+    """A delivery that was answered with 2xx: where in the history, and its body."""
+
+    place: int
+    body: bytes
+
+
+def acknowledged(steps: Iterable[Step]) -> list[Acknowledged]:
+    """Return every delivery that the traced receiver acknowledged, in order."""
+    found: list[Acknowledged] = []
+    requests: dict[str, bytes] = {}
+    for place, step in enumerate(steps):
+        if isinstance(step, Heard):
+            requests[step.socket] = requests.get(step.socket, b"") + step.data
+        elif isinstance(step, Said) and step.data.startswith(b"HTTP/1.1 "):
+            request = requests.pop(step.socket, b"")
+            if step.data.startswith(b"HTTP/1.1 2"):
+                found.append(Acknowledged(place, request.partition(b"\r\n\r\n")[2]))
+    return found
