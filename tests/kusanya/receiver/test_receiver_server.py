@@ -299,7 +299,7 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
     tmp_path: Path, body: Body, signed: Signed, number: signal.Signals
 ) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "s.db"), SECRET]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         host, _, port = (
             process.stdout.readline().strip().strip("/").rpartition("/")[2].partition(":")

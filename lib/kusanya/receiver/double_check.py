@@ -1,0 +1,246 @@
+"""Ask the service about a delivery that was already acknowledged.
+
+Runs on a thread of its own with a bounded queue, after the answer and never before it: the
+acknowledgement depends on our own disk alone. What the service says is recorded as facts beside the
+delivery's own, so that a difference shows up as a contradiction. Source: GET /v1/events/{id};
+Delivery rules 5.
+"""
+
+import queue
+import threading
+import zlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import msgspec
+
+from kusanya.client.observed import event_checked, polled
+from kusanya.clock import Clock, SystemClock
+from kusanya.errors import KusanyaError, NotFound
+from kusanya.state.observation import CollectionState, Observation
+from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.wire import Collection, Event, Mode
+
+
+class Policy(StrEnum):
+    """Which deliveries are checked."""
+
+    ALWAYS = "always"
+    ON_CONTRADICTION = "on_contradiction"
+    """Those after which the state contradicts itself, or whose event was known otherwise."""
+    SAMPLED = "sampled"
+    """A fixed share of all events, and every contradiction."""
+
+
+class Asks(Protocol):
+    """What the check needs of a `kusanya.Client`."""
+
+    def get_event(self, event_id: str, /) -> Event:
+        """Fetch an event. Raises KusanyaError."""
+        ...
+
+    def get_collection(self, collection_id: str, /) -> Collection:
+        """Fetch a collection. Raises KusanyaError."""
+        ...
+
+
+class Records(Protocol):
+    """What the check needs of a `Store`."""
+
+    def state(self, collection_id: str, /) -> CollectionState | None:
+        """Return the state of a collection."""
+        ...
+
+    def submit(self, item: Observation, /) -> "Future[int]":
+        """Queue a fact. Raises StoreError."""
+        ...
+
+
+class Outcome(StrEnum):
+    """How a check ended."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    """The service tells this event differently."""
+    UNKNOWN_EVENT = "unknown_event"
+    """The service does not know this event: a forger may hold the signing secret."""
+    FAILED = "failed"
+    """It could not be asked, or what it said could not be kept; nothing follows."""
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one check."""
+
+    event_id: str
+    mode: Mode
+    outcome: Outcome
+    differences: tuple[str, ...] = ()
+    """Fields that differ, such as `type` or `data.fee`; names alone, never values."""
+
+
+class DoubleCheck:
+    """Checks deliveries in the background; `with` starts and stops it.
+
+    `offer` is the `on_receipt` of a receiver.
+    """
+
+    def __init__(
+        self,
+        store: Records,
+        clients: Mapping[Mode, Asks],
+        *,
+        policy: Policy = Policy.ON_CONTRADICTION,
+        share: float = 0.05,
+        clock: Clock | None = None,
+        queue_events: int = 1_000,
+        on_checked: Callable[[Checked], None] | None = None,
+    ) -> None:
+        if not 0 <= share <= 1:
+            raise ValueError(f"a share lies between 0 and 1, not {share}")
+        self._store = store
+        self._clients = dict(clients)
+        self._policy = policy
+        self._share = share
+        self._clock = clock or SystemClock()
+        self._on_checked = on_checked
+        self._queue: queue.Queue[tuple[Arrival, Receipt] | None] = queue.Queue(queue_events)
+        self._thread = threading.Thread(target=self._run, name="kusanya-double-check", daemon=True)
+        self._stopping = threading.Event()
+        self.dropped = 0
+        """Deliveries that were not checked because the queue was full or the check was stopping."""
+
+    def offer(self, arrival: Arrival, receipt: Receipt) -> None:
+        """Take note of an acknowledged delivery; returns at once and never raises."""
+        if (
+            receipt.verdict not in {Verdict.VERIFIED, Verdict.CONFLICT}
+            or arrival.heard_in not in self._clients
+        ):
+            return
+        try:
+            self._queue.put_nowait((arrival, receipt))
+        except queue.Full:
+            # The facts are durable; only their confirmation is missing, and it is counted.
+            self.dropped += 1
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Finish the check under way and drop the others."""
+        self._stopping.set()
+        while True:
+            try:
+                self._queue.put_nowait(None)
+                break
+            except queue.Full:
+                self._drop_one()
+        self._thread.join()
+
+    def _drop_one(self) -> None:
+        try:
+            self._queue.get_nowait()
+        except queue.Empty:
+            return
+        self.dropped += 1
+
+    def _run(self) -> None:
+        while (offered := self._queue.get()) is not None:
+            if self._stopping.is_set():
+                self.dropped += 1
+                continue
+            arrival, receipt = offered
+            checked = self._check(arrival, receipt)
+            if checked is not None and self._on_checked is not None:
+                self._on_checked(checked)
+
+    def _check(self, arrival: Arrival, receipt: Receipt) -> Checked | None:
+        event_id, mode = arrival.event_id or "", arrival.heard_in
+        differences: tuple[str, ...] | None = None
+        try:
+            if not self._wanted(arrival, receipt):
+                return None
+            differences = self._compare(arrival, event_id, mode)
+            outcome = Outcome.DIFFERS if differences else Outcome.AGREES
+            if differences is None:
+                outcome = Outcome.UNKNOWN_EVENT
+            self._poll(arrival, mode)
+        except KusanyaError:
+            # Not an answer about the event: the delivery stands as it was verified.
+            outcome = Outcome.FAILED
+        return Checked(event_id=event_id, mode=mode, outcome=outcome, differences=differences or ())
+
+    def _wanted(self, arrival: Arrival, receipt: Receipt) -> bool:
+        if self._policy is Policy.ALWAYS or receipt.verdict is Verdict.CONFLICT:
+            return True
+        if self._policy is Policy.SAMPLED and is_sampled(arrival.event_id or "", self._share):
+            return True
+        fact = arrival.observation
+        if fact is None or f"collection.{fact.collection.status}" != arrival.event_type:
+            return True
+        state = self._store.state(fact.collection.id)
+        return state is not None and bool(state.contradictions)
+
+    def _compare(self, arrival: Arrival, event_id: str, mode: Mode) -> tuple[str, ...] | None:
+        """Return the fields that differ, or None where the service knows no such event."""
+        try:
+            event = self._clients[mode].get_event(event_id)
+        except NotFound:
+            return None
+        if event.id == event_id and event.data.mode == mode:
+            self._keep(event_checked(event, at=self._clock.now(), heard_in=mode))
+        return differing(arrival.body, event.raw)
+
+    def _poll(self, arrival: Arrival, mode: Mode) -> None:
+        collection_id = arrival.collection_id or ""
+        try:
+            collection = self._clients[mode].get_collection(collection_id)
+        except NotFound:
+            # The event's own outcome tells that already.
+            return
+        if collection.id == collection_id and collection.mode == mode:
+            self._keep(polled(collection, at=self._clock.now(), heard_in=mode))
+
+    def _keep(self, fact: Observation) -> None:
+        self._store.submit(fact).result()
+
+
+_SAMPLES: Final = 2**32
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+def is_sampled(event_id: str, share: float) -> bool:
+    """Tell whether an event belongs to the share that is checked; everywhere the same ones do."""
+    return zlib.crc32(event_id.encode()) < share * _SAMPLES
+
+
+def differing(delivered: bytes, fetched: bytes) -> tuple[str, ...]:
+    """Return the fields in which two events differ as JSON; absent and null are the same.
+
+    Raises msgspec.MsgspecError for bytes that are not JSON.
+    """
+    ours, theirs = (_fields(msgspec.json.decode(raw)) for raw in (delivered, fetched))
+    return tuple(
+        sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    )
+
+
+def _fields(event: Any) -> dict[str, bytes]:
+    # Encoded values and not the values, because Python holds 1, 1.0 and True for equal.
+    found: dict[str, bytes] = {}
+    for name, value in event.items():
+        if name == "data" and isinstance(value, dict):
+            found.update(
+                {f"data.{inner}": _encode(v) for inner, v in value.items() if v is not None}
+            )
+        elif value is not None:
+            found[name] = _encode(value)
+    return found

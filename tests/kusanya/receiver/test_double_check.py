@@ -1,0 +1,257 @@
+"""Asking the service about what was already acknowledged."""
+
+import queue
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kusanya.clock import Clock
+from kusanya.errors import NotFound, ServiceUnavailable
+from kusanya.receiver.double_check import (
+    Checked,
+    DoubleCheck,
+    Outcome,
+    Policy,
+    differing,
+    is_sampled,
+)
+from kusanya.receiver.endpoints import Endpoints
+from kusanya.receiver.ingest import judge
+from kusanya.state import Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.wire import Collection, Event, Mode, decode_collection, decode_event
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SECRET = "whsec_" + "a" * 32
+
+Body = Callable[..., bytes]
+Headers = list[tuple[bytes, bytes]]
+Signed = Callable[..., Headers]
+
+
+class Service:
+    """What the service would answer, or the error that asking it ends in."""
+
+    def __init__(self, event: bytes | None = None, fault: Exception | None = None) -> None:
+        self.event = event
+        self.fault = fault
+        self.asked: list[str] = []
+
+    def get_event(self, event_id: str, /) -> Event:
+        """Answer as the service does."""
+        self.asked.append(event_id)
+        return decode_event(self._answer())
+
+    def get_collection(self, collection_id: str, /) -> Collection:
+        """Answer as the service does."""
+        self.asked.append(collection_id)
+        return decode_collection(decode_event(self._answer()).data.raw)
+
+    def _answer(self) -> bytes:
+        if self.fault is not None:
+            raise self.fault
+        if self.event is None:
+            raise NotFound("no such object", status=404)
+        return self.event
+
+
+@pytest.fixture
+def acknowledged(
+    store: Store, body: Body, signed: Signed
+) -> Callable[..., tuple[Arrival, Receipt]]:
+    """Return a maker of deliveries that are already durable."""
+
+    def make(payload: bytes | None = None) -> tuple[Arrival, Receipt]:
+        payload = payload or body()
+        arrival = judge(payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET))
+        return arrival, store.record(arrival)
+
+    return make
+
+
+Acknowledged = Callable[..., tuple[Arrival, Receipt]]
+Check = Callable[..., Checked]
+
+
+@pytest.fixture
+def check(store: Store, clock: Clock) -> Check:
+    """Return a checker of one delivery that waits for the result."""
+
+    def run(
+        service: Service, offered: tuple[Arrival, Receipt], policy: Policy = Policy.ALWAYS
+    ) -> Checked:
+        results: queue.Queue[Checked] = queue.Queue()
+        with DoubleCheck(
+            store, {Mode.TEST: service}, policy=policy, clock=clock, on_checked=results.put
+        ) as checks:
+            checks.offer(*offered)
+            return results.get(timeout=10)
+
+    return run
+
+
+@pytest.mark.spec("get-event")
+def test_an_event_that_the_service_tells_alike_is_recorded_as_checked(
+    store: Store, acknowledged: Acknowledged, check: Check, body: Body
+) -> None:
+    service = Service(body())
+    checked = check(service, acknowledged())
+    assert (checked.outcome, checked.differences) == (Outcome.AGREES, ())
+    assert service.asked == ["evt_1", "col_1"]
+    state = store.state("col_1")
+    assert state is not None
+    assert state.confirmed_by == (Source.EVENT, Source.EVENT_CHECK, Source.POLL)
+    assert state.contradictions == ()
+    event = store.event("evt_1")
+    assert event is not None
+    assert event.checked_at == NOON
+
+
+def test_an_event_that_the_service_tells_otherwise_is_a_contradiction(
+    store: Store, acknowledged: Acknowledged, check: Check, body: Body
+) -> None:
+    offered = acknowledged()
+    other = body(data={"fee": 70, "status": "failed", "failure_code": "declined"})
+    checked = check(Service(other), offered)
+    assert checked.outcome is Outcome.DIFFERS
+    assert checked.differences == ("data.failure_code", "data.fee", "data.status", "type")
+    state = store.state("col_1")
+    assert state is not None
+    assert state.status == "contradiction"
+    assert (state.fee_event, state.fee_poll) == (50, 70)
+
+
+def test_an_event_that_the_service_does_not_know_is_reported(
+    store: Store, acknowledged: Acknowledged, check: Check
+) -> None:
+    service = Service()
+    assert check(service, acknowledged()).outcome is Outcome.UNKNOWN_EVENT
+    assert service.asked == ["evt_1", "col_1"]
+    state = store.state("col_1")
+    assert state is not None
+    assert state.observations == 1
+
+
+def test_a_service_that_cannot_be_asked_changes_nothing(
+    store: Store, acknowledged: Acknowledged, check: Check
+) -> None:
+    fault = ServiceUnavailable("down", status=503)
+    assert check(Service(fault=fault), acknowledged()).outcome is Outcome.FAILED
+    state = store.state("col_1")
+    assert state is not None
+    assert state.observations == 1
+
+
+def test_the_answer_about_another_event_or_mode_is_no_fact(
+    store: Store, acknowledged: Acknowledged, check: Check, body: Body
+) -> None:
+    offered = acknowledged()
+    for other in (body(2), body(mode="live", data={"mode": "live"})):
+        checked = check(Service(other), offered)
+        assert checked.outcome is Outcome.DIFFERS
+    state = store.state("col_1")
+    assert state is not None
+    assert state.observations == 1
+    assert store.collection("col_2") is None
+
+
+@pytest.mark.parametrize("policy", [Policy.ON_CONTRADICTION, Policy.SAMPLED])
+def test_a_contradiction_is_checked_under_every_policy_and_a_plain_event_is_not(
+    store: Store, clock: Clock, acknowledged: Acknowledged, body: Body, policy: Policy
+) -> None:
+    service, results = Service(body()), queue.Queue[Checked]()
+    with DoubleCheck(
+        store,
+        {Mode.TEST: service},
+        policy=policy,
+        share=0.0,
+        clock=clock,
+        on_checked=results.put,
+    ) as checks:
+        checks.offer(*acknowledged(body(7)))
+        checks.offer(*acknowledged())
+        acknowledged(body(3))
+        checks.offer(*acknowledged(body(3, id="evt_2", data={"status": "expired"})))
+        assert results.get(timeout=10).event_id == "evt_2"
+        checks.offer(*acknowledged(body(8, type="collection.failed")))
+        assert results.get(timeout=10).event_id == "evt_8"
+        conflict = acknowledged(body(7, data={"fee": 1}))
+        assert conflict[1].verdict is Verdict.CONFLICT
+        checks.offer(*conflict)
+        assert results.get(timeout=10).event_id == "evt_7"
+    assert service.asked[0] == "evt_2"
+    assert "evt_1" not in service.asked
+    assert results.empty()
+
+
+def test_the_sampled_share_is_the_same_everywhere_and_about_as_large_as_asked() -> None:
+    ids = [f"evt_{number}" for number in range(10_000)]
+    assert 400 < sum(is_sampled(one, 0.05) for one in ids) < 600
+    assert all(is_sampled(one, 1.0) for one in ids)
+    assert not any(is_sampled(one, 0.0) for one in ids)
+    some = {one for one in ids if is_sampled(one, 0.05)}
+    assert some <= {one for one in ids if is_sampled(one, 0.2)}
+
+
+def test_rejected_repeated_and_other_modes_deliveries_are_not_asked_about(
+    store: Store, acknowledged: Acknowledged, body: Body
+) -> None:
+    service = Service(body())
+    with DoubleCheck(store, {Mode.LIVE: service}, policy=Policy.ALWAYS) as checks:
+        checks.offer(*acknowledged())
+    with DoubleCheck(store, {Mode.TEST: service}, policy=Policy.ALWAYS) as checks:
+        repeated = acknowledged()
+        assert repeated[1].verdict is Verdict.REPEAT
+        checks.offer(*repeated)
+    assert service.asked == []
+
+
+def test_a_full_queue_drops_and_counts_and_stopping_does_not_wait_for_it(
+    store: Store, acknowledged: Acknowledged, body: Body
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    class Stuck(Service):
+        def get_event(self, event_id: str, /) -> Event:
+            entered.set()
+            assert release.wait(10)
+            return super().get_event(event_id)
+
+    service = Stuck(body())
+    offered = acknowledged()
+    with DoubleCheck(store, {Mode.TEST: service}, policy=Policy.ALWAYS, queue_events=2) as checks:
+        checks.offer(*offered)
+        assert entered.wait(10)
+        for _ in range(5):
+            checks.offer(*offered)
+        assert checks.dropped == 3
+        release.set()
+    assert checks.dropped + service.asked.count("evt_1") == 6
+
+
+def test_a_share_outside_0_to_1_is_the_callers_mistake(store: Store) -> None:
+    for share in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            DoubleCheck(store, {}, share=share)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, (), id="nothing"),
+        pytest.param({"created_at": "2026-03-02T12:00:01Z"}, ("created_at",), id="created_at"),
+        pytest.param({"data": {"fee": 50.0}}, ("data.fee",), id="50 and 50.0"),
+        pytest.param({"data": {"description": None}}, (), id="null and absent"),
+        pytest.param({"data": {"metadata": {"a": 1}}}, ("data.metadata",), id="something new"),
+    ],
+)
+def test_events_are_compared_as_json(
+    body: Body, changes: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    assert differing(body(), body(**changes)) == expected
+    spaced = body(**changes).replace(b",", b" , ")
+    assert differing(spaced, body()) == expected
