@@ -1,0 +1,43 @@
+"""When a collection that is still open is looked at. Pure.
+
+The first look comes after its event is overdue; each later one waits longer. An expired prompt of
+live mode is two minutes old (assumption EXPIRY), a test collection completes within twenty seconds.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from kusanya.assumptions import LIVE_EXPIRY
+from kusanya.limits import TEST_COMPLETION_MAX
+from kusanya.wire import Mode
+
+_GRACE: Final = timedelta(seconds=10)
+"""How long an event is on its way before we ask ourselves."""
+FIRST_LOOK: Final[Mapping[Mode, timedelta]] = {
+    Mode.TEST: TEST_COMPLETION_MAX + _GRACE,
+    Mode.LIVE: LIVE_EXPIRY + _GRACE,
+}
+"""Age at which an open collection is first looked at."""
+GAPS: Final = (
+    timedelta(seconds=30),
+    timedelta(minutes=1),
+    timedelta(minutes=2),
+    timedelta(minutes=5),
+    timedelta(minutes=15),
+    timedelta(hours=1),
+)
+"""Waits after the first to the sixth look; the last one repeats for ever."""
+_SPREAD: Final = 0.25
+
+
+def next_look(*, looks: int, last_at: datetime, chance: float) -> datetime:
+    """Return when to look again after look number `looks` (from 1), made at `last_at`.
+
+    `chance` from 0 to 1 spreads each gap by a quarter both ways, so that collections created
+    together are not asked for together for ever. Raises ValueError before the first look.
+    """
+    if looks < 1:
+        raise ValueError(f"looks are counted from 1, not {looks}")
+    gap = GAPS[min(looks, len(GAPS)) - 1]
+    return last_at + gap * (1 - _SPREAD + 2 * _SPREAD * chance)

@@ -1,0 +1,120 @@
+"""After downtime: everything not final and every event not double-checked, bounded, resumable."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kusanya.catch_up import CaughtUp, Progress, catch_up, catch_up_async
+from kusanya.client import AsyncClient, Client
+from kusanya.client.effects import Failure
+from kusanya.errors import OutcomeUnknown
+from kusanya.intents import create_safely
+from kusanya.state.observation import Source
+from kusanya.store.records import IntentState
+
+
+@pytest.mark.spec("delivery-5")
+def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> None:
+    ids = [scene.create(number) for number in range(3)]
+    ids.append(scene.create(9, "255754000010"))
+    scene.advance(3600)
+    told: list[Progress] = []
+    found = catch_up(scene.store, scene.client, progress=told.append)
+    assert found == CaughtUp(asked=4, became_final=3, missing_events=3, still_open=1)
+    assert told == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
+    assert [scene.store.collection(made).status for made in ids] == ["succeeded"] * 3 + ["created"]
+
+
+def test_events_are_double_checked_once(scene: Any) -> None:
+    made = [scene.create(number) for number in range(3)]
+    scene.advance(60)
+    scene.receive_all()
+    assert catch_up(scene.store, scene.client) == CaughtUp(asked=3, events_checked=3)
+    facts = [fact.source for fact in scene.store.observations(made[0])]
+    assert facts == [Source.ANSWER, Source.EVENT, Source.EVENT_CHECK]
+    assert catch_up(scene.store, scene.client) == CaughtUp()
+
+
+def test_an_event_that_the_service_tells_otherwise_is_named(scene: Any) -> None:
+    made = scene.create(1)
+    scene.advance(60)
+    scene.receive_all(amount=999_999)
+    found = catch_up(scene.store, scene.client)
+    assert found.events_differing == (scene.service.deliveries[0].event["id"],)
+    state = scene.store.state(made)
+    assert state.contradictions
+
+
+def test_an_event_that_the_service_does_not_know_is_named(scene: Any) -> None:
+    scene.create(1)
+    scene.advance(60)
+    scene.receive(scene.service.deliveries[0].body.replace(b"evt_", b"evt_9"))
+    found = catch_up(scene.store, scene.client)
+    assert found.events_checked == 0
+    assert found.unknown == (scene.service.deliveries[0].event["id"].replace("evt_", "evt_9"),)
+
+
+def test_a_service_that_fails_stops_it_and_the_next_run_goes_on(scene: Any) -> None:
+    for number in range(12):
+        scene.create(number)
+    scene.advance(60)
+    left = [5]
+
+    def fading(request: Any, within_s: float) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            return Failure(left=True, why="no answer in time")
+        return scene.client._send(request, within_s)
+
+    failing = Client(
+        scene.service.test_key,
+        base_url=scene.service.base_url,
+        clock=scene.clock,
+        transport=fading,
+        max_attempts=1,
+    )
+    stopped = catch_up(scene.store, failing)
+    assert (stopped.asked, stopped.became_final) == (8, 5)
+    assert stopped.stopped == "no usable answer: no answer in time"
+    assert catch_up(scene.store, scene.client).became_final == 7
+
+
+def test_it_asks_no_more_than_its_limit(scene: Any) -> None:
+    for number in range(5):
+        scene.create(number)
+    scene.advance(60)
+    assert catch_up(scene.store, scene.client, limit=2).asked == 2
+    assert catch_up(scene.store, scene.client).asked == 3
+
+
+def test_it_settles_intents_whose_collections_it_finds(scene: Any) -> None:
+    # 255754000014: accepted, and the connection is cut after the commit.
+    hasty = Client(
+        scene.service.test_key,
+        base_url=scene.service.base_url,
+        clock=scene.clock,
+        max_attempts=1,
+    )
+    with hasty, pytest.raises(OutcomeUnknown):
+        create_safely(scene.store, hasty, amount=5000, phone="255754000014", reference="lost")
+    scene.advance(60)
+    scene.receive_all()
+    assert catch_up(scene.store, scene.client).settled == 1
+    [intent] = scene.store.intents().rows
+    assert intent.state is IntentState.SETTLED
+
+
+def test_several_at_once_learn_the_same(scene: Any) -> None:
+    for number in range(20):
+        scene.create(number)
+    scene.advance(60)
+
+    async def scenario() -> CaughtUp:
+        async with AsyncClient(
+            scene.service.test_key, base_url=scene.service.base_url, clock=scene.clock
+        ) as client:
+            return await catch_up_async(scene.store, client, at_once=5)
+
+    found = asyncio.run(scenario())
+    assert found == CaughtUp(asked=20, became_final=20, missing_events=20)

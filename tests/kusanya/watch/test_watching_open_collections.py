@@ -1,0 +1,157 @@
+"""The background poller: what it asks, how often, and what it makes of the answers."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.client import Client
+from kusanya.client.effects import Failure
+from kusanya.client.observed import answered
+from kusanya.state.observation import Source
+from kusanya.watch import FIRST_LOOK, Rhythm, Round, look, missed_events, next_look, rounds, silence
+from kusanya.watch.rounds import Memory
+from kusanya.wire import Mode, decode_collection
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+NEVER_FINISHES = "255754000010"
+
+
+def _look(scene: Any, memory: Memory, **rhythm: Any) -> Round:
+    steps = look(scene.store, scene.client.core, memory, rhythm=Rhythm(**rhythm))
+    found: Round = scene.client.run(steps)
+    return found
+
+
+def test_nothing_is_asked_before_the_event_is_overdue(scene: Any) -> None:
+    scene.create(1)
+    memory = Memory()
+    assert _look(scene, memory).asked == 0
+    scene.advance(29)
+    assert _look(scene, memory).asked == 0
+
+
+@pytest.mark.spec("service-3")
+def test_a_final_state_without_an_event_is_learned_and_is_a_missing_event(scene: Any) -> None:
+    made = scene.create(1)
+    scene.advance(31)
+    memory = Memory()
+    assert _look(scene, memory) == Round(asked=1, became_final=1, missing_events=1)
+    row = scene.store.collection(made)
+    assert (row.status, row.learned_from, row.missing_event) == ("succeeded", "poll", True)
+    assert _look(scene, memory).asked == 0
+    assert [fact.source for fact in scene.store.observations(made)] == [Source.ANSWER, Source.POLL]
+
+
+def test_a_collection_whose_event_came_is_not_asked_for(scene: Any) -> None:
+    scene.create(1)
+    scene.advance(31)
+    scene.receive_all()
+    assert _look(scene, Memory()).asked == 0
+
+
+def test_an_open_collection_is_asked_for_less_and_less_and_leaves_no_rows(scene: Any) -> None:
+    made = scene.create(1, NEVER_FINISHES)
+    memory = Memory()
+    asked = []
+    for minute in range(24 * 60):
+        scene.clock.at = NOON + timedelta(minutes=minute)
+        asked.append(_look(scene, memory).asked)
+    assert sum(asked[:60]) == 6
+    assert sum(asked[60:]) <= 24
+    assert len(scene.store.observations(made)) == 1
+
+
+def test_a_round_keeps_to_its_budget_and_the_next_goes_on(scene: Any) -> None:
+    for number in range(7):
+        scene.create(number, NEVER_FINISHES)
+    scene.advance(31)
+    memory = Memory()
+    before_s = scene.clock.paused_s
+    assert [_look(scene, memory, budget=3).asked for _ in range(4)] == [3, 3, 1, 0]
+    assert scene.clock.paused_s - before_s == pytest.approx(0.1 * 4)
+
+
+def test_a_silent_service_ends_the_round_and_not_the_poller(scene: Any) -> None:
+    for number in range(3):
+        scene.create(number)
+    scene.advance(31)
+    dead = Client(
+        scene.service.test_key,
+        base_url=scene.service.base_url,
+        clock=scene.clock,
+        transport=lambda request, within_s: Failure(left=False, why="no connection"),
+    )
+    memory = Memory()
+    made = dead.run(look(scene.store, dead.core, memory, rhythm=Rhythm()))
+    assert (made.asked, made.became_final, made.trouble) == (1, 0, "no connection")
+    memory.cursor = None
+    assert _look(scene, memory).became_final == 3
+
+
+def test_a_collection_that_the_service_does_not_know_is_counted_and_kept(scene: Any) -> None:
+    made = scene.create(1)
+    raw = scene.store.observations(made)[0].collection.raw
+    stranger = decode_collection(raw.replace(b"col_", b"col_9"))
+    scene.store.record(answered(stranger, key="elsewhere", at=scene.clock.now()))
+    scene.advance(31)
+    found = _look(scene, Memory())
+    assert (found.unknown, found.became_final) == (1, 1)
+    assert scene.store.collection(stranger.id).status == "created"
+
+
+def test_rounds_are_made_until_they_are_stopped(scene: Any) -> None:
+    scene.create(1)
+    scene.advance(31)
+    told: list[Round] = []
+    stop = lambda: len(told) == 3  # noqa: E731
+    before_s = scene.clock.paused_s
+    scene.client.run(rounds(scene.store, scene.client.core, stop=stop, told=told.append))
+    assert [made.became_final for made in told] == [1, 0, 0]
+    assert scene.clock.paused_s - before_s == pytest.approx(10)
+
+
+def test_looks_are_spread_and_end_an_hour_apart() -> None:
+    gaps = [next_look(looks=n, last_at=NOON, chance=0.5) - NOON for n in range(1, 9)]
+    assert [gap.total_seconds() for gap in gaps] == [30, 60, 120, 300, 900, 3600, 3600, 3600]
+    assert next_look(looks=1, last_at=NOON, chance=0.0) - NOON == timedelta(seconds=22.5)
+    assert next_look(looks=1, last_at=NOON, chance=1.0) - NOON == timedelta(seconds=37.5)
+    assert FIRST_LOOK[Mode.LIVE] == timedelta(seconds=130)
+    with pytest.raises(ValueError, match="from 1"):
+        next_look(looks=0, last_at=NOON, chance=0.5)
+
+
+@pytest.mark.parametrize(
+    ("missed", "arrival", "missing"),
+    [
+        pytest.param([], None, 0, id="nothing missed"),
+        pytest.param([5], None, 0, id="one, just now"),
+        pytest.param([60], None, 1, id="one, a minute ago"),
+        pytest.param([3, 2, 1], None, 3, id="three at once"),
+        pytest.param([300, 200, 100], 50, 0, id="something arrived since"),
+        pytest.param([300, 61], 100, 1, id="only those after the last arrival"),
+        pytest.param([300, 30, 20], 100, 0, id="two after it, both fresh"),
+    ],
+)
+def test_the_silence_alarm_is_raised_for_finals_that_nothing_reported(
+    missed: list[int], arrival: int | None, missing: int
+) -> None:
+    def ago(seconds: int) -> datetime:
+        return NOON - timedelta(seconds=seconds)
+
+    last = None if arrival is None else ago(arrival)
+    alarm = silence([ago(s) for s in missed], last_arrival_at=last, now=NOON)
+    assert (alarm.missed if alarm else 0) == missing
+
+
+def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any) -> None:
+    for number in range(3):
+        scene.create(number)
+    scene.advance(31)
+    _look(scene, Memory())
+    alarm = missed_events(scene.store, Mode.TEST, now=scene.clock.now())
+    assert alarm is not None
+    assert (alarm.missed, alarm.last_arrival_at) == (3, None)
+    scene.advance(1)
+    scene.receive_all()
+    assert missed_events(scene.store, Mode.TEST, now=scene.clock.now()) is None
