@@ -1,0 +1,336 @@
+"""The filter's one grammar, for the console, the command line, the library and the notebooks.
+
+    failed channel:airtel,mixx amount:5000..20000 age<=15m -code:user_cancelled "ref:INV 7"
+
+Terms stand side by side and all must hold; the values of one term are separated by commas and any
+may hold; a leading - negates a term; quotes keep spaces together. `!` alone means whatever is not
+plainly well. A bare word is a status, a channel or a failure code, else the beginning of a
+reference. `parse` and `describe` are each other's inverse. Pure.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from kusanya.business_day import EAT, day_start
+from kusanya.privacy import PhoneError, normalise_phone
+from kusanya.state.observation import CONTRADICTION
+from kusanya.wire import Status
+
+CHANNELS: Final[Mapping[str, str]] = {
+    "mpesa": "MPESA_TZ",
+    "mixx": "TIGO_TZ",
+    "tigo": "TIGO_TZ",
+    "airtel": "AIRTEL_TZ",
+    "halopesa": "HALOPESA_TZ",
+    "ttcl": "TTCL_TZ",
+}
+"""Short names of the channels; a code stands for itself. Source: assumption OPEN_SETS."""
+
+FAILURE_CODES: Final = frozenset(
+    {
+        "insufficient_funds", "user_cancelled", "declined", "invalid_pin", "payer_not_found",
+        "payer_inactive", "payer_limit_reached", "payment_in_progress", "payer_unreachable",
+        "provider_unavailable", "amount_out_of_bounds", "duplicate",
+    }
+)  # fmt: skip
+"""Codes that a bare word may name; any other is written as code:…"""
+
+_STATUSES: Final = frozenset({*(status.value for status in Status), CONTRADICTION})
+_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+class FilterError(ValueError):
+    """A filter cannot be read; the message names the word and what would be accepted."""
+
+
+class Kind(StrEnum):
+    """What the values of a key are."""
+
+    WORD = "word"
+    PREFIX = "prefix"
+    PHONE = "phone"
+    NUMBER = "number"
+    AGE = "age"
+    TIME = "time"
+
+
+KEYS: Final[Mapping[str, Kind]] = {
+    "status": Kind.WORD, "channel": Kind.WORD, "code": Kind.WORD, "ref": Kind.PREFIX,
+    "phone": Kind.PHONE, "amount": Kind.NUMBER, "fee": Kind.NUMBER, "currency": Kind.WORD,
+    "id": Kind.WORD, "age": Kind.AGE, "at": Kind.TIME, "event": Kind.WORD, "type": Kind.WORD,
+    "endpoint": Kind.WORD, "verdict": Kind.WORD, "reason": Kind.WORD, "try": Kind.NUMBER,
+    "answer": Kind.NUMBER, "intent": Kind.WORD,
+}  # fmt: skip
+"""Every key of the grammar and what its values are."""
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Whole numbers, or seconds of age, from `low` to `high`, both included; None is open."""
+
+    low: int | None
+    high: int | None
+
+    def holds(self, number: float) -> bool:
+        """Tell whether `number` lies in the range."""
+        return (self.low is None or number >= self.low) and (
+            self.high is None or number <= self.high
+        )
+
+
+class Span(msgspec.Struct, frozen=True):
+    """From one time to another, as written: hours and minutes of today, or EAT days."""
+
+    begin: time | date | None
+    end: time | date | None
+
+    def between(self, now: datetime) -> tuple[datetime | None, datetime | None]:
+        """Return the first instant of the span and the first one after it; None is open."""
+        begin = None if self.begin is None else _first(self.begin, now)
+        end = None if self.end is None else _first(self.end, now) + _length(self.end)
+        return begin, end
+
+
+Value = str | Range | Span
+
+
+class Term(msgspec.Struct, frozen=True):
+    """One condition: a key, the values of which any may hold, and whether none may."""
+
+    key: str
+    values: tuple[Value, ...]
+    negated: bool = False
+    exact: bool = False
+    """True for `ref=…`: the whole reference, not its beginning."""
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Conditions that must all hold; none of them keeps everything."""
+
+    terms: tuple[Term, ...] = ()
+    unwell: bool = False
+    """Keep only what is not plainly well."""
+
+    def __bool__(self) -> bool:
+        return bool(self.terms) or self.unwell
+
+
+def parse(text: str) -> Filter:
+    """Return the filter that `text` writes. Raises FilterError naming the word that is wrong."""
+    terms: list[Term] = []
+    unwell = False
+    for word in _words(text):
+        if word == "!":
+            unwell = True
+        else:
+            terms.append(_term(word))
+    return Filter(tuple(terms), unwell)
+
+
+def describe(found: Filter) -> str:
+    """Return a text that `parse` reads as the same filter."""
+    said = ["!"] if found.unwell else []
+    said.extend(_describe_term(term) for term in found.terms)
+    return " ".join(said)
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    word, quoted, begun = "", False, False
+    for character in text:
+        if character == '"':
+            quoted, begun = not quoted, True
+        elif character.isspace() and not quoted:
+            if begun:
+                words.append(word)
+            word, begun = "", False
+        else:
+            word, begun = word + character, True
+    if quoted:
+        raise FilterError('a quote is open: close it with another "')
+    if begun:
+        words.append(word)
+    return [word for word in words if word]
+
+
+_TERM: Final = re.compile(r"(?P<key>[A-Za-z]+)(?P<op>:|<=|>=|=|<|>)(?P<rest>.*)", re.DOTALL)
+
+
+def _term(word: str) -> Term:
+    negated = len(word) > 1 and word.startswith("-")
+    bare = word[1:] if negated else word
+    parts = _TERM.fullmatch(bare)
+    if parts is None:
+        return _bare(bare, negated=negated)
+    key, op, rest = parts["key"].lower(), parts["op"], parts["rest"]
+    if key not in KEYS:
+        raise FilterError(f"{key!r} is no key; there are {', '.join(KEYS)}")
+    if not rest:
+        raise FilterError(f"{key}{op} needs a value")
+    kind = KEYS[key]
+    compares = op not in {":", "="}
+    if compares and kind not in {Kind.NUMBER, Kind.AGE, Kind.TIME}:
+        raise FilterError(f"{key} takes : or =, not {op}")
+    read = _READERS[kind]
+    pieces = [rest] if compares else [piece for piece in rest.split(",") if piece]
+    if not pieces:
+        raise FilterError(f"{key}{op} needs a value")
+    values = tuple(read(key, op, piece) for piece in pieces)
+    return Term(key, values, negated, exact=kind is Kind.PREFIX and op == "=")
+
+
+def _bare(word: str, *, negated: bool) -> Term:
+    pieces = [piece for piece in word.split(",") if piece]
+    if not pieces:
+        raise FilterError(f"{word!r} names nothing to look for")
+    low = [piece.lower() for piece in pieces]
+    if _STATUSES.issuperset(low):
+        return Term("status", tuple(low), negated)
+    codes = [CHANNELS.get(piece.lower(), piece) for piece in pieces]
+    if set(CHANNELS.values()).issuperset(codes):
+        return Term("channel", tuple(codes), negated)
+    if FAILURE_CODES.issuperset(low):
+        return Term("code", tuple(low), negated)
+    return Term("ref", tuple(pieces), negated)
+
+
+def _read_word(key: str, _op: str, piece: str) -> Value:
+    return CHANNELS.get(piece.lower(), piece) if key == "channel" else piece
+
+
+def _read_phone(_key: str, _op: str, piece: str) -> Value:
+    try:
+        return normalise_phone(piece)
+    except PhoneError as error:
+        raise FilterError(f"phone: {error}") from None
+
+
+def _read_number(key: str, op: str, piece: str) -> Value:
+    return _range(key, op, piece, _whole, step=1)
+
+
+def _read_age(key: str, op: str, piece: str) -> Value:
+    return _range(key, op, piece, _seconds, step=0)
+
+
+def _range(key: str, op: str, piece: str, read: Callable[[str, str], int], *, step: int) -> Range:
+    begin, dots, end = piece.partition("..")
+    if dots:
+        if op not in {":", "="}:
+            raise FilterError(f"{key}{op} takes one value, not a range")
+        low, high = (read(key, begin) if begin else None), (read(key, end) if end else None)
+        if low is not None and high is not None and low > high:
+            raise FilterError(f"{key}: {begin} is above {end}")
+        return Range(low, high)
+    number = read(key, piece)
+    return {
+        "<": Range(None, number - step),
+        "<=": Range(None, number),
+        ">": Range(number + step, None),
+        ">=": Range(number, None),
+    }.get(op, Range(number, number))
+
+
+def _whole(key: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise FilterError(f"{key} takes whole numbers such as 5000 or 5000..20000, not {text!r}")
+    return int(text)
+
+
+def _seconds(key: str, text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}[smhd]", text):
+        raise FilterError(f"{key} takes a span such as 15m, 2h or 3d, not {text!r}")
+    return int(text[:-1]) * _UNITS[text[-1]]
+
+
+def _read_time(key: str, op: str, piece: str) -> Value:
+    begin, dots, end = piece.partition("..")
+    if dots and op not in {":", "="}:
+        raise FilterError(f"{key}{op} takes one value, not a range")
+    first = _when(key, begin) if begin else None
+    if dots:
+        return Span(first, _when(key, end) if end else None)
+    # A day or a minute is a span itself: before it means up to its beginning.
+    if op in {"<", ">"}:
+        raise FilterError(f"{key} takes <= or >=, a time or a range such as 15:00..15:30")
+    return {"<=": Span(None, first), ">=": Span(first, None)}.get(op, Span(first, first))
+
+
+def _when(key: str, text: str) -> time | date:
+    for read in (_time, date.fromisoformat):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    raise FilterError(f"{key} takes a time such as 15:00 or a day such as 2025-11-19, not {text!r}")
+
+
+def _time(text: str) -> time:
+    if not re.fullmatch(r"[0-9]{1,2}:[0-9]{2}", text):
+        raise ValueError(text)
+    hours, minutes = text.split(":")
+    return time(int(hours), int(minutes))
+
+
+def _first(when: time | date, now: datetime) -> datetime:
+    if isinstance(when, time):
+        return day_start(now) + timedelta(hours=when.hour, minutes=when.minute)
+    return datetime.combine(when, time(), tzinfo=EAT)
+
+
+def _length(when: time | date) -> timedelta:
+    return timedelta(minutes=1) if isinstance(when, time) else timedelta(days=1)
+
+
+_READERS: Final[Mapping[Kind, Callable[[str, str, str], Value]]] = {
+    Kind.WORD: _read_word,
+    Kind.PREFIX: _read_word,
+    Kind.PHONE: _read_phone,
+    Kind.NUMBER: _read_number,
+    Kind.AGE: _read_age,
+    Kind.TIME: _read_time,
+}
+
+
+def _describe_term(term: Term) -> str:
+    op = "=" if term.exact else ":"
+    first = term.values[0]
+    if len(term.values) == 1 and isinstance(first, (Range, Span)):
+        said = term.key + _ends(term.key, first)
+    else:
+        said = term.key + op + ",".join(_say(term.key, value) for value in term.values)
+    said = f"-{said}" if term.negated else said
+    return f'"{said}"' if any(character.isspace() for character in said) else said
+
+
+def _say(key: str, value: Value) -> str:
+    return value if isinstance(value, str) else _ends(key, value).removeprefix(":")
+
+
+def _ends(key: str, value: Range | Span) -> str:
+    if isinstance(value, Range):
+        low, high = _number(key, value.low), _number(key, value.high)
+    else:
+        low, high = _clock(value.begin), _clock(value.end)
+    if low == high and low is not None:
+        return f":{low}"
+    if high is None:
+        return f">={low}"
+    return f"<={high}" if low is None else f":{low}..{high}"
+
+
+def _number(key: str, number: int | None) -> str | None:
+    if number is None or KEYS[key] is not Kind.AGE:
+        return None if number is None else f"{number}"
+    unit = next(unit for unit in ("d", "h", "m", "s") if number % _UNITS[unit] == 0)
+    return f"{number // _UNITS[unit]}{unit}"
+
+
+def _clock(when: time | date | None) -> str | None:
+    if when is None:
+        return None
+    return f"{when:%H:%M}" if isinstance(when, time) else when.isoformat()
