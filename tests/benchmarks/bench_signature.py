@@ -2,7 +2,7 @@
 
 import hmac
 import timeit
-from typing import Any
+from typing import Any, Final
 
 import standardwebhooks
 import stripe
@@ -60,7 +60,7 @@ def measure() -> list[Row]:
             ),
         }
     )
-    lower = "lower"
+    lower: Final = "lower"
     return [
         Row(
             what="verify a signature",

@@ -20,6 +20,7 @@ from kusanya_console.cli import (
     create,
     dashboard,
     demo,
+    follow,
     look,
     notebooks,
     receive,
@@ -36,7 +37,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for room in (demo, console, look, create, receive, service, dashboard, care, notebooks):
+for room in (
+    demo,
+    console,
+    look,
+    create,
+    follow,
+    receive,
+    service,
+    dashboard,
+    care,
+    notebooks,
+):
     room.add_to(app)
 
 

@@ -1,5 +1,7 @@
 """`kusanya receive`: the webhook receiver."""
 
+from contextlib import ExitStack
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +17,20 @@ from kusanya_console.cli.options import (
 from kusanya_console.cli.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
+    from kusanya.clock import Clock
+    from kusanya.profiles import Profile
+    from kusanya.receiver.double_check import DoubleCheck
     from kusanya.receiver.serve import Serving
+    from kusanya.store import Store
+
+
+class Policy(StrEnum):
+    """Which deliveries are checked; the receiver's own policies, and none."""
+
+    NEVER = "never"
+    ON_CONTRADICTION = "on_contradiction"
+    SAMPLED = "sampled"
+    ALWAYS = "always"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,6 +49,9 @@ def receive(
         list[str] | None,
         typer.Option(help="NAME=whsec_... or whsec_...; may repeat. Better in KUSANYA_SECRETS."),
     ] = None,
+    double_check: Annotated[
+        Policy, typer.Option(help="Which deliveries to ask the service about, after the answer.")
+    ] = Policy.NEVER,
     profile: ProfileName = None,
     clock: ClockName = "real",
     as_json: AsJson = False,
@@ -63,9 +81,13 @@ def receive(
             names = ", ".join(endpoint.name for endpoint in endpoints)
             say(f"receiving for {names} on {serving.url} into {opened.url_shown}")
 
-    with Store.open(chosen.store, clock=time) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(Store.open(chosen.store, clock=time))
         if until_stdin_closes:
             stop_when_stdin_closes()
+        checks = None
+        if double_check is not Policy.NEVER:
+            checks = stack.enter_context(_checks(chosen, opened, double_check, time, stack))
         run(
             opened,
             endpoints,
@@ -74,4 +96,17 @@ def receive(
             clock=time,
             signature_header=chosen.signature_header,
             on_ready=ready,
+            on_receipt=None if checks is None else checks.offer,
         )
+
+
+def _checks(
+    profile: "Profile", store: "Store", policy: Policy, clock: "Clock", stack: ExitStack
+) -> "DoubleCheck":
+    from kusanya.receiver import double_check
+    from kusanya_console.cli.create import client_of
+
+    client = stack.enter_context(client_of(profile))
+    return double_check.DoubleCheck(
+        store, {profile.mode: client}, policy=double_check.Policy(policy.value), clock=clock
+    )

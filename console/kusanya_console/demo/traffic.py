@@ -7,16 +7,15 @@ goes on at its next start with nothing lost and nothing charged twice.
 import asyncio
 import signal
 from collections.abc import Coroutine
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from kusanya.clock import Clock, ScaledClock
 from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely_async, open_intents, resume_async
-from kusanya.limits import TEST_COMPLETION_MAX
 from kusanya.service_clock import parse_clock
-from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
+from kusanya.watch import Rhythm, rounds
+from kusanya_console.cli.follow import tell_round
 from kusanya_console.cli.output import complain, say_json
 from kusanya_console.demo.orders import Order, orders
 
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 64
 """Creations under way at one time; more orders than that wait for their turn."""
 _DEADLINE_S: Final = 30.0
-_POLL_EVERY_S: Final = 5.0
-_LATE_AFTER: Final = TEST_COMPLETION_MAX + timedelta(seconds=5)
-_POLLS_A_ROUND: Final = 20
+_RHYTHM: Final = Rhythm()
 
 
 def run(profile: "Profile", *, rate: float, seed: int, seconds: float | None, stuck: bool) -> None:
@@ -66,7 +63,10 @@ class _Traffic:
             say_json({"ready": True})
             await self._resume(client)
             self._spawn(self._place_all(client, rate, seed, seconds, stuck=stuck))
-            self._spawn(self._poll(client))
+            watching = rounds(
+                self._store, client.core, stop=stopped.is_set, told=tell_round, rhythm=_RHYTHM
+            )
+            self._spawn(client.run(watching))
             await stopped.wait()
             for task in self._tasks:
                 task.cancel()
@@ -128,28 +128,3 @@ class _Traffic:
                 await resume_async(self._store, client, intent)
             except KusanyaError as error:
                 complain(f"{intent.reference}: {error}")
-
-    async def _poll(self, client: "AsyncClient") -> None:
-        """Ask about collections that should be final by now and are not."""
-        while True:
-            await self._clock.asleep(_POLL_EVERY_S)
-            late = await asyncio.to_thread(
-                self._store.open_collections,
-                self._profile.mode,
-                created_before=self._clock.now() - _LATE_AFTER,
-                limit=_POLLS_A_ROUND,
-            )
-            for row in late.rows:
-                try:
-                    found = await client.get_collection(row.id)
-                except KusanyaError as error:
-                    complain(f"{row.id}: {error}")
-                    continue
-                seen = Observation(
-                    source=Source.POLL,
-                    source_id=row.id,
-                    observed_at=self._clock.now(),
-                    heard_in=self._profile.mode,
-                    collection=found,
-                )
-                await asyncio.wrap_future(self._store.submit(seen))
