@@ -69,7 +69,9 @@ def mask_phone(phone: str) -> str:
     digits = "".join(character for character in phone if character in "0123456789")
     if len(digits) < PHONE_MIN_DIGITS:
         return "•" * 5
-    head = f"+{_COUNTRY}" if digits.startswith(_COUNTRY) else ""
+    # Of a shorter number the country code and the end together would hide next to nothing.
+    whole = len(digits) >= len(_COUNTRY) + PHONE_MIN_DIGITS
+    head = f"+{_COUNTRY}" if whole and digits.startswith(_COUNTRY) else ""
     return f"{head}•••••{digits[-_SHOWN:]}"
 
 
@@ -79,7 +81,7 @@ _REDACTIONS: Final = (
     (re.compile(r"\b[A-Za-z0-9]*_(test|live)_sk_[A-Za-z0-9_\-]*"), r"\1 key (secret)"),
     (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
     # 8 to 15 digits with an optional +, not part of a longer run, an id or a decimal number.
-    (re.compile(r"(?<![A-Za-z0-9_.\-])\+?[0-9]{8,15}(?![A-Za-z0-9_.])"), "(phone)"),
+    (re.compile(r"(?<![A-Za-z0-9_.\-])\+?[0-9]{8,15}(?![A-Za-z0-9_]|\.[0-9])"), "(phone)"),
 )
 
 

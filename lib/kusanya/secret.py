@@ -23,6 +23,11 @@ class Secret:
             raise TypeError(f"a secret is a str, not {type(text).__name__}")
         if not text or text != text.strip():
             raise ValueError("a secret is neither empty nor surrounded by white space")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            # What an environment variable of undecodable bytes becomes; it could sign nothing.
+            raise ValueError("a secret is text that has a form in UTF-8") from None
         self._value: str = text
 
     def reveal(self) -> str:

@@ -1,0 +1,73 @@
+"""Text from outside, made safe to show."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kusanya.text import Untrusted, safe
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("", ""),
+        ("Kahawa – Zañzibar", "Kahawa – Zañzibar"),
+        ("\x1b[2J", "␛[2J"),
+        ("\x1b]52;c;eA==\x07", "␛]52;c;eA==␇"),
+        ("a\nb\tc\rd", "a⏎b→c␍d"),
+        ("\x9b2J", "⟨009B⟩2J"),
+        ("\x00\x7f", "⟨0000⟩␡"),
+        ("a\u202eb", "a⟨202E⟩b"),
+        ("\u200b\u2066", "⟨200B⟩⟨2066⟩"),
+        ("\u2028", "⟨2028⟩"),
+        ("\ud800", "⟨D800⟩"),
+        ("\ue000", "⟨E000⟩"),
+        ("\U000e0041", "⟨E0041⟩"),
+        ("e\u0301\u0301\u0301\u0301", "e\u0301\u0301"),
+        ("[@click=app.pay]x[/]", "[@click=app.pay]x[/]"),
+    ],
+    ids=ascii,
+)
+def test_what_is_invisible_or_active_becomes_a_mark(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+def test_long_text_is_cut_with_a_mark() -> None:
+    assert safe("a" * 256) == "a" * 256
+    assert safe("a" * 257) == "a" * 255 + "…"
+    assert safe("é" * 20, 10) == "é" * 9 + "…"
+    assert len(safe("\x00" * 50, 10)) == 10
+    assert len(safe("x" * 1_000_000, 5)) == 5
+
+
+@given(st.text(max_size=400), st.integers(1, 300))
+def test_the_result_is_one_short_line_without_anything_a_terminal_acts_on(
+    text: str, limit: int
+) -> None:
+    shown = safe(text, limit)
+    assert len(shown) <= limit
+    assert not {unicodedata.category(character) for character in shown} & {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Co",
+        "Cn",
+        "Zl",
+        "Zp",
+    }
+    assert len(shown.splitlines()) <= 1
+    assert safe(shown, limit) == shown
+
+
+def test_untrusted_text_converts_to_its_safe_form() -> None:
+    text = Untrusted("a\x1b\n")
+    assert str(text) == f"{text}" == text.plain() == "a␛⏎"
+    assert repr(text) == "Untrusted('a␛⏎')"
+    assert text.exact() == "a\x1b\n"
+    assert text.plain(2) == "a…"
+    assert text == Untrusted("a\x1b\n")
+    assert text != "a␛⏎"
+    assert len({text, Untrusted("a\x1b\n")}) == 1
