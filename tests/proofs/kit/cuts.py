@@ -1,6 +1,6 @@
 """A recorded history is cut at many places, to see whether what was acknowledged survives."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -21,6 +21,8 @@ class History(NamedTuple):
     folder: Path
     steps: list[Step]
     acks: list[Acknowledged]
+    before: Mapping[str, bytes] = {}
+    """The files as they were when the recording began, by path."""
 
 
 class Tally:
@@ -53,7 +55,7 @@ def cut_everywhere(history: History, memory: Path, *, states: int) -> Tally:
 
 
 def _replay(history: History, memory: Path, tally: Tally, states: int, chance: Random) -> None:
-    disk = Disk(str(history.folder), chance)
+    disk = Disk(str(history.folder), history.before, chance)
     cuts = set(_spread(len(history.steps), -(-states // _EACH), chance))
     acknowledged_at = {ack.place: ack.body for ack in history.acks}
     kept: list[bytes] = []

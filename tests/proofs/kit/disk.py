@@ -6,7 +6,7 @@ folder, or as it is now. After a failed sync what it should have covered is in n
 sure, and no later sync makes up for it: that is how Linux treats pages that it could not write.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Final, NamedTuple
 
@@ -25,8 +25,8 @@ class _Pending(NamedTuple):
 class _File:
     """One file: its durable bytes, and what was done to it since."""
 
-    def __init__(self) -> None:
-        self.durable = bytearray()
+    def __init__(self, durable: bytes = b"") -> None:
+        self.durable = bytearray(durable)
         self.pending: list[_Pending] = []
 
 
@@ -37,11 +37,12 @@ Fate = Callable[[], bool]
 class Disk:
     """The disk under one folder while its history is replayed."""
 
-    def __init__(self, folder: str, chance: Random) -> None:
+    def __init__(self, folder: str, before: Mapping[str, bytes], chance: Random) -> None:
+        """Begin with what was durable `before` the history, by path."""
         self._folder = folder
         self._chance = chance
-        self._names: dict[str, _File] = {}
-        self._durable_names: dict[str, _File] = {}
+        self._names = {path: _File(data) for path, data in before.items()}
+        self._durable_names = dict(self._names)
 
     def apply(self, step: Step, place: int) -> None:
         """Replay one step of the history, which stands at `place` of it."""

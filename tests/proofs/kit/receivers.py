@@ -74,7 +74,6 @@ class Nursery:
         url: str | Path,
         *,
         plant: str | None = None,
-        file_bytes: int | None = None,
         checkpoint_pages: int | None = None,
         connections: dict[str, Any] | None = None,
     ) -> Iterator[Running]:
@@ -82,7 +81,6 @@ class Nursery:
         job = {
             "url": str(url),
             "plant": plant,
-            "file_bytes": file_bytes,
             "checkpoint_pages": checkpoint_pages,
             "connections": connections or {},
         }

@@ -1,16 +1,15 @@
 """A warm parent: it forks receivers that are ready in milliseconds. Run by tests, never imported.
 
 Reads one JSON object a line: {"url": the store's address, "plant": a planted bug's name or null,
-"file_bytes": RLIMIT_FSIZE or null, "checkpoint_pages": how long the log may get or null,
-"connections": ConnectionLimits}. Each child prints {"pid",
-"port"} once it accepts connections, or {"error"}. When the input ends, every child is killed.
+"checkpoint_pages": how long the log may get or null, "connections": ConnectionLimits}. Each child
+prints {"pid", "port"} once it accepts connections, or {"error"}. When the input ends, every child
+is killed.
 """
 
 import contextlib
 import gc
 import json
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -70,11 +69,6 @@ def _child(job: dict[str, Any]) -> None:
 
 
 def _receive(job: dict[str, Any]) -> None:
-    if job["file_bytes"] is not None:
-        # Python ignores SIGXFSZ, so a write past the limit fails with EFBIG.
-        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_bytes"], hard))
-
     def ready(serving: Serving) -> None:
         _say(pid=os.getpid(), port=serving.port)
 
