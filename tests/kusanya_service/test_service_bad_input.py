@@ -157,6 +157,7 @@ def test_a_body_over_64_kib_is_413(shared: PaymentService, order: Order, size: i
     [
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Type": ""}, 415),
+        ({"Content-Type": "application/json, text/plain"}, 415),
         ({"Content-Type": "application/jsonp"}, 415),
         ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, 415),
         ({"Content-Type": "Application/JSON; charset=utf-8"}, 202),

@@ -196,7 +196,7 @@ def test_a_refused_request_is_over_and_its_reference_is_free_again(
     assert len(service.arrived) == 2
 
 
-@pytest.mark.spec("limits-retention")
+@pytest.mark.spec("limits-key-retention")
 @pytest.mark.parametrize(
     ("later", "sent_again"),
     [

@@ -230,7 +230,7 @@ def test_instants_come_out_in_utc_whatever_offset_they_came_with(fact: Fact) -> 
     assert fold([shifted]).created_at == NOON
 
 
-@pytest.mark.spec("net")
+@pytest.mark.spec("service-4")
 def test_net_is_amount_less_fee_for_a_succeeded_collection_alone(fact: Fact) -> None:
     assert fold([fact("event", status="succeeded")]).net == 4950
     for status in ("created", "failed", "expired", "in_review"):

@@ -61,6 +61,7 @@ def test_an_authentic_delivery_gives_its_event(payload: bytes, kind: type) -> No
     assert event.raw == payload
 
 
+@pytest.mark.spec("limits-timestamp-tolerance")
 @pytest.mark.spec("signature-4")
 @pytest.mark.parametrize(
     ("ahead", "error"),
