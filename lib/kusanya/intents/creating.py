@@ -25,7 +25,8 @@ from kusanya.errors import (
     NotSent,
     ServiceError,
 )
-from kusanya.intents.recording import Claim, Recorded, this_process
+from kusanya.intents.claiming import Claim, this_process
+from kusanya.intents.recording import Recorded
 from kusanya.intents.settling import OPEN, review
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState

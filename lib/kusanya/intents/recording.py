@@ -1,54 +1,18 @@
 """Each attempt of an intent, durable before it is sent and again when it has ended."""
 
-import os
-import socket
-import uuid
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from kusanya.client.attempts import Ending, Judged
 from kusanya.client.effects import Steps, do
 from kusanya.client.observed import answered
-from kusanya.clock import Clock
-from kusanya.errors import AuthenticationError, IntentError, PermissionDenied
+from kusanya.errors import AuthenticationError, PermissionDenied
+from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.window import check_window, effect_possible, latest
-from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.wire import Collection
-
-LEASE: Final = timedelta(seconds=60)
-"""How long a claim outlives the last sign of its process; longer than one attempt can take."""
-
-
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that this process alone may send, until its lease runs out."""
-
-    store: Store
-    clock: Clock
-    by: str
-    intent_id: str
-
-    @classmethod
-    def new(cls, store: Store, clock: Clock, intent_id: str) -> "Claim":
-        """Return a claim that is not taken yet; no two calls share one, also in one process."""
-        by = f"{this_process()}:{uuid.uuid4().hex[:12]}"
-        return cls(store=store, clock=clock, by=by, intent_id=intent_id)
-
-    def take(self) -> None:
-        """Take or prolong the claim. Raises IntentError where another process holds it."""
-        until = self.clock.now() + LEASE
-        if not self.store.claim_intent(self.intent_id, by=self.by, until=until):
-            raise IntentError(
-                "another process is sending this intent now: wait for it, then look again",
-                intent_id=self.intent_id,
-            )
-
-    def release(self) -> None:
-        """Give the claim up."""
-        self.store.release_intent(self.intent_id, by=self.by)
 
 
 class Recorded:
@@ -119,8 +83,3 @@ class Recorded:
         if judged.ending is Ending.REFUSED and not about_the_key:
             return IntentState.REFUSED
         return IntentState.UNKNOWN if self.effect_possible else IntentState.PREPARED
-
-
-def this_process() -> str:
-    """Return a name for this process that people can follow: machine and number."""
-    return f"{socket.gethostname()}:{os.getpid()}"

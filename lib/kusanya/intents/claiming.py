@@ -1,0 +1,89 @@
+"""One process at a time sends an intent, and a dead one holds nothing.
+
+A claim is a lease in the store. It ends by itself a minute after its process was last heard of; on
+the same machine a process that is gone is seen at once.
+"""
+
+import os
+import socket
+import uuid
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kusanya.clock import Clock
+from kusanya.errors import IntentError
+from kusanya.store import Store
+
+LEASE: Final = timedelta(seconds=60)
+"""How long a claim outlives the last sign of its process; longer than one attempt can take."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent that this process alone may send, until its lease runs out."""
+
+    store: Store
+    clock: Clock
+    by: str
+    intent_id: str
+
+    @classmethod
+    def new(cls, store: Store, clock: Clock, intent_id: str) -> "Claim":
+        """Return a claim that is not taken yet; no two calls share one, also in one process."""
+        by = f"{this_process()}:{uuid.uuid4().hex[:12]}"
+        return cls(store=store, clock=clock, by=by, intent_id=intent_id)
+
+    def take(self) -> None:
+        """Take or prolong the claim. Raises IntentError where another process holds it."""
+        if self._taken():
+            return
+        holder = self.store.intent(self.intent_id)
+        if holder is not None and holder.claimed_by is not None and is_gone(holder.claimed_by):
+            # A process that was killed holds nothing: its work goes on at once.
+            self.store.release_intent(self.intent_id, by=holder.claimed_by)
+            if self._taken():
+                return
+        raise IntentError(
+            "another process is sending this intent now: wait for it, then look again",
+            intent_id=self.intent_id,
+        )
+
+    def _taken(self) -> bool:
+        until = self.clock.now() + LEASE
+        return self.store.claim_intent(self.intent_id, by=self.by, until=until)
+
+    def release(self) -> None:
+        """Give the claim up."""
+        self.store.release_intent(self.intent_id, by=self.by)
+
+
+def this_process() -> str:
+    """Return a name for this process that people can follow: machine and number."""
+    return f"{socket.gethostname()}:{os.getpid()}@{_machine()}"
+
+
+def is_gone(holder: str) -> bool:
+    """Tell whether `holder` is a process of this machine that no longer runs.
+
+    False wherever that cannot be told: on another machine, in another container, on a system
+    without /proc. A number that was given to a new process only keeps the lease to its end.
+    """
+    name, _, place = holder.partition("@")
+    machine, _, _ = place.partition(":")
+    number = name.rpartition(":")[2]
+    if not machine or machine != _machine() or not number.isdigit():
+        return False
+    return not Path("/proc", number).exists()
+
+
+@cache
+def _machine() -> str:
+    # This boot of this machine, and this namespace of process numbers; nothing where unknown.
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+        return f"{boot}-{Path('/proc/self/ns/pid').stat().st_ino}"
+    except OSError:
+        return ""
