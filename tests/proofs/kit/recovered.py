@@ -1,5 +1,6 @@
 """What is in a store after a crash: looked at quickly for thousands of states, and thoroughly."""
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -16,15 +17,15 @@ class Found(NamedTuple):
     """What SQLite alone says of a store."""
 
     lost: int
-    """How many of the bodies looked for are not there, byte for byte."""
+    """How many of the bodies looked for are not there, byte for byte and as often as asked."""
     damage: str | None
 
 
 def look(path: Path, bodies: Iterable[bytes]) -> Found:
     """Open the file as SQLite does after a crash, check it, and look for `bodies`."""
-    wanted = set(bodies)
+    wanted = Counter(bodies)
     if not path.exists():
-        return Found(len(wanted), None)
+        return Found(wanted.total(), None)
     with closing(dbapi2.connect(path, isolation_level=None)) as connection:
         try:
             said = [line for (line,) in connection.execute("PRAGMA integrity_check")]
@@ -32,10 +33,10 @@ def look(path: Path, bodies: Iterable[bytes]) -> Found:
                 return Found(0, "; ".join(said))
             if connection.execute(_EXISTS).fetchone()[0]:
                 rows = connection.execute("SELECT body FROM delivery")
-                wanted.difference_update(bytes(body) for (body,) in rows)
+                wanted -= Counter(bytes(body) for (body,) in rows)
         except dbapi2.DatabaseError as error:
             return Found(0, str(error))
-    return Found(len(wanted), None)
+    return Found(wanted.total(), None)
 
 
 def disagreements(path: Path) -> list[str]:
