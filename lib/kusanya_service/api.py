@@ -251,6 +251,10 @@ def _allow(path: str, error: ApiError) -> tuple[tuple[bytes, bytes], ...]:
 
 def _require_json(scope: Scope) -> None:
     kinds = values_of(scope, b"content-type")
+    if not kinds:
+        raise ApiError(
+            400, "invalid_request", "name the body's type: application/json", param="Content-Type"
+        )
     kind = kinds[0].split(b";", 1)[0].strip().lower() if len(kinds) == 1 else b""
     if kind != b"application/json":
         raise ApiError(415, "unsupported_media_type", "send application/json", param="Content-Type")

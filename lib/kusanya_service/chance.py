@@ -4,11 +4,13 @@ Each draw names what it is for, so that drawing one thing more never changes ano
 not drawn here: they come from the operating system whatever the seed.
 """
 
+import base64
 import hashlib
 from typing import Final
 
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_BITS: Final = 5
+_HEAD_BYTES: Final = 5
+_HEAD: Final = 8
+_TAIL: Final = 14
 
 
 class Chance:
@@ -18,9 +20,12 @@ class Chance:
         self.seed: Final = seed
         self._key: Final = hashlib.sha256(f"kusanya-service {seed}".encode()).digest()
 
-    def _draw(self, *names: object) -> int:
+    def _octets(self, *names: object) -> bytes:
         text = "\x1f".join(map(str, names)).encode()
-        return int.from_bytes(hashlib.blake2b(text, key=self._key, digest_size=16).digest())
+        return hashlib.blake2b(text, key=self._key, digest_size=16).digest()
+
+    def _draw(self, *names: object) -> int:
+        return int.from_bytes(self._octets(*names))
 
     def identifier(self, prefix: str, number: int) -> str:
         """Return the identifier of the `number`-th thing of its kind.
@@ -28,7 +33,8 @@ class Chance:
         Its head grows with the number, which keeps neighbours together in an index; its tail
         cannot be guessed from it.
         """
-        return f"{prefix}_{_spell(number, 8)}{_spell(self._draw(prefix, number), 14)}"
+        head = _spell(number.to_bytes(_HEAD_BYTES), _HEAD)
+        return f"{prefix}_{head}{_spell(self._octets(prefix, number), _TAIL)}"
 
     def below(self, bound: int, *names: object) -> int:
         """Return an integer from 0 to `bound` - 1."""
@@ -39,9 +45,6 @@ class Chance:
         return self._draw(*names) < rate * 2**128
 
 
-def _spell(number: int, length: int) -> str:
-    letters = []
-    for _ in range(length):
-        number, digit = number >> _BITS, number & 31
-        letters.append(_ALPHABET[digit])
-    return "".join(reversed(letters))
+def _spell(octets: bytes, length: int) -> str:
+    # The alphabet of base32hex is in the order of the numbers it stands for.
+    return base64.b32hexencode(octets)[:length].decode("ascii").lower()

@@ -23,9 +23,8 @@ from kusanya_service.timeline import RunningTimeline, StandingTimeline, Timeline
 TIME_KEPT: Final = "last_ms"
 _TOGETHER: Final = 200
 """Outcomes in one transaction."""
-_SPREAD_MS: Final = 20
-_SPREAD_MAX_MS: Final = 30 * SECOND_MS
-"""Overdue attempts after a pause start this far apart, over at most this long."""
+_OVERDUE_PER_MS: Final = 2
+"""Overdue attempts that begin in one millisecond after a pause; lanes bound each endpoint too."""
 _HEARTBEAT_S: Final = 5.0
 _STORAGE_WAIT_S: Final = 0.5
 
@@ -71,12 +70,10 @@ class Engine:
 
     def _take_up(self, waiting: Sequence[OpenDelivery]) -> None:
         now = self._timeline.steady_ms()
-        overdue = sum(one.due_at <= now for one in waiting)
-        apart = min(_SPREAD_MS, _SPREAD_MAX_MS // overdue) if overdue else 0
-        if isinstance(self._timeline, StandingTimeline):
-            apart = 0
+        spread = isinstance(self._timeline, RunningTimeline)
         for place, one in enumerate(waiting):
-            due = now + place * apart if one.due_at <= now else one.due_at
+            later = place // _OVERDUE_PER_MS if spread else 0
+            due = now + later if one.due_at <= now else one.due_at
             self._agenda.put(due, Attempt(one.seq, one.endpoint))
 
     async def stop(self) -> None:

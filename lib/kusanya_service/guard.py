@@ -12,6 +12,7 @@ import httpcore
 from kusanya.wire import Mode
 from kusanya_service.addresses import Address, is_public, parse_numeric, unmapped
 from kusanya_service.resolver import Resolve
+from kusanya_service.streams import connect
 
 Place = tuple[str, int]
 """A numeric address and a port."""
@@ -66,24 +67,21 @@ class Guard(httpcore.AsyncNetworkBackend):
         self._border = border
         self._mode = mode
         self._resolve = resolve
-        self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the interface of httpcore
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+        local_address: str | None = None,  # noqa: ARG002 - the same
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002 - the same
     ) -> httpcore.AsyncNetworkStream:
         """Connect to the first judged address that answers."""
         addresses = await self._border.judge(host, port, self._mode, self._resolve)
         refusal: Exception | None = None
         for address in addresses:
             try:
-                stream = await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
+                stream = await connect(address, port, timeout)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 refusal = error
                 continue

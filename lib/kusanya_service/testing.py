@@ -1,6 +1,16 @@
 """For merchants' own tests: the whole service on a free port, its time in the test's hand.
 
-    from kusanya_service.testing import payment_service
+    from kusanya_service.testing import PaymentService, payment_service
+
+
+    def test_an_order_that_was_not_paid(payment_service: PaymentService) -> None:
+        payment_service.script("255754123456", "insufficient_funds")
+        order = {"amount": 5000, "phone": "255754123456", "reference": "order-1"}
+        created = payment_service.create(order).json
+        payment_service.advance(20)
+        [delivery] = payment_service.deliveries
+        assert delivery.event["type"] == "collection.failed"
+        assert delivery.event["data"]["id"] == created["id"]
 
 The fixture gives a `PaymentService`: create through HTTP as in production, `script` what a phone
 does, `advance` the virtual clock, look at `deliveries`. Nothing else of this project is needed.

@@ -8,8 +8,8 @@ from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import AttemptRow, OpenDelivery
 
 Table = Literal["collection", "event", "delivery", "endpoint", "api_key"]
-_FORGOTTEN_AT_ONCE: Final = 8
-"""Old keys removed with each new one: the table shrinks faster than it grows."""
+_FORGOTTEN_AT_ONCE: Final = 256
+"""Old keys removed at a time, far more than are added between two times."""
 
 
 def next_number(connection: Connection, table: Table) -> int:
