@@ -18,12 +18,18 @@ from sqlalchemy import Connection, Engine
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreBusy, StoreUnavailable
-from kusanya.store.batch import Batch, Failed, Item, Writing
+from kusanya.store.batch import Act, Batch, Failed, Item, Writing
 from kusanya.store.engine import is_outage, why
 from kusanya.store.rejected import Bound, Limits
 from kusanya.store.statements import statements
 
 _CLOSE_WAIT_S: Final = 30.0
+_IDLE_S: Final = 1.0
+"""So long without a submission, and what can wait is done."""
+_CHORE_WORTH: Final = 500
+"""So many facts, and a step of the chore is worth a transaction when nobody waits."""
+_CHORE_FORCED: Final = 20_000
+"""So many facts, and the chore goes first: it must not fall behind for ever."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +46,9 @@ class Journal:
     The thread starts with the first submission, so that a reader never has one.
     """
 
-    def __init__(self, engine: Engine, *, clock: Clock, pace: Pace, rejected: Limits) -> None:
+    def __init__(
+        self, engine: Engine, *, clock: Clock, pace: Pace, rejected: Limits, chore: Act
+    ) -> None:
         self._engine = engine
         self._clock = clock
         self._pace = pace
@@ -50,6 +58,9 @@ class Journal:
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._chore = chore
+        self._owed = 0
+        """Facts written since the chore was last done with everything."""
 
     @property
     def depth(self) -> int:
@@ -92,17 +103,36 @@ class Journal:
 
     def _run(self) -> None:
         together = 1
-        while batch := self._take(together):
-            together = len(batch)
-            self._write(batch)
+        while True:
+            batch = self._take(together)
+            if batch:
+                together = len(batch)
+                self._write(batch)
+                self._owed += together
+            elif self._closed:
+                return
+            idle = not batch
             # Nothing of a finished batch may keep bodies alive while the writer waits.
             del batch
+            waiting = bool(self._queue)
+            if idle or self._owed >= (_CHORE_FORCED if waiting else _CHORE_WORTH):
+                self._do_chore()
+
+    def _do_chore(self) -> None:
+        """Do a step of what can wait; where it fails it is tried after the next writing."""
+        results = self._attempt([self._chore])
+        more = results is not None and results[0] is True
+        self._owed = max(1, self._owed - _CHORE_WORTH) if more else 0
 
     def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
-        """Wait for submissions and take a batch of them; an empty one means the end."""
+        """Wait for submissions and take a batch of them.
+
+        An empty one means the end, or that a chore is owed and nothing has come for a while.
+        """
         with self._ready:
             while not self._queue and not self._closed:
-                self._ready.wait()
+                if not self._ready.wait(_IDLE_S if self._owed else None):
+                    return []
             if together > 1 and not self._closed:
                 # Whoever was in the last batch is likely back in a moment.
                 self._wanted = min(together, self._pace.batch_rows)

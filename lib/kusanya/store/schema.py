@@ -5,9 +5,11 @@ the journal, `seq`, and never change what they say. `event`, `collection` and `r
 them. Every index names the query that it serves.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     CheckConstraint,
     Column,
@@ -20,6 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.event import listen as listens_for
 
 metadata: Final = MetaData(
     naming_convention={
@@ -55,6 +58,8 @@ feed_head: Final = Table(
     Column("seq", BigInteger, nullable=False),
     # Rejected deliveries that were kept once and made room since; seq is dense but for them.
     Column("removed", BigInteger, nullable=False),
+    # search_reference: places up to here are in its index.
+    Column("searched", BigInteger, nullable=False),
     CheckConstraint("one = 1", name="one_row"),
 )
 
@@ -321,3 +326,27 @@ claim: Final = Table(
     Column("claimed_until", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+
+# search_reference: pieces of three letters of each reference, under the place of the fact that
+# brought it. Each engine has its own kind of index for that, both without extensions.
+SEARCH: Final = {
+    "sqlite": (
+        """CREATE VIRTUAL TABLE reference_search USING fts5(
+            reference, content='', columnsize=0, detail='none',
+            tokenize='trigram case_sensitive 1'
+        )""",
+    ),
+    "postgresql": (
+        """CREATE TABLE reference_search (
+            seq BIGINT NOT NULL,
+            grams TEXT[] NOT NULL,
+            CONSTRAINT pk_reference_search PRIMARY KEY (seq)
+        )""",
+        "CREATE INDEX ix_reference_search_grams ON reference_search USING gin (grams)",
+    ),
+}
+_ddl: Final[Callable[[str], DDL]] = DDL
+for _engine, _statements in SEARCH.items():
+    for _statement in _statements:
+        listens_for(metadata, "after_create", _ddl(_statement).execute_if(dialect=_engine))
+listens_for(metadata, "before_drop", _ddl("DROP TABLE IF EXISTS reference_search"))

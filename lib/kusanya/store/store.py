@@ -25,9 +25,10 @@ from kusanya.store.people import People
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
+from kusanya.store.search import Search, index_references
 
 
-class Store(Collections, Deliveries, Figures, Feed, Intents, Claims, People, Export, Care):
+class Store(Collections, Search, Deliveries, Figures, Feed, Intents, Claims, People, Export, Care):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
     Every method may be called from any thread. Only StoreError and its subclasses leave it, and
@@ -69,6 +70,7 @@ class Store(Collections, Deliveries, Figures, Feed, Intents, Claims, People, Exp
                 clock=clock,
                 pace=Pace(queue_rows=queue_rows, batch_rows=batch_rows, batch_wait_s=batch_wait_s),
                 rejected=Limits(rows=rejected_rows, body_bytes=rejected_body_bytes),
+                chore=index_references,
             )
         return cls(found, journal=journal, clock=clock, store_id=store_id)
 

@@ -3,11 +3,12 @@
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
 from kusanya.store import Store
@@ -146,3 +147,33 @@ def test_many_threads_share_one_writer(store: Store, make: Any) -> None:
     assert len({receipt.seq for receipt in receipts}) == 80
     assert {receipt.verdict for receipt in receipts} == {Verdict.VERIFIED}
     assert store.check() == ()
+
+
+def test_a_full_disk_acknowledges_nothing_and_is_recovered_from(tmp_path: Path, make: Any) -> None:
+    full = False
+
+    def limit(connection: Any, _record: object) -> None:
+        if full:
+            # SQLite itself then reports SQLITE_FULL in the middle of a transaction.
+            connection.execute("PRAGMA max_page_count = 1")
+
+    with Store.open(str(tmp_path / "store.db")) as store:
+        event.listen(store._engines.writer, "connect", limit)
+        store.record(make.arrival(1))
+        full = True
+        store._engines.writer.dispose()
+        refused: list[str] = []
+        for number in range(2, 40):
+            try:
+                store.record(make.arrival(number, description="x" * 5_000))
+            except StoreUnavailable as error:
+                refused.append(str(error))
+                assert store.collection(f"col_{number}") is None
+            else:
+                assert store.collection(f"col_{number}") is not None
+        assert len(refused) > 20
+        assert all("full" in sentence for sentence in refused)
+        full = False
+        store._engines.writer.dispose()
+        assert store.record(make.arrival(99)).verdict is Verdict.VERIFIED
+        assert store.check() == ()

@@ -67,11 +67,16 @@ def test_migrated_equals_fresh(url: str) -> None:
     assert migrated == fresh
 
 
+def ours(name: str | None, kind: str, _parents: object) -> bool:
+    """Leave out the index of references, which each engine has in its own way."""
+    return not (kind == "table" and str(name).startswith("reference_search"))
+
+
 def test_nothing_is_left_to_migrate(open_store: Opener) -> None:
     store = open_store()
     assert not store.migrate()
     with store._engines.reader.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(connection, opts={"include_name": ours})
         assert compare_metadata(context, metadata) == []
 
 

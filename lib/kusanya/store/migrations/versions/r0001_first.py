@@ -8,6 +8,22 @@ down_revision = None
 
 _ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _SEQ = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_SEARCH = {
+    "sqlite": (
+        """CREATE VIRTUAL TABLE reference_search USING fts5(
+            reference, content='', columnsize=0, detail='none',
+            tokenize='trigram case_sensitive 1'
+        )""",
+    ),
+    "postgresql": (
+        """CREATE TABLE reference_search (
+            seq BIGINT NOT NULL,
+            grams TEXT[] NOT NULL,
+            CONSTRAINT pk_reference_search PRIMARY KEY (seq)
+        )""",
+        "CREATE INDEX ix_reference_search_grams ON reference_search USING gin (grams)",
+    ),
+}
 
 
 def upgrade() -> None:
@@ -183,6 +199,7 @@ def upgrade() -> None:
         sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("removed", sa.BigInteger(), nullable=False),
+        sa.Column("searched", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("one = 1", name=op.f("ck_feed_head_one_row")),
         sa.PrimaryKeyConstraint("one", name=op.f("pk_feed_head")),
     )
@@ -293,7 +310,9 @@ def upgrade() -> None:
         sa.Column("value", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_store_meta")),
     )
-    op.execute("INSERT INTO feed_head (one, seq, removed) VALUES (1, 0, 0)")
+    for statement in _SEARCH[op.get_context().dialect.name]:
+        op.execute(statement)
+    op.execute("INSERT INTO feed_head (one, seq, removed, searched) VALUES (1, 0, 0, 0)")
     store_id = op.get_context().opts["store_id"]
     op.bulk_insert(
         sa.table("store_meta", sa.column("name"), sa.column("value")),

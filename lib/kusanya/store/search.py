@@ -1,0 +1,137 @@
+"""References by any part of them.
+
+An index of three-letter pieces leads to few candidates, and each is then looked at. The journal
+keeps it when it has nothing better to do, so that arrivals do not pay for it; what it has not
+reached yet is looked through one by one.
+"""
+
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, column, exists, or_, select, table, text, update
+
+from kusanya.store.base import Base
+from kusanya.store.batch import Writing
+from kusanya.store.projection import COLUMNS, to_row
+from kusanya.store.records import CollectionRow
+from kusanya.store.schema import collection, feed_head, observation
+from kusanya.store.values import NAME_MAX, clean
+from kusanya.wire import Mode
+
+PIECE: Final = 3
+"""Characters of an indexed piece, and the fewest of a fragment."""
+STEP: Final = 500
+"""Places of the journal that are indexed in one transaction: some milliseconds."""
+_PIECES_ASKED: Final = 12
+"""More pieces of a long fragment exclude nothing that looking at the candidates would not."""
+_LOOKED_AT: Final = 20_000
+"""Candidates that are looked at before giving up: a bound on the time of one question."""
+
+_search: Final = table("reference_search", column("rowid"), column("seq"))
+
+
+class Search(Base):
+    """Finding collections by a part of their reference."""
+
+    def search_reference(
+        self, mode: Mode, fragment: str, *, limit: int = 50
+    ) -> tuple[CollectionRow, ...]:
+        """Return collections whose reference contains `fragment` in any case.
+
+        Those heard of last come first. Raises ValueError for fewer than 3 characters.
+        """
+        wanted = clean(fragment, NAME_MAX).casefold()
+        if len(wanted) < PIECE:
+            raise ValueError(f"a part of a reference has at least {PIECE} characters")
+        found: dict[str, CollectionRow] = {}
+        with (
+            self._reading("search references") as connection,
+            closing(_candidates(connection, mode, wanted)) as candidates,
+        ):
+            for row in candidates:
+                if wanted in row.reference.casefold():
+                    found.setdefault(row.id, row)
+                if len(found) == limit:
+                    break
+        return tuple(found.values())
+
+
+def _candidates(
+    connection: Connection, mode: Mode, wanted: str
+) -> Generator[CollectionRow, None, None]:
+    reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
+    fresh = _of_facts(mode).where(observation.c.seq > reached).order_by(observation.c.seq.desc())
+    if connection.dialect.name == "postgresql":
+        place = _search.c.seq
+        matches = text("reference_search.grams @> CAST(:pieces AS text[])")
+        asked: Any = list(_pieces(wanted))[:_PIECES_ASKED]
+    else:
+        place = _search.c.rowid
+        matches = text("reference_search MATCH :pieces")
+        quoted = (piece.replace('"', '""') for piece in list(_pieces(wanted))[:_PIECES_ASKED])
+        asked = " AND ".join(f'"{piece}"' for piece in quoted)
+    indexed = (
+        _of_facts(mode)
+        .join(_search, place == observation.c.seq)
+        .where(matches)
+        .order_by(place.desc())
+        .params(pieces=asked)
+    )
+    for query in (fresh, indexed):
+        bounded = query.limit(_LOOKED_AT).execution_options(yield_per=200)
+        with connection.execute(bounded) as rows:
+            yield from (to_row(row) for row in rows)
+
+
+def _of_facts(mode: Mode) -> Select[Any]:
+    return (
+        select(*COLUMNS)
+        .select_from(observation)
+        .join(collection, collection.c.id == observation.c.collection_id)
+        .where(collection.c.mode == mode.value)
+    )
+
+
+def _pieces(reference: str) -> dict[str, None]:
+    """Return the different pieces in their order."""
+    return dict.fromkeys(
+        reference[start : start + PIECE] for start in range(len(reference) - PIECE + 1)
+    )
+
+
+def index_references(writing: Writing) -> bool:
+    """Index the next STEP places of the journal; tell whether more are left."""
+    connection = writing.connection
+    reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
+    upto = min(reached + STEP, writing.head)
+    if upto == reached:
+        return False
+    earlier = observation.alias("earlier")
+    it = observation.c
+    query = (
+        select(it.seq, collection.c.reference)
+        .join(collection, collection.c.id == it.collection_id)
+        .where(
+            it.seq > reached,
+            it.seq <= upto,
+            # Once per collection; again where facts differ, since another reference may show then.
+            or_(
+                collection.c.contradictions > 0,
+                ~exists().where(
+                    earlier.c.collection_id == it.collection_id, earlier.c.seq < it.seq
+                ),
+            ),
+        )
+    )
+    rows = [(seq, said.casefold()) for seq, said in connection.execute(query)]
+    if connection.dialect.name == "postgresql":
+        insert = text("INSERT INTO reference_search (seq, grams) VALUES (:seq, :said)")
+        values = [{"seq": seq, "said": list(_pieces(said))} for seq, said in rows]
+    else:
+        insert = text("INSERT INTO reference_search (rowid, reference) VALUES (:seq, :said)")
+        values = [{"seq": seq, "said": said} for seq, said in rows]
+    if values:
+        connection.execute(insert, values)
+    connection.execute(update(feed_head).values(searched=upto))
+    return upto < writing.head
