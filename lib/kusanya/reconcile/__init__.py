@@ -12,45 +12,69 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kusanya.reconcile import (
+        bands,
         breaks,
         chart,
+        close,
         codes,
         columns,
         days,
         engine,
+        export,
         failures,
         fees,
+        files,
+        inputs,
         ledger,
         load,
+        mapping,
         plants,
+        quality,
+        report,
         sample,
         settlement,
         show,
         stats,
+        tariff,
+        tariff_file,
         terms,
     )
+    from kusanya.reconcile.close import run
 
 __all__ = [
+    "bands",
     "breaks",
     "chart",
+    "close",
     "codes",
     "columns",
     "days",
     "engine",
+    "export",
     "failures",
     "fees",
+    "files",
+    "inputs",
     "ledger",
     "load",
+    "mapping",
     "plants",
+    "quality",
+    "report",
+    "run",
     "sample",
     "settlement",
     "show",
     "stats",
+    "tariff",
+    "tariff_file",
     "terms",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "run":
+        return import_module("kusanya.reconcile.close").run
     if name in __all__:
         return import_module(f"kusanya.reconcile.{name}")
     raise AttributeError(f"module 'kusanya.reconcile' has no attribute {name!r}")

@@ -17,6 +17,7 @@ from kusanya.text import safe
 
 _DOTS: Final = 110
 _BAR, _LINE, _SOFT, _WARN = "#2a6f97", "#c8553d", "#a9c5d6", "#e09f3e"
+_AGES: Final = ("#a9c5d6", "#6f9fbd", "#2a6f97", "#e09f3e", "#c8553d")
 _LABEL: Final = 40
 
 
@@ -80,6 +81,37 @@ def daily(frame: pd.DataFrame) -> Chart:
             if len(sums):
                 axes.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, 1.15))
         chart.suptitle("Gross by business day: net and fee", x=0.01, ha="left", fontsize=12)
+        return chart
+
+
+def ageing(frame: pd.DataFrame) -> Chart:
+    """Draw how many rows each break code has, by age in days; what agrees is left out."""
+    open_rows = frame[frame["standing"] != "ok"]
+    ages = {
+        "0-1": "rows_0_1",
+        "2-3": "rows_2_3",
+        "4-7": "rows_4_7",
+        "8-30": "rows_8_30",
+        ">30": "rows_over_30",
+    }
+    with _plain():
+        chart = Chart(figsize=(10, 0.34 * max(len(open_rows), 3) + 1.4), layout="constrained")
+        axes = chart.subplots()
+        places = list(range(len(open_rows)))[::-1]
+        left = [0] * len(open_rows)
+        for (age, column), colour in zip(ages.items(), _AGES, strict=True):
+            numbers = [int(number) for number in open_rows[column]]
+            axes.barh(places, numbers, left=left, color=colour, label=f"{age} days", height=0.7)
+            left = [start + number for start, number in zip(left, numbers, strict=True)]
+        names = [
+            f"{safe(code, _LABEL)} · {safe(currency, 12)}"
+            for code, currency in zip(open_rows["break_code"], open_rows["currency"], strict=True)
+        ]
+        axes.set_yticks(places, labels=names)
+        axes.set_xlabel("rows")
+        _bare(axes)
+        axes.legend(frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1.0))
+        chart.suptitle("How old the breaks are", x=0.01, ha="left", fontsize=12)
         return chart
 
 

@@ -626,3 +626,40 @@ RECOVERY: Final = Schema(
     },
 )
 """One row per first failing code of a reference; `still_open` ones are young enough to recover."""
+
+CLOSED: Final = Schema(
+    "closed",
+    {
+        "id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "failure_code": T,
+        "amount": W,
+        "fee": W,
+        "business_day": D,
+        "created_day": D,
+        "contradictions": W,
+        "seq": W,
+    },
+)
+"""One row per collection of a closed period, as it was known then."""
+
+DELTA: Final = Schema(
+    "delta",
+    {
+        "closed_run_id": T,
+        "key": T,
+        "change": T,
+        "field": T,
+        "before": T,
+        "now": T,
+        "amount_effect": W,
+        "fee_effect": W,
+        "seq": W,
+    },
+)
+"""One row per field that a closed period would say otherwise now; the effects of a collection stand
+on its first row, so that they can be summed."""

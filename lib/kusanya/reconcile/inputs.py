@@ -1,10 +1,13 @@
 """What a report is made from: one value that every notebook and the month-end run pass on."""
 
+from datetime import date, datetime
+
 import msgspec
 import pandas as pd
 
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.quality import Quality
+from kusanya.reconcile.terms import PLAIN, Tolerance
 from kusanya.wire import Mode
 
 
@@ -19,6 +22,14 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """Creations whose outcome is not known."""
     control: pd.DataFrame
     """What was loaded against the store's own rollups."""
+    ledger: pd.DataFrame | None = None
+    """The books; None where none were given, which proves nothing and is no zero."""
+    statement: pd.DataFrame | None = None
+    tariff: pd.DataFrame | None = None
+    """The declared tariff."""
+    basis: str = "gross"
+    """Whether the ledger books gross or net amounts."""
+    tolerance: Tolerance = PLAIN
     period: Period
     mode: Mode
     source: str
@@ -26,4 +37,13 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     store_id: str
     as_of: int
     """The journal position up to which facts are known."""
+    as_of_at: datetime
+    """When the fact at that position was heard."""
+    judged_on: date
+    """The business day that ages are counted to."""
     quality: tuple[Quality, ...]
+
+    @property
+    def rejected(self) -> int:
+        """Return how many input rows could not be read; with one, nothing is closed."""
+        return sum(load.count("rejected") for load in self.quality)

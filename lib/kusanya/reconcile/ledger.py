@@ -24,6 +24,7 @@ from kusanya.reconcile.columns import (
 )
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.terms import PLAIN, TERMS, Tolerance, terms
 
 
@@ -46,6 +47,26 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
         """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
         left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
         return int(left.abs().sum())
+
+
+def of(inputs: Inputs, *, everything: bool = True) -> Matched | None:
+    """Return the match of the inputs' ledger, or None where no ledger was given: nothing is proven.
+
+    See `match` for what `everything` leaves out.
+    """
+    if inputs.ledger is None:
+        return None
+    return match(
+        inputs.collections,
+        inputs.ledger,
+        period=inputs.period,
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        basis=inputs.basis,
+        other_mode=inputs.other_mode,
+        intents=inputs.intents,
+        everything=everything,
+    )
 
 
 def match(

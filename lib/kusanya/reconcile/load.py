@@ -6,25 +6,28 @@ booking meet when midnight or a weekend lies between them; every report says whi
 
 import os
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
 
+import msgspec
 import pandas as pd
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import columns, sample, scan
-from kusanya.reconcile.columns import CONTROL, INTENTS
-from kusanya.reconcile.days import Period, business_day, cutoff, month_of, period
+from kusanya.reconcile import columns, files, plants, sample, scan, tariff_file
+from kusanya.reconcile.columns import CONTROL
+from kusanya.reconcile.days import DAY, Period, business_day, cutoff, month_of, period
 from kusanya.reconcile.facts import dress
 from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.mapping import read_mapping
 from kusanya.reconcile.quality import Quality
 from kusanya.reconcile.scan import Progress
+from kusanya.reconcile.terms import PLAIN, Tolerance
 from kusanya.store import Store
 from kusanya.store.engine import engines, only_store_errors
 from kusanya.store.records import RollupRow
 from kusanya.wire import Mode
 
-WIDEN_DAYS: Final = 3
 STORE_VARIABLE: Final = "KUSANYA_STORE"
 MODE_VARIABLE: Final = "KUSANYA_MODE"
 LATEST: Final = "latest"
@@ -37,7 +40,11 @@ def inputs(
     mode: str = "",
     period: str = LATEST,
     cutoff: str = "00:00",
-    widen_days: int = WIDEN_DAYS,
+    ledger: str = "",
+    statement: str = "",
+    mapping: str = "",
+    tariff: str = "",
+    tolerance: Tolerance = PLAIN,
     as_of: int | None = None,
     evidence: bool = False,
     progress: Progress | None = None,
@@ -46,15 +53,20 @@ def inputs(
 
     `store` and `mode` come from KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode
     is test unless said otherwise. A period of "latest" is the month of the newest collection.
-    `as_of` is a journal position, the newest where None; `evidence` also reads which source said
-    which fee. Raises ConfigurationError for a mode or period that cannot be read, and StoreError
-    when the store cannot.
+    `ledger`, `statement`, `mapping` and `tariff` are paths of files; the sample month has books and
+    a statement of its own. `as_of` is a journal position, the newest where None; `evidence` also
+    reads which source said which fee. Raises ConfigurationError for a mode, period or position that
+    cannot be read, InputRefused for a file, and StoreError when the store cannot be read.
     """
     url = store or os.environ.get(STORE_VARIABLE, "")
     chosen = _mode(mode or os.environ.get(MODE_VARIABLE, "") or (Mode.TEST if url else Mode.LIVE))
     turn, wanted = _span(period, cutoff)
+    given = _files(ledger, statement, mapping, tariff, turn)
     if not url:
-        return _sample(chosen, wanted, turn)
+        made = _sample(chosen, wanted, turn, tolerance)
+        # A file that was given stands in for the sample's own, never beside it.
+        kept = tuple(load for load in made.quality if load.source not in given)
+        return msgspec.structs.replace(made, **{**given, "quality": (*kept, *given["quality"])})
     with Store.open(url, migrate=False, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
         head = opened.head()
@@ -64,7 +76,7 @@ def inputs(
         found = engines(url, read_only=True)
         try:
             with only_store_errors("read collections"), found.reader.connect() as connection:
-                wide = span.widened(widen_days)
+                wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
                 raw = scan.collections(
                     connection,
                     mode=chosen,
@@ -81,17 +93,23 @@ def inputs(
         rollups = opened.rollups(chosen, since=span.begins, until=span.ends)
         # Rollups know no past: once the journal has moved on they speak of another moment.
         still = opened.head() == upto
+        heard = opened.changes(upto - 1, limit=1) if upto else ()
+        at = heard[0].at if heard else span.begins
+        loaded = Quality(source="collections", rows=len(raw), kept=len(frame))
         return Inputs(
             collections=frame,
             other_mode=other,
             intents=intents,
             control=control(frame, rollups, period=span) if still else _no_control(),
+            tolerance=tolerance,
             period=span,
             mode=chosen,
             source=f"store {opened.url_shown}",
             store_id=opened.store_id,
             as_of=upto,
-            quality=(Quality(source="collections", rows=len(raw), kept=len(frame)),),
+            as_of_at=at,
+            judged_on=_judged_on(at, span, tolerance),
+            **{**given, "quality": (loaded, *given["quality"])},
         )
 
 
@@ -153,17 +171,51 @@ def _span(text: str, turn: str) -> tuple[timedelta, Period | None]:
         raise ConfigurationError(str(error)) from None
 
 
-def _sample(mode: Mode, wanted: Period | None, turn: timedelta) -> Inputs:
-    frame = sample.collections(mode=mode, cutoff=turn)
+def _judged_on(at: datetime, span: Period, tolerance: Tolerance) -> date:
+    # No later than the days that were read: what lies beyond them is not missing.
+    return min(business_day(at, cutoff=span.cutoff), span.last + tolerance.widen_days * DAY)
+
+
+def _files(
+    ledger: str, statement: str, mapping: str, tariff: str, turn: timedelta
+) -> dict[str, Any]:
+    forms = read_mapping(Path(mapping) if mapping else None)
+    given: dict[str, Any] = {"basis": forms.ledger.amount_basis, "quality": ()}
+    if ledger:
+        given["ledger"], account = files.ledger(Path(ledger), forms.ledger, cutoff=turn)
+        given["quality"] += (account,)
+    if statement:
+        given["statement"], account = files.statement(Path(statement), forms.statement)
+        given["quality"] += (account,)
+    if tariff:
+        given["tariff"] = tariff_file.read(Path(tariff))
+    return given
+
+
+def _sample(mode: Mode, wanted: Period | None, turn: timedelta, tolerance: Tolerance) -> Inputs:
+    made = plants.month(mode=mode, cutoff=turn)
+    span = wanted or made.period
+    loads = {
+        "collections": made.collections,
+        "ledger": made.ledger,
+        "statement": made.statement,
+    }
     return Inputs(
-        collections=frame,
-        other_mode=columns.empty(columns.KEYS),
-        intents=columns.empty(INTENTS),
+        collections=made.collections,
+        other_mode=made.other_mode,
+        intents=made.intents,
         control=_no_control(),
-        period=wanted or period(sample.MONTH, cutoff=turn),
+        ledger=made.ledger,
+        statement=made.statement,
+        tolerance=tolerance,
+        period=span,
         mode=mode,
         source=sample.SOURCE,
         store_id=sample.STORE_ID,
-        as_of=len(frame),
-        quality=(Quality(source="collections", rows=len(frame), kept=len(frame)),),
+        as_of=len(made.collections),
+        as_of_at=made.period.ends,
+        judged_on=min(span.last, made.period.last),
+        quality=tuple(
+            Quality(source=name, rows=len(frame), kept=len(frame)) for name, frame in loads.items()
+        ),
     )

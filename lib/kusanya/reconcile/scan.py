@@ -27,7 +27,7 @@ from kusanya.reconcile.columns import Kind, Schema
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.facts import RAW
 from kusanya.state.fold import fold
-from kusanya.state.observation import CollectionState
+from kusanya.state.observation import Observation
 from kusanya.store.payload import unpack
 from kusanya.store.projection import Projected, project
 from kusanya.store.records import IntentState
@@ -178,16 +178,18 @@ def _arrow(rows: Sequence[Any], names: Sequence[str], schema: Schema) -> pa.Tabl
 
 def _folded(connection: Connection, ids: Sequence[str], mode: Mode, as_of: int) -> pd.DataFrame:
     rows = []
-    for state in _states(connection, ids, as_of):
-        row: Projected = project(state, as_of)
+    for seq, facts in _facts(connection, ids, as_of):
+        row: Projected = project(fold(facts), seq)
         if row.mode == mode.value:
-            # The event's own time is not part of a state: completed_at or the first sight serve.
-            rows.append((*(getattr(row, name) for name in _TAKEN), None))
+            told = [fact.event_created_at for fact in facts if fact.event_id == row.event_id]
+            event_at = to_us(told[0]) if told and told[0] and row.completed_at is None else None
+            rows.append((*(getattr(row, name) for name in _TAKEN), event_at))
     return columns.from_arrow(_table(rows))
 
 
 def _with_fees(connection: Connection, raw: pd.DataFrame, as_of: int) -> pd.DataFrame:
-    states = {state.id: state for state in _states(connection, raw["id"].tolist(), as_of)}
+    folded = (fold(facts) for _, facts in _facts(connection, raw["id"].tolist(), as_of))
+    states = {state.id: state for state in folded}
     said = [states.get(collection_id) for collection_id in raw["id"]]
     whole = Kind.WHOLE.dtype
     return raw.assign(
@@ -197,15 +199,20 @@ def _with_fees(connection: Connection, raw: pd.DataFrame, as_of: int) -> pd.Data
     )
 
 
-def _states(connection: Connection, ids: Sequence[str], as_of: int) -> Iterator[CollectionState]:
+def _facts(
+    connection: Connection, ids: Sequence[str], as_of: int
+) -> Iterator[tuple[int, list[Observation]]]:
+    """Yield the facts of each collection up to `as_of`, and the place of the latest."""
     it = observation.c
     for start in range(0, len(ids), _IDS):
         query = (
-            select(it.collection_id, it.payload)
+            select(it.collection_id, it.seq, it.payload)
             .where(it.collection_id.in_(ids[start : start + _IDS]), it.seq <= as_of)
             .order_by(it.collection_id, it.seq)
         )
-        facts: dict[str, list[Any]] = {}
-        for collection_id, payload in connection.execute(query):
+        facts: dict[str, list[Observation]] = {}
+        latest: dict[str, int] = {}
+        for collection_id, seq, payload in connection.execute(query):
             facts.setdefault(collection_id, []).append(unpack(payload))
-        yield from (fold(said) for said in facts.values())
+            latest[collection_id] = seq
+        yield from ((latest[collection_id], said) for collection_id, said in facts.items())

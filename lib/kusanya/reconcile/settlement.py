@@ -10,6 +10,7 @@ from kusanya.reconcile.breaks import VERDICTS
 from kusanya.reconcile.columns import BRIDGE, COLLECTIONS, SETTLED, STATEMENT, Kind, Schema, frame
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.terms import PLAIN, TERMS, Tolerance, terms
 
 _GRANULARITY = Schema("granularity", {"item": Kind.FLAG})
@@ -31,6 +32,20 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
         """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
         left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
         return int(left.abs().sum())
+
+
+def of(inputs: Inputs, *, everything: bool = True) -> Settled | None:
+    """Return the match of the inputs' statement, or None where none was given."""
+    if inputs.statement is None:
+        return None
+    return match(
+        inputs.collections,
+        inputs.statement,
+        period=inputs.period,
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        everything=everything,
+    )
 
 
 def match(

@@ -18,7 +18,7 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fee: int = 0
     grace_days: int = 1
     """How many days a booking or a payment may still be on its way."""
-    widen_days: int = 3
+    widen_days: int = 7
     """How many days beyond the period both sides are read."""
     double_minutes: int = 10
     """How close two payments of one customer lie to be suspected of being one."""

@@ -1,0 +1,283 @@
+"""The month-end run: one command's worth, and the same bytes whenever it is run again.
+
+A run is named by what went into it: period, cutoff, mode, tolerances, files, tariff, store, journal
+position and version. No wall clock takes part. A closed period is never rewritten; what arrives
+late is a delta that the next pack carries.
+"""
+
+import hashlib
+import json
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+import pyarrow.parquet as pq
+
+from kusanya.errors import ConfigurationError, KusanyaError
+from kusanya.reconcile import columns, export, load
+from kusanya.reconcile.columns import CLOSED, DELTA
+from kusanya.reconcile.days import Period, period, shown_cutoff
+from kusanya.reconcile.engine import Engine, query
+from kusanya.reconcile.errors import InputRefused
+from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.report import Report, Said, Verdict, closed, report
+from kusanya.reconcile.terms import PLAIN, Tolerance
+
+FORMAT: Final = 1
+"""Of the pack; it is in the run id, because another layout is other bytes."""
+_RUN_ID_HEX: Final = 16
+_CLOSED: Final = "closed.parquet"
+_MANIFEST: Final = "manifest.json"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended, for the command line and for scripts."""
+
+    verdict: Verdict
+    sentence: str
+    run_id: str | None = None
+    folder: Path | None = None
+    breaks: int = 0
+    unexplained: int = 0
+    by_code: dict[str, int] = {}
+    """How many rows each break code has, of both legs."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 when reconciled, else 1; 2 is for usage and never an outcome."""
+        return 0 if self.verdict is Verdict.RECONCILED else 1
+
+    def told(self) -> dict[str, Any]:
+        """Return the outcome as JSON has it."""
+        return {
+            "verdict": self.verdict.value,
+            "sentence": self.sentence,
+            "run_id": self.run_id,
+            "folder": None if self.folder is None else str(self.folder),
+            "breaks": self.breaks,
+            "unexplained": self.unexplained,
+            "by_code": self.by_code,
+        }
+
+
+def run(
+    *,
+    first: date,
+    last: date,
+    out: Path,
+    ledger: str = "",
+    store: str = "",
+    statement: str = "",
+    mapping: str = "",
+    tariff: str = "",
+    mode: str = "",
+    cutoff: str = "00:00",
+    as_of: int | None = None,
+    previous: Path | None = None,
+    max_breaks: int = 0,
+    tolerance: Tolerance = PLAIN,
+    said: Said | None = None,
+) -> Outcome:
+    """Reconcile a period and write its pack into a folder of its own under `out`.
+
+    `previous` is the folder of an earlier pack, whose late changes this one carries. `said` is
+    told what is being done. Nothing is written when an input is rejected or the store cannot be
+    read: the outcome is failed and says why. Raises ConfigurationError for what the caller got
+    wrong: a mode, cutoff or position, or a period that ends before it begins.
+    """
+    tell = said or (lambda _: None)
+    if last < first:
+        raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
+    try:
+        tell("reading collections")
+        loaded = load.inputs(
+            store,
+            mode=mode,
+            period=f"{first}..{last}",
+            cutoff=cutoff,
+            ledger=ledger,
+            statement=statement,
+            mapping=mapping,
+            tariff=tariff,
+            tolerance=tolerance,
+            as_of=as_of,
+            evidence=True,
+            progress=lambda rows: tell(f"reading collections: {rows:,}"),
+        )
+        if loaded.rejected:
+            raise InputRefused(_rejected(loaded))
+        late = None if previous is None else delta(previous, store=store, as_of=loaded.as_of)
+        made = report(loaded, late=late, said=said)
+        hashes = {name: _digest(path) for name, path in (("mapping", mapping), ("tariff", tariff))}
+        tell("writing the pack")
+        origin = None if previous is None else str(_read(previous)[0]["run_id"])
+        return pack(made, out=out, max_breaks=max_breaks, files={**hashes, "previous": origin})
+    except ConfigurationError:
+        raise
+    except KusanyaError as error:
+        return Outcome(verdict=Verdict.FAILED, sentence=str(error))
+
+
+def pack(
+    made: Report, *, out: Path, max_breaks: int = 0, files: dict[str, str | None] | None = None
+) -> Outcome:
+    """Write the pack of a report and return the outcome.
+
+    `files` names what else went into it, by SHA-256 or run id: mapping, tariff, an earlier pack.
+
+    The folder appears whole or not at all. Where it is there already, with the same contents, it is
+    left alone. Raises PackRefused when it cannot be written or differs from what is there.
+    """
+    identity = {**_identity(made.inputs, files or {}), "max_breaks": max_breaks}
+    run_id = hashlib.sha256(_canonical(identity)).hexdigest()[:_RUN_ID_HEX]
+    verdict = made.verdict(max_breaks=max_breaks)
+    span = made.inputs.period
+    name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
+    folder = export.write(
+        made,
+        out / name,
+        summary=_summary(made, run_id, verdict, identity),
+        manifest={"run_id": run_id, "verdict": verdict.value, "made_from": identity},
+    )
+    counts = _by_code(made)
+    return Outcome(
+        verdict=verdict,
+        sentence=_sentence(made, verdict),
+        run_id=run_id,
+        folder=folder,
+        breaks=made.breaks,
+        unexplained=made.unexplained,
+        by_code=counts,
+    )
+
+
+def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.DataFrame:
+    """Return what the period of an earlier pack says now that it did not say when it was closed.
+
+    Reads the same store as of `as_of`, the newest position where None. Raises InputRefused when the
+    folder is no pack, or is one of another store.
+    """
+    told, before = _read(previous)
+    origin = told["made_from"]
+    now = load.inputs(
+        store,
+        mode=origin["mode"],
+        period=f"{origin['first']}..{origin['last']}",
+        cutoff=origin["cutoff"],
+        tolerance=msgspec.convert(origin["tolerance"], Tolerance),
+        as_of=as_of,
+    )
+    if now.store_id != origin["store_id"]:
+        raise InputRefused(f"{previous.name} was made from another store")
+    return compare(before, closed(now), closed_run_id=told["run_id"])
+
+
+def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
+    """Return how `now` differs from `before`, both frames of closed collections, field by field."""
+    with Engine() as engine:
+        engine.give("before", before, CLOSED)
+        engine.give("now", now, CLOSED)
+        return engine.frame(query("delta"), DELTA, {"closed_run_id": closed_run_id})
+
+
+def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    try:
+        told = json.loads((previous / _MANIFEST).read_text(encoding="utf-8"))
+        table = columns.from_arrow(pq.read_table(previous / _CLOSED))
+        checked = columns.check(table, CLOSED)
+        period(f"{told['made_from']['first']}..{told['made_from']['last']}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputRefused(f"{previous.name} is not the folder of a pack") from error
+    return told, checked
+
+
+def _identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
+    # Imported here: the name of the schema's revision is all that is wanted of the migrations.
+    from kusanya.store.migrations import REVISIONS
+
+    span: Period = inputs.period
+    return {
+        "first": span.first.isoformat(),
+        "last": span.last.isoformat(),
+        "zone": "Africa/Dar_es_Salaam",
+        "cutoff": shown_cutoff(span.cutoff),
+        "mode": inputs.mode.value,
+        "basis": inputs.basis,
+        "tolerance": msgspec.to_builtins(inputs.tolerance),
+        "store_id": inputs.store_id,
+        "as_of": inputs.as_of,
+        "judged_on": inputs.judged_on.isoformat(),
+        "inputs": {load.source: load.sha256 for load in inputs.quality if load.sha256},
+        "files": files,
+        "library": version("kusanya"),
+        "schema": REVISIONS[-1],
+        "format": FORMAT,
+    }
+
+
+def _canonical(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def _digest(path: str) -> str | None:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
+
+
+def _rejected(inputs: Inputs) -> str:
+    first = next(
+        f"{load.source}, row {remark.row}: {remark.reason}"
+        for load in inputs.quality
+        for remark in load.remarks
+        if remark.verdict == "rejected"
+    )
+    more = inputs.rejected - 1
+    also = f", and {more:,} more" if more else ""
+    return f"nothing was closed: {inputs.rejected:,} rejected row(s); {first}{also}"
+
+
+def _summary(
+    made: Report, run_id: str, verdict: Verdict, identity: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    inputs = made.inputs
+    facts: list[tuple[str, Any]] = [
+        ("verdict", verdict.value),
+        ("what it means", _sentence(made, verdict)),
+        ("business days", str(inputs.period)),
+        ("money counts by", "business day of completion; fees and failures by day of creation"),
+        ("mode", inputs.mode.value),
+        ("source", inputs.source),
+        ("facts known up to", inputs.as_of),
+        ("ages counted to", inputs.judged_on.isoformat()),
+        ("run id", run_id),
+        ("library", identity["library"]),
+        ("ledger books", f"{inputs.basis} amounts"),
+        ("breaks", made.breaks),
+        ("unexplained", made.unexplained),
+    ]
+    facts += [
+        (f"tolerance: {name.replace('_', ' ')}", value)
+        for name, value in identity["tolerance"].items()
+    ]
+    facts += [(f"SHA-256 of {name}", value) for name, value in identity["inputs"].items()]
+    return facts
+
+
+def _by_code(made: Report) -> dict[str, int]:
+    legs = [leg.rows for leg in (made.matched, made.settled) if leg is not None]
+    codes = [rows.loc[rows["standing"] == "break", "break_code"] for rows in legs]
+    counted = pd.concat(codes).groupby(pd.concat(codes)).size() if codes else {}
+    return {str(code): int(rows) for code, rows in counted.items()}
+
+
+def _sentence(made: Report, verdict: Verdict) -> str:
+    if made.matched is None:
+        return "Nothing is proven: no ledger was given."
+    if made.unexplained or made.disagrees:
+        return "The bridge does not close: rows were lost or counted twice; do not sign."
+    if verdict is Verdict.RECONCILED and not made.breaks:
+        return "The books agree with the service, and the bridge closes to zero."
+    within = ", within the limit" if verdict is Verdict.RECONCILED else ""
+    return f"The bridge closes to zero; {made.breaks:,} break(s) need a person{within}."
