@@ -94,13 +94,23 @@ COMMANDS: Final = (
         sentence="Hold the list still; header and counts go on.", screens=_LISTS,
     ),
     Command(
+        id="list.filter", keys=("slash",), shown="/", label="filter", action="filter", bar=3,
+        sentence="Narrow the list, as in: failed airtel amount>=5000 age<=15m. esc clears.",
+        screens=_LISTS,
+    ),
+    Command(
+        id="list.search_on", keys=("greater_than_sign",), shown=">", label="search on",
+        action="search_on", screens=_LISTS,
+        sentence="Go on with a search that ran out of time.",
+    ),
+    Command(
         id="list.unwell", keys=("exclamation_mark",), shown="!", label="not well",
-        action="unwell", bar=3,
+        action="unwell", bar=4,
         sentence="Show only what is not plainly well, or everything again.", screens=_LISTS,
     ),
     Command(
         id="list.next_unwell", keys=("n",), shown="n", label="next not well",
-        action="next_unwell(1)", bar=6,
+        action="next_unwell(1)", bar=7,
         sentence="Go to the next older record that is not plainly well.", screens=_LISTS,
     ),
     Command(
@@ -109,11 +119,11 @@ COMMANDS: Final = (
         sentence="Go to the next newer record that is not plainly well.", screens=_LISTS,
     ),
     Command(
-        id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=4,
+        id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=5,
         sentence="Open the whole story of the record under the cursor.", screens=_LISTS,
     ),
     Command(
-        id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=5,
+        id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=6,
         sentence="Show or hide the detail of the record under the cursor.", screens=_LISTS,
     ),
     Command(
@@ -121,7 +131,7 @@ COMMANDS: Final = (
         sentence="Go to the box and type.", screens=frozenset({LOOKUP}),
     ),
     Command(
-        id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=7,
+        id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=8,
         sentence="Copy the reference, or the event's id on Deliveries.",
     ),
     Command(
@@ -134,11 +144,11 @@ COMMANDS: Final = (
     ),
     Command(
         id="view.help", keys=("question_mark",), shown="?", label="help", action="app.help",
-        sentence="Show the keys of this screen.", bar=8,
+        sentence="Show the keys of this screen.", bar=9,
     ),
     Command(
         id="view.palette", keys=("ctrl+p", "colon"), shown="^p", label="commands",
-        action="app.command_palette", sentence="Find a command by its name.", bar=9,
+        action="app.command_palette", sentence="Find a command by its name.", bar=10,
     ),
     Command(
         id="app.quit", keys=("ctrl+q",), shown="^q", label="quit", action="app.quit",

@@ -31,6 +31,16 @@ R = TypeVar("R", bound=Row)
 class PageSource(Protocol[R]):
     """One list: bound to a mode, a filter and an indexed order; newest or largest first."""
 
+    @property
+    def stopped_at(self) -> Key | None:
+        """Return where the last page stopped searching for want of time; None when it did not."""
+        ...
+
+    @property
+    def tests_rows(self) -> bool:
+        """Tell whether rows are tested one by one, so that a page may take long."""
+        ...
+
     def key(self, row: R) -> Key:
         """Return the record's place in this order."""
         ...
@@ -46,6 +56,9 @@ class PageSource(Protocol[R]):
 
 class CollectionSource:
     """The collections of one mode."""
+
+    stopped_at: Key | None = None
+    tests_rows = False
 
     def __init__(
         self,
@@ -90,6 +103,9 @@ class CollectionSource:
 class DeliverySource:
     """The deliveries of one mode, in the order of their arrival."""
 
+    stopped_at: Key | None = None
+    tests_rows = False
+
     def __init__(self, store: Store, *, mode: Mode, where: DeliveryFilter | None = None) -> None:
         self._store = store
         self._mode = mode
@@ -125,7 +141,7 @@ class Pages(Generic[R]):
     def newest(self) -> PageWindow[R]:
         """Return the newest page."""
         page = self._source.page(older_than=None, newer_than=None, limit=PAGE_ROWS)
-        return PageWindow(page.rows, has_newer=False, has_older=page.more)
+        return self._window(page.rows, has_newer=False, has_older=page.more)
 
     def oldest(self) -> PageWindow[R]:
         """Return the oldest page."""
@@ -136,17 +152,17 @@ class Pages(Generic[R]):
         """Return a window in which the record at `key` has neighbours on both sides."""
         above = self._source.page(older_than=None, newer_than=key, limit=PAGE_ROWS // 2)
         below = self._source.page(older_than=_right_above(key), newer_than=None, limit=PAGE_ROWS)
-        return PageWindow((*above.rows, *below.rows), above.more, below.more)
+        return self._window((*above.rows, *below.rows), above.more, below.more)
 
     def older(self, window: PageWindow[R]) -> PageWindow[R]:
         """Return `window` with the next older page; the newest rows go when it holds too many."""
-        if not window.rows:
+        if not window.rows and window.reached is None:
             return self.newest()
-        edge = self._source.key(window.rows[-1])
+        edge = window.reached or self._source.key(window.rows[-1])
         page = self._source.page(older_than=edge, newer_than=None, limit=PAGE_ROWS)
         rows = (*window.rows, *page.rows)
         kept = rows[-PAGE_ROWS * HELD_PAGES :]
-        return PageWindow(kept, window.has_newer or len(kept) < len(rows), page.more)
+        return self._window(kept, window.has_newer or len(kept) < len(rows), page.more)
 
     def newer(self, window: PageWindow[R]) -> PageWindow[R]:
         """Return `window` with the next newer page; the oldest rows go when it holds too many."""
@@ -156,7 +172,8 @@ class Pages(Generic[R]):
         page = self._source.page(older_than=None, newer_than=edge, limit=PAGE_ROWS)
         rows = (*page.rows, *window.rows)
         kept = rows[: PAGE_ROWS * HELD_PAGES]
-        return PageWindow(kept, page.more, window.has_older or len(kept) < len(rows))
+        more = page.more and self._source.stopped_at is None
+        return PageWindow(kept, more, window.has_older or len(kept) < len(rows), window.reached)
 
     def refreshed(self, window: PageWindow[R], changed: Iterable[str]) -> PageWindow[R]:
         """Return `window` with its changed records read again, and those new inside it."""
@@ -174,7 +191,7 @@ class Pages(Generic[R]):
             older_than=_right_above(first), newer_than=None, limit=len(window.rows) + inside
         )
         rows = tuple(row for row in page.rows if self._source.key(row) >= last)
-        return PageWindow(rows, window.has_newer, window.has_older)
+        return PageWindow(rows, window.has_newer, window.has_older, window.reached)
 
     def newer_count(self, window: PageWindow[R]) -> int:
         """Count the records above the window, PAGE_ROWS at most."""
@@ -183,6 +200,14 @@ class Pages(Generic[R]):
         edge = self._source.key(window.rows[0])
         page = self._source.page(older_than=None, newer_than=edge, limit=PAGE_ROWS)
         return len(page.rows) + page.more
+
+    def _window(self, rows: tuple[R, ...], has_newer: bool, has_older: bool) -> PageWindow[R]:  # noqa: FBT001
+        stopped = self._source.stopped_at
+        return PageWindow(rows, has_newer, has_older and stopped is None, stopped)
+
+    def touched(self, ids: Iterable[str]) -> bool:
+        """Tell whether records with news belong to this list, where that can be told cheaply."""
+        return not self._source.tests_rows or bool(self._source.again(sorted(ids)))
 
     def after(self, key: Key) -> R | None:
         """Return the nearest older record of this source, or None when there is none."""

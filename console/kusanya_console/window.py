@@ -5,6 +5,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from kusanya.store.records import Key
+
 
 class Row(Protocol):
     """What a list needs of its records."""
@@ -29,11 +31,16 @@ class PageWindow(msgspec.Struct, Generic[R], frozen=True):
     rows: tuple[R, ...] = ()
     has_newer: bool = False
     has_older: bool = False
+    reached: Key | None = None
+    """Where a search that ran out of time stopped; it goes on from there when asked to."""
 
     def patched(self, news: Mapping[str, R]) -> "PageWindow[R]":
         """Return the window with the present form of some of its records, each in its place."""
         if not news:
             return self
         return PageWindow(
-            tuple(news.get(row.id, row) for row in self.rows), self.has_newer, self.has_older
+            tuple(news.get(row.id, row) for row in self.rows),
+            self.has_newer,
+            self.has_older,
+            self.reached,
         )

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from textual.app import ComposeResult
 
+from kusanya.filters import Filter
 from kusanya.health import DeliveryPlan, attempt_of, delivery_plan
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, DeliveryRow, Verdict
@@ -15,6 +16,7 @@ from kusanya_console.delivery_cards import arrival_heads, arrival_line, delivery
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
 from kusanya_console.messages import CopyAsked, StoryAsked
+from kusanya_console.narrowing import NarrowedSource, of_deliveries
 from kusanya_console.pages import DeliverySource, PageSource
 from kusanya_console.present import Line, Look, cell, moment
 from kusanya_console.screens.base import Desk
@@ -80,10 +82,11 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
         """Put the attempts of the event under the cursor below the list."""
         yield Sheet(id="timeline")
 
-    def source(self, *, unwell: bool) -> PageSource[DeliveryRow]:
-        """Return the arrivals, with or without the verified ones."""
-        where = DeliveryFilter(unwell=unwell)
-        return DeliverySource(self.desk.store, mode=self.desk.mode, where=where)
+    def source(self, narrowed: Filter) -> PageSource[DeliveryRow]:
+        """Return the list as narrowed: what has an index is sought, the rest tested."""
+        where, test = of_deliveries(narrowed, now=self.desk.clock.now())
+        source = DeliverySource(self.desk.store, mode=self.desk.mode, where=where)
+        return source if test is None else NarrowedSource(source, test)
 
     def news(self, snapshot: Snapshot) -> frozenset[str]:
         """Return the deliveries that came."""
@@ -97,8 +100,8 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
     def empty(self) -> list[Line]:
         """Say what would stand here."""
         mode, _ = words.mode_words(self.desk.mode)
-        if self.unwell:
-            return [(("Every delivery was verified. ! shows all of them again.", MUTED),)]
+        if self.filter:
+            return [((f"No delivery in {mode} passes the filter. esc clears it.", MUTED),)]
         return [
             ((f"No delivery has arrived in {mode} yet.", PLAIN),),
             (("Each arrives at the receiver and stands here with its verdict,", MUTED),),

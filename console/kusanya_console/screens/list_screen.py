@@ -5,24 +5,29 @@ before the news of the feed; news that waits is one set of ids, never a queue.
 """
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input
 
+from kusanya.filters import Filter, FilterError, describe, parse
+from kusanya.text import safe
 from kusanya_console.feed import Snapshot
 from kusanya_console.pages import Pages, PageSource
-from kusanya_console.present import Line, spread
+from kusanya_console.present import Line, moment, spread
 from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.status_line import Standing
 from kusanya_console.window import PageWindow, Row
-from kusanya_console.words import ACCENT, MUTED, PLAIN, Run
+from kusanya_console.words import ACCENT, MUTED, PLAIN, WARN, Run
 
 R = TypeVar("R", bound=Row)
+_LONGEST = 300
 
 
 class Listed(msgspec.Struct, Generic[R], frozen=True):
@@ -40,7 +45,8 @@ class ListScreen(ConsoleScreen, Generic[R]):
     def __init__(self, desk: Desk, columns: tuple[Column[R], ...]) -> None:
         super().__init__(desk)
         self.table: RecordTable[R] = RecordTable(columns, look=desk.look, id="table")
-        self.unwell = False
+        self.filter = Filter()
+        self._complaint = ""
         self.newer = 0
         self.loaded = False
         self.paused_at: datetime | None = None
@@ -48,10 +54,9 @@ class ListScreen(ConsoleScreen, Generic[R]):
         self._fresh = False
         self._wish: Callable[[], Listed[R]] | None = None
         self._busy = False
-        self._said = ""
 
-    def source(self, *, unwell: bool) -> PageSource[R]:
-        """Return the list's source, with or without what is plainly well."""
+    def source(self, narrowed: Filter) -> PageSource[R]:
+        """Return the list's source as narrowed; raises FilterError for a key it does not have."""
         raise NotImplementedError
 
     def news(self, snapshot: Snapshot) -> frozenset[str]:
@@ -71,6 +76,9 @@ class ListScreen(ConsoleScreen, Generic[R]):
             with VerticalScroll(id="pane", can_focus=False):
                 yield Sheet(id="card")
         yield from self.compose_below()
+        box = Input(id="filter", max_length=_LONGEST)
+        box.cursor_blink = False
+        yield box
         yield Sheet(id="foot")
 
     def compose_below(self) -> ComposeResult:
@@ -124,6 +132,8 @@ class ListScreen(ConsoleScreen, Generic[R]):
         pages, window, follow = self._pages(), self.table.window, self.table.follow
 
         def read() -> Listed[R]:
+            if follow and not pages.touched(ids):
+                return Listed(window)
             if follow:
                 newest = pages.newest()
                 held = {row.id for row in window.rows}
@@ -136,7 +146,7 @@ class ListScreen(ConsoleScreen, Generic[R]):
         return read
 
     def _pages(self) -> Pages[R]:
-        return Pages(self.source(unwell=self.unwell))
+        return Pages(self.source(self.filter))
 
     def answered(self, what: str, value: Any) -> None:
         """Show a reading of the list, then begin the next one that waits."""
@@ -170,7 +180,7 @@ class ListScreen(ConsoleScreen, Generic[R]):
     def standing(self, standing: Standing) -> Standing:
         """Add whether this list is paused, and what waits."""
         told = super().standing(standing)
-        return msgspec.structs.replace(told, paused_at=self.paused_at, waiting=len(self._news))
+        return replace(told, paused_at=self.paused_at, waiting=len(self._news))
 
     def second(self) -> None:
         """Move ages and countdowns on."""
@@ -184,11 +194,14 @@ class ListScreen(ConsoleScreen, Generic[R]):
         self.query_one("#foot", Sheet).show(self._foot_line)
 
     def _foot_line(self, width: int) -> list[Line]:
-        left: list[Run] = [
-            (" filter ", MUTED),
-            ("! not plainly well" if self.unwell else "none", PLAIN),
-        ]
-        left.append((f"   {self._said}" if self._said else "   newest first", MUTED))
+        if self._complaint:
+            return [((f" {self._complaint}", WARN),)]
+        said = safe(describe(self.filter), 60) or "none"
+        left: list[Run] = [(" filter ", MUTED), (said, PLAIN), ("   newest first", MUTED)]
+        reached = self.table.window.reached
+        if reached is not None:
+            at = moment(datetime.fromtimestamp(reached.value / 1_000_000, tz=UTC), self.desk.look)
+            left.append((f"   searched back to {at}, > goes on", WARN))
         if self.paused_at is not None:
             right = ("paused, space goes on ", ACCENT)
         elif self.table.follow:
@@ -243,22 +256,80 @@ class ListScreen(ConsoleScreen, Generic[R]):
 
     def action_unwell(self) -> None:
         """Show only what is not plainly well, or everything; the cursor stays on its record."""
+        self._narrow(replace(self.filter, unwell=not self.filter.unwell))
+
+    def _narrow(self, narrowed: Filter) -> None:
         row = self.table.row
-        self.unwell = not self.unwell
-        self._said = ""
+        self.filter = narrowed
+        self._foot()
         if self.table.follow or row is None:
             self.action_newest()
             return
-        source = self.source(unwell=self.unwell)
+        source = self.source(self.filter)
         key, row_id = source.key(row), row.id
         self.wish(lambda: Listed(Pages(source).around(key), point=row_id))
+
+    def action_filter(self) -> None:
+        """Open the filter's box with what it holds."""
+        self.add_class("-filtering")
+        box = self.query_one("#filter", Input)
+        box.value = describe(self.filter)
+        box.focus()
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Say at once what cannot be read; a finished word narrows the list."""
+        message.stop()
+        narrowed = self._read_box(message.value)
+        finished = not message.value or message.value.endswith(" ")
+        if narrowed is not None and finished and narrowed != self.filter:
+            self._narrow(narrowed)
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Narrow the list and leave the box; with a bad word in it the last good filter stays."""
+        message.stop()
+        narrowed = self._read_box(message.value)
+        if narrowed is None:
+            return
+        self._leave_box()
+        if narrowed != self.filter:
+            self._narrow(narrowed)
+
+    def _read_box(self, text: str) -> Filter | None:
+        try:
+            narrowed = parse(text)
+            self.source(narrowed)  # tells a key that this list does not have
+        except FilterError as error:
+            self._complaint = safe(str(error), 200)
+            self._foot()
+            return None
+        self._complaint = ""
+        self._foot()
+        return narrowed
+
+    def action_back(self) -> None:
+        """Clear the filter; the cursor stays on its record."""
+        self._leave_box()
+        if self.filter:
+            self._narrow(Filter())
+
+    def _leave_box(self) -> None:
+        self._complaint = ""
+        self.remove_class("-filtering")
+        self.table.focus()
+        self._foot()
+
+    def action_search_on(self) -> None:
+        """Search on where a search ran out of time."""
+        pages, window = self._pages(), self.table.window
+        if window.reached is not None:
+            self.wish(lambda: Listed(pages.older(window)))
 
     def action_next_unwell(self, direction: int) -> None:
         """Go to the nearest record that is not plainly well, however far away."""
         row = self.table.row
         if row is None:
             return
-        source = self.source(unwell=True)
+        source = self.source(replace(self.filter, unwell=True))
         pages, beyond, key = self._pages(), Pages(source), source.key(row)
         held = self.table.window
 

@@ -2,15 +2,17 @@
 
 from typing import Any
 
+from kusanya.filters import Filter
 from kusanya.lookup import Story, story
 from kusanya.privacy import mask_phone
-from kusanya.store.records import CollectionFilter, CollectionRow
+from kusanya.store.records import CollectionRow
 from kusanya_console import words
 from kusanya_console.cards import collection_card
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import collection_figures
 from kusanya_console.messages import CopyAsked, StoryAsked
+from kusanya_console.narrowing import NarrowedSource, of_collections
 from kusanya_console.pages import CollectionSource, PageSource
 from kusanya_console.present import Line, Look, cell, moment, money
 from kusanya_console.screens.base import Desk
@@ -56,10 +58,11 @@ class LiveScreen(ListScreen[CollectionRow]):
         super().__init__(desk, COLUMNS)
         self._story: Story | None = None
 
-    def source(self, *, unwell: bool) -> PageSource[CollectionRow]:
-        """Return the collections, with or without what is plainly well."""
-        where = CollectionFilter(unwell=unwell)
-        return CollectionSource(self.desk.store, mode=self.desk.mode, where=where)
+    def source(self, narrowed: Filter) -> PageSource[CollectionRow]:
+        """Return the list as narrowed: what has an index is sought, the rest tested."""
+        where, test = of_collections(narrowed, now=self.desk.clock.now())
+        source = CollectionSource(self.desk.store, mode=self.desk.mode, where=where)
+        return source if test is None else NarrowedSource(source, test)
 
     def news(self, snapshot: Snapshot) -> frozenset[str]:
         """Return the collections with news."""
@@ -75,8 +78,8 @@ class LiveScreen(ListScreen[CollectionRow]):
     def empty(self) -> list[Line]:
         """Say what would stand here."""
         mode, _ = words.mode_words(self.desk.mode)
-        if self.unwell:
-            return [((f"Nothing in {mode} is other than well. ! shows everything again.", MUTED),)]
+        if self.filter:
+            return [((f"Nothing in {mode} passes the filter. esc clears it.", MUTED),)]
         return [
             ((f"No collection in {mode} yet.", PLAIN),),
             (("Each one appears here with its first answer, event or poll.", MUTED),),

@@ -133,7 +133,10 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             return False
         self.follow = False
         self._point(place)
-        self._reveal(place)
+        if not self.first <= place < self.first + self.lines:
+            # A jump lands in the middle: what stands around the record is part of what it says.
+            self.scroll_to(y=max(place - self.lines // 2, 0), animate=False)
+        self._ask_for_more()
         return True
 
     def move(self, by: int) -> None:

@@ -1,0 +1,190 @@
+"""Narrowing a list: with indexes where there are any, by testing rows where there are none."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from kusanya.clock import ManualClock
+from kusanya.filters import FilterError, parse
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.narrowing import NarrowedSource, of_collections, of_deliveries
+from kusanya_console.pages import CollectionSource, DeliverySource, Pages
+
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+def narrowed(store: Store, text: str, *, now: Any) -> list[str]:
+    """Return the references of the collections that pass a filter."""
+    where, test = of_collections(parse(text), now=now)
+    source = CollectionSource(store, mode=Mode.LIVE, where=where)
+    page = Pages(source if test is None else NarrowedSource(source, test)).newest()
+    return [row.reference for row in page.rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("on_hold", []),
+        ("status:on_hold", ["INV-482900"]),
+        ("! contradiction", ["INV-482901"]),
+        ("ref=INV-482900", ["INV-482900"]),
+        ("phone:0754000555", ["INV-482902"]),
+        ("-succeeded -failed -expired -created", ["INV-482900", "INV-482901"]),
+        ("event:evt_0000000000000903", ["INV-482903"]),
+        ("INV-4829 age<=1m", ["INV-482900"]),
+        ("INV-4829 at:15:23", ["INV-482900"]),
+        ("INV-4829 amount>=1000000", []),
+        ("channel:airtel,halopesa INV-4829", ["INV-482903", "INV-482902"]),
+        ("fee:1455", ["INV-482900"]),
+        ("currency:USD", []),
+        ("id:col_0000000000000903", ["INV-482903"]),
+        ("INV-4829 -code:payer_unreachable ! expired", ["INV-482903"]),
+    ],
+)
+def test_a_filter_keeps_what_it_names(
+    text: str, found: list[str], store: Store, seed: Any, clock: ManualClock
+) -> None:
+    seed.busy(12)
+    assert narrowed(store, text, now=clock.now()) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("verdict:rejected", 3),
+        ("verdict:rejected,repeat", 4),
+        ("endpoint:billing try>=2", 2),
+        ("reason:no_match answer:400", 3),
+        ("-endpoint:billing !", 1),
+        ("ref:INV-482902", 3),
+        ("event:evt_0000000000000902 at:15:23", 1),
+        ("verdict:nonsense", 0),
+    ],
+)
+def test_deliveries_have_keys_of_their_own(
+    text: str, count: int, store: Store, seed: Any, clock: ManualClock
+) -> None:
+    seed.busy(12)
+    where, test = of_deliveries(parse(text), now=clock.now())
+    source = DeliverySource(store, mode=Mode.LIVE, where=where)
+    page = Pages(source if test is None else NarrowedSource(source, test)).newest()
+    assert len(page.rows) == count
+
+
+def test_a_key_of_the_other_list_is_refused_by_name(clock: ManualClock) -> None:
+    with pytest.raises(FilterError, match="collections have no verdict"):
+        of_collections(parse("verdict:rejected"), now=clock.now())
+    with pytest.raises(FilterError, match="deliveries have no phone"):
+        of_deliveries(parse("phone:0754000555"), now=clock.now())
+
+
+def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    pending = []
+    for n in range(1_400):
+        born = seed.collection(n, at=clock.now() - timedelta(seconds=n), fee=1 if n == 1_200 else 0)
+        pending.append(store.submit(seed.observation(born)))
+    for future in pending:
+        future.result()
+    where, test = of_collections(parse("fee:1"), now=clock.now())
+    assert test is not None
+    source = CollectionSource(store, mode=Mode.LIVE, where=where)
+    pages = Pages(NarrowedSource(source, test, budget_s=0, monotonic=lambda: 0))
+    window = pages.newest()
+    assert window.rows == ()
+    assert not window.has_older, "the table asks for nothing by itself"
+    assert window.reached is not None
+    steps = 0
+    while window.reached is not None:
+        window = pages.older(window)
+        steps += 1
+    assert [row.fee for row in window.rows] == [1]
+    assert steps == 2
+
+
+def shown(app: ConsoleApp) -> list[str]:
+    """Return the lines on the terminal as plain text."""
+    return [
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    ]
+
+
+@pytest.mark.anyio
+async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"failed airtel", "enter")
+        await settled(pilot)
+        table = app.console_screen.table
+        assert {(row.status, row.channel) for row in table.window.rows} == {("failed", "AIRTEL_TZ")}
+        assert "filter status:failed channel:AIRTEL_TZ" in shown(app)[-2]
+        await pilot.press("j")
+        pointed = table.cursor
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "filter none" in shown(app)[-2]
+        assert table.cursor == pointed
+        assert len({row.status for row in table.window.rows}) > 1
+
+
+@pytest.mark.anyio
+async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stays(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"failed amount:lots", "enter")
+        await settled(pilot)
+        assert "amount takes whole numbers" in shown(app)[-2]
+        assert app.screen.query_one("#filter", Input).has_focus
+        table = app.console_screen.table
+        assert {row.status for row in table.window.rows} == {"failed"}
+
+
+@pytest.mark.anyio
+async def test_a_filter_that_keeps_nothing_says_so_and_escape_helps(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"amount:1", "enter")
+        await settled(pilot)
+        assert any(
+            "Nothing in LIVE MODE passes the filter. esc clears it." in line for line in shown(app)
+        )
+        await pilot.press("escape")
+        await settled(pilot)
+        assert any("INV-482900" in line for line in shown(app))
+
+
+@pytest.mark.anyio
+async def test_a_narrowed_list_that_is_followed_takes_in_only_what_passes(
+    console: Any, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"fee>=3000", "enter")
+        await settled(pilot)
+        assert app.console_screen.table.window.rows == ()
+        seed.answered(seed.collection(4000, at=clock.now(), fee=10))
+        seed.answered(seed.collection(4001, at=clock.now(), fee=5_000))
+        app.tick()
+        await settled(pilot)
+        assert [row.fee for row in app.console_screen.table.window.rows] == [5_000]
