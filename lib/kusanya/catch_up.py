@@ -37,6 +37,7 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     """What was learned."""
 
     asked: int = 0
+    """Collections that the service was asked about."""
     became_final: int = 0
     missing_events: int = 0
     """Final states learned here of which no event had told."""
@@ -181,7 +182,6 @@ def _ask(run: _Run, collection_id: str) -> Steps[None]:
 
 def _check(run: _Run, delivery: DeliveryRow) -> Steps[None]:
     event_id = delivery.event_id or ""
-    run.found.asked += 1
     found = yield from run.core.event(event_id)
     yield from do(lambda: run.store.record(event_checked(found, at=run.core.clock.now())))
     body = yield from do(lambda: run.store.delivery_body(delivery.id))

@@ -16,7 +16,12 @@ from typing import Any, Final
 import httpcore
 
 _OPTION = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+_Found = list[tuple[socket.AddressFamily, Any]]
 _CHUNK: Final = 64 * 1024
+
+
+Resolve = Callable[..., list[Any]]
+"""What `socket.getaddrinfo` does."""
 
 
 class Call(threading.local):
@@ -41,8 +46,9 @@ class Call(threading.local):
 class DeadlineBackend(httpcore.NetworkBackend):
     """Connects within the deadline of the thread's `call`."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, *, resolve: Resolve = socket.getaddrinfo) -> None:
         self._call = call
+        self._resolve = resolve
 
     def connect_tcp(
         self,
@@ -53,7 +59,7 @@ class DeadlineBackend(httpcore.NetworkBackend):
         socket_options: Iterable[_OPTION] | None = None,  # noqa: ARG002 - never given
     ) -> httpcore.NetworkStream:
         """Connect to the first address of `host` that answers, sharing the time among them."""
-        found = _look_up(host, port, within_s=self._call.left_s(httpcore.ConnectTimeout))
+        found = self._look_up(host, port)
         trouble: Exception = httpcore.ConnectError("the name has no address")
         for tried, (family, address) in enumerate(found):
             share_s = self._call.left_s(httpcore.ConnectTimeout) / (len(found) - tried)
@@ -73,6 +79,32 @@ class DeadlineBackend(httpcore.NetworkBackend):
             else:
                 return DeadlineStream(connected, self._call)
         raise trouble
+
+    def _look_up(self, host: str, port: int) -> _Found:
+        """Return the addresses of `host`; a look-up that hangs is left behind in its thread."""
+        try:
+            return self._resolved(host, port, flags=socket.AI_NUMERICHOST)
+        except socket.gaierror:
+            pass
+        found: list[_Found | OSError] = []
+        thread = threading.Thread(target=self._collect, args=(host, port, found), daemon=True)
+        thread.start()
+        thread.join(self._call.left_s(httpcore.ConnectTimeout))
+        if not found:
+            raise httpcore.ConnectTimeout("the name was not resolved in time")
+        if isinstance(found[0], OSError):
+            raise httpcore.ConnectError("the name has no address") from found[0]
+        return found[0]
+
+    def _collect(self, host: str, port: int, found: list[_Found | OSError]) -> None:
+        try:
+            found.append(self._resolved(host, port))
+        except OSError as error:
+            found.append(error)
+
+    def _resolved(self, host: str, port: int, *, flags: int = 0) -> _Found:
+        answers = self._resolve(host, port, type=socket.SOCK_STREAM, flags=flags)
+        return [(family, address) for family, _, _, _, address in answers]
 
 
 class DeadlineStream(httpcore.NetworkStream):
@@ -143,40 +175,6 @@ def _has_input(connected: socket.socket) -> bool:
     poll = select.poll()
     poll.register(connected, select.POLLIN)
     return bool(poll.poll(0))
-
-
-_Found = list[tuple[socket.AddressFamily, Any]]
-
-
-def _look_up(host: str, port: int, *, within_s: float) -> _Found:
-    """Return the addresses of `host`, looked up in a thread that is left behind when it hangs."""
-    try:
-        return _resolved(host, port, flags=socket.AI_NUMERICHOST)
-    except socket.gaierror:
-        pass
-    found: list[_Found | OSError] = []
-    thread = threading.Thread(
-        target=_collect, args=(found, lambda: _resolved(host, port)), daemon=True
-    )
-    thread.start()
-    thread.join(within_s)
-    if not found:
-        raise httpcore.ConnectTimeout("the name was not resolved in time")
-    if isinstance(found[0], OSError):
-        raise httpcore.ConnectError("the name has no address") from found[0]
-    return found[0]
-
-
-def _resolved(host: str, port: int, *, flags: int = 0) -> _Found:
-    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
-    return [(family, address) for family, _, _, _, address in answers]
-
-
-def _collect(found: list[_Found | OSError], look_up: Callable[[], _Found]) -> None:
-    try:
-        found.append(look_up())
-    except OSError as error:
-        found.append(error)
 
 
 def _sentence(error: OSError) -> str:

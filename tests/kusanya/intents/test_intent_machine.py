@@ -187,12 +187,14 @@ class Creating(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.scale(25, 500, 5000)
 def test_no_order_of_events_charges_twice(play: Any, rounds: int) -> None:
     _run(play, rounds, None)
 
 
 @pytest.mark.postgres
+@pytest.mark.timeout(3600)
 @pytest.mark.scale(8, 200, 2000)
 def test_no_order_of_events_charges_twice_on_postgresql(
     play: Any, rounds: int, postgres_url: str

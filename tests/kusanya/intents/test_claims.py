@@ -1,0 +1,69 @@
+"""Who may send: one process at a time, and a dead one holds nothing."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.errors import IntentError
+from kusanya.intents.claiming import LEASE, Claim, is_gone, this_process
+from kusanya.store import Store
+from kusanya.wire import Mode
+
+
+def _intent(store: Store) -> str:
+    return store.prepare_intent(
+        idempotency_key="k",
+        body=b"{}",
+        mode=Mode.TEST,
+        profile="default",
+        reference="order-1",
+        amount=5000,
+        phone="255754000001",
+    ).id
+
+
+def test_a_living_process_keeps_its_claim_until_its_lease_ends(store: Store, clock: Any) -> None:
+    intent_id = _intent(store)
+    held, other = (Claim.new(store, clock, intent_id) for _ in range(2))
+    held.take()
+    held.take()
+    with pytest.raises(IntentError, match="another process"):
+        other.take()
+    clock.pass_by(LEASE - timedelta(seconds=1))
+    with pytest.raises(IntentError, match="another process"):
+        other.take()
+    clock.pass_by(timedelta(seconds=2))
+    other.take()
+    held.release()
+    with pytest.raises(IntentError, match="another process"):
+        held.take()
+
+
+def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(
+    store: Store, clock: Any
+) -> None:
+    intent_id = _intent(store)
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
+        pass
+    dead = this_process().replace(f":{os.getpid()}@", f":{ended.pid}@") + ":0"
+    assert store.claim_intent(intent_id, by=dead, until=clock.now() + LEASE)
+    Claim.new(store, clock, intent_id).take()
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        "",
+        "host:1",
+        "host:999999999@",
+        "host:999999999@otherboot-4026531836:0",
+        "host:x@" + this_process().partition("@")[2] + ":0",
+        this_process() + ":0",
+    ],
+)
+def test_whoever_cannot_be_seen_to_be_gone_is_not(holder: str) -> None:
+    assert not is_gone(holder)
