@@ -166,7 +166,7 @@ class _Receiver:
         arrived_at = self._clock.now()
         if self._meter.in_flight > self._limits.in_flight:
             raise _Refusal(503, "too many deliveries at once")
-        headers = tuple((bytes(name), bytes(value)) for name, value in scope["headers"])
+        headers = tuple(map(tuple, scope["headers"]))
         arrival: Arrival | None = None
         try:
             async with asyncio.timeout_at(began + self._limits.receipt_s):
