@@ -144,6 +144,10 @@ def _begin_immediate(connection: Connection) -> None:
 def _postgresql(address: URL) -> Engines:
     address = address.set(drivername="postgresql+psycopg")
     shown = address.set(drivername="postgresql").difference_update_query(["password"])
+    if address.query.get("target_session_attrs") == "read-write":
+        # The usual way to name a server and its standby. Our readers ask for read-only
+        # transactions, and libpq would take every server for a standby because of that.
+        address = address.update_query_dict({"target_session_attrs": "primary"})
 
     def engine(options: str) -> Engine:
         return create_engine(
