@@ -10,6 +10,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+PIECES: Final = 20
 REQUEST_ID: Final = b"request-id"
 ABORT: Final = "kusanya.abort"
 """The scope's extension that cuts the connection without another byte (protocol.py)."""
@@ -22,6 +23,12 @@ class Disconnected(Exception):  # noqa: N818 - reads as the condition it states
 def values_of(scope: Scope, name: bytes) -> list[bytes]:
     """Return every value of a header; repeated ones are a mistake that the caller decides on."""
     return [value for key, value in scope["headers"] if key == name]
+
+
+def pieces_of(body: bytes) -> list[bytes]:
+    """Return a body in PIECES parts, for one that trickles."""
+    size = -(-len(body) // PIECES)
+    return [body[index * size : (index + 1) * size] for index in range(PIECES)]
 
 
 async def send_json(
@@ -46,9 +53,9 @@ async def send_json(
         }
     )
     if over_s > 0:
-        for byte in body:
-            await asyncio.sleep(over_s / len(body))
-            await send({"type": "http.response.body", "body": bytes([byte]), "more_body": True})
+        for piece in pieces_of(body):
+            await asyncio.sleep(over_s / PIECES)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         body = b""
     await send({"type": "http.response.body", "body": body})
 

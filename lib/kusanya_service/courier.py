@@ -17,6 +17,7 @@ import msgspec
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.webhooks.signature import sign
+from kusanya_service.asgi import PIECES, pieces_of
 from kusanya_service.faults import NO_TAMPER, Tamper
 from kusanya_service.guard import Blocked, Border, Guard, Unresolved
 from kusanya_service.instants import SECOND_MS
@@ -81,9 +82,9 @@ async def _tampered(body: bytes, tamper: Tamper) -> AsyncIterator[bytes]:
     if tamper.drip_s <= 0:
         yield body[middle:]
         return
-    for index in range(middle, len(body)):
-        await asyncio.sleep(tamper.drip_s / (len(body) - middle))
-        yield body[index : index + 1]
+    for piece in pieces_of(body[middle:]):
+        await asyncio.sleep(tamper.drip_s / PIECES)
+        yield piece
 
 
 class Courier:

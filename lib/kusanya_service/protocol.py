@@ -17,6 +17,7 @@ from kusanya_service.errors import ApiError
 
 HEADERS_MAX_BYTES: Final = 16 * 1024
 HEADERS_MAX_COUNT: Final = 64
+CONNECTIONS_MAX: Final = 1_024
 HEADERS_WITHIN_S: Final = 5.0
 REQUEST_WITHIN_S: Final = 8.0
 _UNPARSED: Final = "req_unparsed"
@@ -35,6 +36,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._arm(HEADERS_WITHIN_S)
+        if len(self.connections) > CONNECTIONS_MAX:
+            self._refuse(ApiError(503, "too_many_connections", "try again in a moment"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all waiting."""
@@ -116,7 +119,8 @@ class BoundedProtocol(HttpToolsProtocol):
         phrase = HTTPStatus(error.status).phrase
         self.transport.write(
             b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%s" % (error.status, phrase.encode(), len(body), body)
+            b"request-id: %s\r\nconnection: close\r\n\r\n%s"
+            % (error.status, phrase.encode(), len(body), _UNPARSED.encode(), body)
         )
         self.transport.close()
 

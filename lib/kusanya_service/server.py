@@ -21,7 +21,6 @@ from kusanya_service.service import Service
 __all__ = ["Facts", "Options", "Running", "Service", "run", "serve"]
 
 _BACKLOG: Final = 1_024
-_CONNECTIONS: Final = 2_048
 _GRACE_S: Final = 5
 
 
@@ -107,7 +106,6 @@ def _config(service: Service) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE_S,
     )
 

@@ -1,5 +1,6 @@
 """The service put together: one data folder, one merchant, both modes."""
 
+import itertools
 import secrets
 from collections.abc import Callable
 from typing import Final
@@ -8,7 +9,7 @@ from kusanya.clock import ScaledClock
 from kusanya_service import access, auth
 from kusanya_service.access import Access
 from kusanya_service.agenda import Agenda
-from kusanya_service.answers import no_such_path, send_error
+from kusanya_service.answers import method_not_allowed, no_such_path, send_error
 from kusanya_service.api import Api, RequestIds
 from kusanya_service.asgi import App, Receive, Scope, Send, send_json
 from kusanya_service.auth import FULL, KeyRing
@@ -83,7 +84,10 @@ class Service:
         self._faults = faults = Faults(
             chance=chance, now_ms=self.timeline.now_ms, rules=options.faults
         )
-        storage.refuse_while(lambda: faults.strike(Kind.STORAGE_FULL, "batch") is not None)
+        batches = itertools.count(1)
+        storage.refuse_while(
+            lambda: faults.strike(Kind.STORAGE_FULL, "batch", next(batches)) is not None
+        )
         border = Border(allow_local=options.allow_local)
         if own is not None:
             border.refuse(own)
@@ -180,10 +184,17 @@ class Service:
             await self._api(scope, receive, send)
         elif path == "/dashboard" or path.startswith("/dashboard/"):
             await self._dashboard(scope, receive, send)
-        elif path == "/openapi.json" and scope["method"] == "GET":
-            await send_json(send, 200, document(self.options.bounds), self._request_ids.next())
+        elif path == "/openapi.json":
+            await self._describe(scope["method"], send)
         else:
             await send_error(send, no_such_path(), self._request_ids.next())
+
+    async def _describe(self, method: str, send: Send) -> None:
+        request_id = self._request_ids.next()
+        if method == "GET":
+            await send_json(send, 200, document(self.options.bounds), request_id)
+        else:
+            await send_error(send, method_not_allowed(), request_id, (b"allow", b"GET"))
 
     # What a data folder remembers
 

@@ -180,6 +180,7 @@ def test_a_post_is_application_json_and_uncompressed(
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
+        ("POST", "/openapi.json", 405),
         ("GET", "/v1/collections", 405),
         ("PUT", "/v1/collections", 405),
         ("DELETE", "/v1/collections/col_x", 405),

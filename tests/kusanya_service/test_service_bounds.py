@@ -149,3 +149,19 @@ def test_a_repeated_header_that_decides_is_refused(shared: PaymentService, order
         with connected(shared) as connection:
             connection.sendall(POST + headers + end)
             assert answer_of(connection)[9:12] == status
+
+
+def test_the_connection_past_1024_is_refused_in_the_envelope(service: PaymentService) -> None:
+    held = [connected(service) for _ in range(1_024)]
+    try:
+        deadline = time.monotonic() + 4  # idle connections are closed after 5 s
+        received = b""
+        while not received and time.monotonic() < deadline:
+            with connected(service) as connection:
+                received = answer_of(connection)
+        assert received.startswith(b"HTTP/1.1 503 ")
+        assert b'"too_many_connections"' in received
+    finally:
+        for connection in held:
+            connection.close()
+    assert 200 in {service.get("whoami").status for _ in range(20)}

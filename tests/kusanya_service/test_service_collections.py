@@ -49,6 +49,7 @@ def test_fields_that_do_not_apply_yet_are_absent(service: PaymentService, order:
 
 
 @pytest.mark.spec("service-2")
+@pytest.mark.spec("service-2")
 @pytest.mark.spec("service-3")
 @pytest.mark.spec("get-collection")
 def test_polling_shows_the_final_state_once_the_customer_has_paid(

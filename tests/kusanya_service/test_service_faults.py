@@ -96,6 +96,14 @@ def test_a_full_storage_is_503_keeps_nothing_and_recovers_by_itself(
     assert log(service) == ["storage_full"] * 2
 
 
+def test_a_storage_that_is_full_now_and_then_refuses_some_batches(
+    service: PaymentService, order: Order
+) -> None:
+    fault(service, "storage_full", rate=0.5)
+    statuses = [service.create(order).status for _ in range(40)]
+    assert set(statuses) == {202, 503}
+
+
 def test_outcomes_and_attempts_wait_for_the_storage_and_are_kept(
     service: PaymentService, order: Order
 ) -> None:

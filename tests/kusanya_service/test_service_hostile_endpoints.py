@@ -61,8 +61,8 @@ def raw_endpoint(serve: Callable[[socket, threading.Event], None]) -> Iterator[t
 def read_request(connection: socket) -> None:
     """Read to the end of the event, so that closing does not reset the connection."""
     received = b""
-    while not received.endswith(b"}}"):
-        received += connection.recv(65536)
+    while not received.endswith(b"}}") and (chunk := connection.recv(65536)):
+        received += chunk
 
 
 def stall(connection: socket, over: threading.Event) -> None:

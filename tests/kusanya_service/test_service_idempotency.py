@@ -123,6 +123,7 @@ def test_1_to_255_printable_ascii_characters_are_a_key(
 @pytest.mark.spec("limits-key-length")
 @pytest.mark.spec("post-headers")
 @pytest.mark.spec("service-6")
+@pytest.mark.spec("service-6")
 @pytest.mark.parametrize(
     ("headers", "code"),
     [
