@@ -8,6 +8,7 @@ hold is cut and counted. The `.raw.csv` files are exact, for machines only.
 import base64
 import csv
 import hashlib
+import io
 import json
 import shutil
 import tempfile
@@ -99,7 +100,8 @@ def to_csv(frame: pd.DataFrame, path: Path) -> None:
 def to_raw_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a table for machines: exact text, no BOM."""
     with path.open("w", encoding="utf-8", newline="", errors="surrogatepass") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        # The writer quotes only the characters of its own line end: a lone CR would end the row.
+        writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow(frame.columns)
         writer.writerows(_rows(frame))
 
@@ -126,8 +128,10 @@ def to_xlsx(made: Report, path: Path, *, summary: Summary) -> None:
     100,000 rows: each is counted on the summary. Raises PackRefused when a cell is not written.
     """
     xlsxwriter: Any = import_module("xlsxwriter")
+    # Into memory first: the library leaves its spill files open when it cannot write the file.
+    packed = io.BytesIO()
     book = xlsxwriter.Workbook(
-        str(path),
+        packed,
         {
             "constant_memory": True,
             "strings_to_formulas": False,
@@ -135,6 +139,14 @@ def to_xlsx(made: Report, path: Path, *, summary: Summary) -> None:
             "strings_to_numbers": False,
         },
     )
+    try:
+        _fill_book(book, made, summary)
+    finally:
+        book.close()
+    path.write_bytes(packed.getvalue())
+
+
+def _fill_book(book: Any, made: Report, summary: Summary) -> None:
     at = made.inputs.as_of_at.astimezone(EAT).replace(tzinfo=None)
     book.set_properties({"title": "Reconciliation", "author": "", "created": at})
     looks = {
@@ -164,10 +176,6 @@ def to_xlsx(made: Report, path: Path, *, summary: Summary) -> None:
     sign.set_column(0, 1, 40)
     for place, name in enumerate(("prepared by", "reviewed by", "date", "comment")):
         _cell(sign, (place, 0), name, looks, counts)
-    try:
-        book.close()
-    except (OSError, UnicodeError) as error:
-        raise PackRefused(f"the workbook cannot be written: {type(error).__name__}") from error
 
 
 def _sheet(sheet: Any, page: Page, looks: dict[str, Any], counts: _Counts) -> None:

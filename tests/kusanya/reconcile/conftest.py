@@ -19,6 +19,16 @@ def at(text: str) -> datetime:
 @pytest.fixture
 def collections_of() -> Make:
     """Return a maker of collections frames: one dict per row, the rest plain."""
+    return maker()
+
+
+@pytest.fixture(scope="module")
+def module_collections() -> Make:
+    """Return the same maker for what a whole module shares."""
+    return maker()
+
+
+def maker() -> Make:
 
     def make(*rows: dict[str, Any], **options: Any) -> pd.DataFrame:
         plain: dict[str, Any] = {

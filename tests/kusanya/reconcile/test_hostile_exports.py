@@ -1,0 +1,219 @@
+"""Money, phones and hostile text in every export: no formula, no link, nothing cut in silence."""
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import close, columns, export, load, report
+from kusanya.reconcile.columns import KEYS, LEDGER
+from kusanya.reconcile.days import period
+from kusanya.reconcile.errors import PackRefused
+from kusanya.reconcile.inputs import Inputs
+
+openpyxl: Any = import_module("openpyxl")
+Make = Callable[..., pd.DataFrame]
+HOSTILE = [
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1+1",
+    "\r=1+1",
+    "＝1+1",
+    "http://evil.example",
+    "<script>alert(1)</script>",
+    "\x1b[31mred\x07",
+    "\u202egnp.exe",
+    "00123",
+    "1e5",
+    "TRUE",
+    "x" * 40_000,
+    '"quoted", and, commas',
+    "line\nbreak",
+]
+PHONE = "255754123456"
+
+
+def hostile_inputs(make: Make) -> Inputs:
+    frame = make(
+        *({"reference": text, "channel": text[:60], "phone": PHONE} for text in HOSTILE),
+        *(
+            {"reference": "r", "status": "failed", "failure_code": text[:60], "phone": PHONE}
+            for text in HOSTILE
+        ),
+        {"reference": "huge", "amount": 2**53 + 1, "fee": 1},
+    )
+    books = columns.frame(
+        LEDGER,
+        {
+            "row_no": [1],
+            "collection_id": [None],
+            "reference": ["\ud800surrogate".encode("utf-8", "replace").decode()],
+            "amount": [5],
+            "fee": [None],
+            "currency": ["TZS"],
+            "channel": ["=1"],
+            "status": ["paid"],
+            "booked_at": [datetime(2026, 3, 5, tzinfo=UTC)],
+            "booked_day": [pd.Timestamp("2026-03-05")],
+        },
+    )
+    plain = load.inputs(mode="live", period="2020-01")
+    keys = columns.empty(KEYS)
+    return msgspec.structs.replace(
+        plain,
+        collections=frame,
+        ledger=books,
+        other_mode=keys,
+        period=period("2026-03"),
+        judged_on=datetime(2026, 3, 31, tzinfo=UTC).date(),
+    )
+
+
+@pytest.fixture(scope="module")
+def made(module_collections: Make) -> report.Report:
+    return report.report(hostile_inputs(module_collections))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, made: report.Report) -> Path:
+    written = close.pack(made, out=tmp_path_factory.mktemp("packs")).folder
+    assert written is not None
+    return written
+
+
+def sheets(folder: Path) -> Any:
+    book = openpyxl.load_workbook(folder / "pack.xlsx")
+    return {sheet.title: sheet for sheet in book.worksheets}
+
+
+def test_a_workbook_has_no_formula_and_no_link(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "pack.xlsx") as packed:
+        text = "".join(
+            packed.read(name).decode() for name in packed.namelist() if name.endswith(".xml")
+        )
+    assert "<f>" not in text
+    assert "<f " not in text
+    assert "<hyperlink" not in text
+    cells = [cell for sheet in sheets(folder).values() for row in sheet.iter_rows() for cell in row]
+    assert not [cell for cell in cells if cell.data_type == "f" or cell.hyperlink]
+
+
+def test_another_library_reads_what_was_written_cell_by_cell(folder: Path) -> None:
+    pages = sheets(folder)
+    found = {row[3].value: row for row in pages["breaks"].iter_rows(min_row=2)}
+    assert found['=HYPERLINK("http://evil.example","x")'][3].data_type == "s"
+    assert found["00123"][3].value == "00123"
+    assert found["TRUE"][3].data_type == "s"
+    head = [cell.value for cell in pages["breaks"][1]]
+    assert head[0] == "break_code"
+    assert "created_at (EAT)" in head
+    at = found["00123"][head.index("created_at (EAT)")]
+    assert at.value == datetime(2026, 3, 5, 9)  # noqa: DTZ001 - a spreadsheet's time has no zone
+    amount = found["00123"][head.index("amount_service")]
+    assert (amount.value, amount.number_format) == (1_000, "#,##0")
+
+
+def test_what_a_cell_cannot_hold_is_counted(folder: Path) -> None:
+    told = {row[0].value: row[1].value for row in sheets(folder)["summary"].iter_rows()}
+    assert told["cells cut at 32,767 characters"] >= 1
+    assert told["whole numbers of 16 digits and more, written as text"] >= 1
+    assert told["rows past 100,000 of a sheet, in the CSV only"] == 0
+    found = {str(row[3].value)[:40]: row for row in sheets(folder)["breaks"].iter_rows(min_row=2)}
+    assert len(found["x" * 40][3].value) == 32_767
+    head = [cell.value for cell in sheets(folder)["breaks"][1]]
+    assert found["huge"][head.index("amount_service")].value == str(2**53 + 1)
+
+
+def test_a_spreadsheet_csv_has_no_cell_that_begins_like_a_formula(folder: Path) -> None:
+    for path in (folder / "csv").glob("*.csv"):
+        if path.name.endswith(".raw.csv"):
+            continue
+        text = path.read_text(encoding="utf-8-sig")
+        for row in csv.reader(text.splitlines()):
+            for cell in row:
+                number = re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell)
+                assert number or cell.lstrip()[:1] not in set("=+-@＝＋－＠"), (path.name, cell)
+                assert not {"\t", "\r", "\x1b", "\u202e"} & set(cell)
+
+
+def test_a_machine_csv_is_exact(folder: Path) -> None:
+    with (folder / "csv" / "breaks.raw.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["reference"] for row in rows} >= set(HOSTILE)
+    assert {row["amount_service"] for row in rows} >= {str(2**53 + 1)}
+
+
+def test_the_page_runs_nothing_and_loads_nothing(folder: Path) -> None:
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:)""", text)
+    assert "url(" not in text
+    assert "default-src 'none'" in text
+    assert not {"\x1b", "\u202e"} & set(text)
+
+
+def test_no_export_holds_a_full_phone(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert PHONE.encode() not in path.read_bytes(), path.name
+    with zipfile.ZipFile(folder / "pack.xlsx") as packed:
+        for name in packed.namelist():
+            assert PHONE.encode() not in packed.read(name)
+
+
+def test_a_sheet_ends_at_its_limit_and_says_so(
+    tmp_path: Path, made: report.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "SHEET_ROWS", 4)
+    export.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
+    told = {row[0].value: row[1].value for row in sheets(tmp_path)["summary"].iter_rows()}
+    left = [value for name, value in told.items() if name.startswith("rows past")]
+    assert left[0] > 0
+    assert sheets(tmp_path)["breaks"].max_row == 5
+
+
+def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
+    xlsxwriter: Any = import_module("xlsxwriter")
+    book = xlsxwriter.Workbook(io.BytesIO())
+    sheet = book.add_worksheet()
+    with pytest.raises(PackRefused, match=r"not written \(code -1\)"):
+        export._cell(sheet, (1_048_576, 0), "x", {"text": None}, export._Counts())
+    book.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1", "'=1"),
+        ("  =1", "'  =1"),
+        ("-5", "'-5"),
+        ("\t=1", "'→=1"),
+        ("plain", "plain"),
+        ("", ""),
+        ("a=b", "a=b"),
+        ("＠x", "'＠x"),
+    ],
+)
+def test_text_that_begins_like_a_formula_is_made_plain(text: str, shown: str) -> None:
+    assert export.neutral(text) == shown
+
+
+def test_what_was_exported_for_machines_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    frame = columns.frame(KEYS, {"id": ["=1", '"', None], "reference": ["a,b", "é", "\u202e"]})
+    export.to_raw_csv(frame, path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [["id", "reference"], ["=1", "a,b"], ['"', "é"], ["", "\u202e"]]
