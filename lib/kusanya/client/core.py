@@ -19,14 +19,14 @@ from kusanya.client.effects import Request, Steps, send, sleep
 from kusanya.client.retry import Patience, pause_s, poll_pause_s
 from kusanya.clock import Clock
 from kusanya.errors import (
-    AuthenticationError,
     ConfigurationError,
     Conflict,
+    IdempotencyKeyReused,
     KusanyaError,
     NoAnswer,
     NotSent,
     OutcomeUnknown,
-    PermissionDenied,
+    ProtocolError,
     RateLimited,
     ServiceError,
     ServiceUnavailable,
@@ -189,14 +189,13 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
         error = self.last.error
         if request.method != "POST":
             return error
-        unanswered = isinstance(error, NoAnswer)
-        # A refusal of the key or a "not now" speaks of the last attempt only. A refusal of the
-        # request itself speaks of them all: they carried the same bytes.
-        silent_on_earlier = self.effect_possible and isinstance(
-            error, NotSent | AuthenticationError | PermissionDenied | RateLimited | Conflict
-        )
-        after_loss = self.lost and isinstance(error, ServiceUnavailable)
-        if not (unanswered or silent_on_earlier or after_loss):
+        # An error speaks of the last attempt only: a proxy's 404 or a revoked key does not say
+        # what became of the one before. A reused key does: ours would have been replayed.
+        decided = isinstance(error, IdempotencyKeyReused | ProtocolError)
+        silent_on_earlier = self.effect_possible and not decided
+        # Nothing but 5xx stays ServiceUnavailable, which says as much about the outcome.
+        only_failures = isinstance(error, ServiceUnavailable) and not self.lost
+        if not isinstance(error, NoAnswer) and (not silent_on_earlier or only_failures):
             return error
         unknown = OutcomeUnknown(
             "the create was sent and no usable answer came: the customer may have been charged. "

@@ -8,7 +8,7 @@ import msgspec
 from kusanya.client.attempts import Ending, Judged
 from kusanya.client.effects import Steps, do
 from kusanya.client.observed import answered
-from kusanya.errors import AuthenticationError, PermissionDenied
+from kusanya.errors import AuthenticationError, IdempotencyKeyReused, PermissionDenied
 from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store.records import IntentRow, IntentState
@@ -78,8 +78,11 @@ class Recorded:
     def _state(self, judged: Judged[Any]) -> IntentState:
         if judged.ending is Ending.ANSWERED:
             return IntentState.ANSWERED
-        # A refused key says nothing about the request: with the right key it can still be sent.
+        if isinstance(judged.error, IdempotencyKeyReused):
+            return IntentState.REFUSED  # had an earlier attempt taken effect, it would be replayed
+        if self.effect_possible:
+            return IntentState.UNKNOWN
+        # A refused API key says nothing about the request: with the right one it can be sent.
         about_the_key = isinstance(judged.error, AuthenticationError | PermissionDenied)
-        if judged.ending is Ending.REFUSED and not about_the_key:
-            return IntentState.REFUSED
-        return IntentState.UNKNOWN if self.effect_possible else IntentState.PREPARED
+        refused = judged.ending is Ending.REFUSED and not about_the_key
+        return IntentState.REFUSED if refused else IntentState.PREPARED

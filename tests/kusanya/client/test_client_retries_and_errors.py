@@ -22,6 +22,7 @@ from kusanya.errors import (
     NotSent,
     OutcomeUnknown,
     PermissionDenied,
+    ProtocolError,
     RateLimited,
     ServiceUnavailable,
     WaitTimeout,
@@ -31,6 +32,7 @@ from kusanya.wire import Mode
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LOST = Failure(left=True, why="no answer in time")
+REUSED = b'{"code": "idempotency_key_reused"}'
 NEVER_LEFT = Failure(left=False, why="no connection")
 
 
@@ -192,7 +194,11 @@ def test_attempts_are_counted_and_bounded(driver: Any) -> None:
         pytest.param([LOST, _answer(403)], OutcomeUnknown, id="lost, then forbidden"),
         pytest.param([_answer(500), NEVER_LEFT], OutcomeUnknown, id="failed, then no connection"),
         pytest.param([_answer(429), NEVER_LEFT], NotSent, id="not now, then no connection"),
-        pytest.param([LOST, _answer(422)], InvalidRequest, id="lost, then refused for its bytes"),
+        pytest.param([LOST, _answer(404)], OutcomeUnknown, id="lost, then a proxy's 404"),
+        pytest.param([LOST, _answer(422)], OutcomeUnknown, id="lost, then refused"),
+        pytest.param([LOST, _answer(409, REUSED)], IdempotencyKeyReused, id="lost, then reused"),
+        pytest.param([LOST, _answer(200)], ProtocolError, id="lost, then another answer"),
+        pytest.param([_answer(429), _answer(422)], InvalidRequest, id="not now, then refused"),
         pytest.param([_answer(429), _answer(401)], AuthenticationError, id="key revoked"),
         pytest.param([_answer(500)], ServiceUnavailable, id="failing"),
         pytest.param([_answer(409)], Conflict, id="conflict that stays"),

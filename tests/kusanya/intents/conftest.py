@@ -72,6 +72,7 @@ class Fault(StrEnum):
     BUSY = "409, another reason"
     REDIRECT = "307"
     KEY_REFUSED = "401"
+    WENT_ASTRAY = "404"
 
 
 _ANSWERED_WITHOUT_ACTING: Final = {
@@ -80,6 +81,7 @@ _ANSWERED_WITHOUT_ACTING: Final = {
     Fault.BUSY: 409,
     Fault.REDIRECT: 307,
     Fault.KEY_REFUSED: 401,
+    Fault.WENT_ASTRAY: 404,
 }
 
 
