@@ -41,6 +41,7 @@ from kusanya_console.theme import THEMES, roles
 from kusanya_console.widgets.status_line import Standing
 
 TICK_S = 0.25
+_CLIPPED = 10_000
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
@@ -230,7 +231,8 @@ class ConsoleApp(App[None]):
 
     def on_copy_asked(self, message: CopyAsked) -> None:
         """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
-        self.copy_to_clipboard(safe(message.text, 1_000_000))
+        text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
+        self.copy_to_clipboard(text)
         self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
 
     # --- a crash -------------------------------------------------------------------------------

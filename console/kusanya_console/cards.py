@@ -3,11 +3,12 @@
 Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
 """
 
-from kusanya.lookup import Moment, Story, What
+from kusanya.lookup import Moment, Story, What, advice
 from kusanya.privacy import mask_phone
 from kusanya.state.observation import CollectionState
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
+from kusanya.wording import Wording
 from kusanya_console import words
 from kusanya_console.present import (
     Line,
@@ -85,7 +86,8 @@ def collection_card(row: CollectionRow, story: Story | None, look: Look, width: 
         lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
         if told.detail:
             lines += wrapped(safe(told.detail), width, indent=13, role=MUTED)
-    return lines
+    lines += [_BLANK, rule("say", width)]
+    return [*lines, *wrapped(spoken(advice(story, now=look.now).english), width)]
 
 
 def story_lines(story: Story, look: Look, width: int) -> list[Line]:
@@ -109,6 +111,11 @@ def story_lines(story: Story, look: Look, width: int) -> list[Line]:
     else:
         lines.append(spread(figures, [finality], width))
     lines += contradictions(story.state, width)
+    said, role = safety(story)
+    say = [_BLANK, rule("say to the customer", width), *sentences(story, look, width)]
+    say += [_BLANK, *wrapped(said, width, role=role)]
+    if width < _ROOMY:
+        lines += say  # where little fits, what support says comes before how it came about
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
     stamps = max((len(precise(told.at, look)) for told in story.moments), default=0)
@@ -121,8 +128,21 @@ def story_lines(story: Story, look: Look, width: int) -> list[Line]:
     if not story.also:
         lines.append((("nothing else", MUTED),))
     lines += [_also(other, look) for other in story.also]
-    lines += [_BLANK, *wrapped(safety(story)[0], width, role=safety(story)[1])]
-    return lines
+    return lines if width < _ROOMY else lines + say
+
+
+def sentences(story: Story, look: Look, width: int) -> list[Line]:
+    """Return what to say in English and in Swahili, and what support itself does next."""
+    found = advice(story, now=look.now)
+    lines: list[Line] = []
+    for label, said in (("EN", found.english), ("SW", found.swahili)):
+        lines += wrapped(spoken(said), width, label=label, indent=4)
+    return [*lines, *wrapped(f"Next: {found.operator}", width, indent=4, role=MUTED)]
+
+
+def spoken(said: Wording) -> str:
+    """Return a sentence with its next step, as it is said or copied."""
+    return safe(f"{said.sentence} {said.next_step}".strip(), 400)
 
 
 def safety(story: Story) -> Run:

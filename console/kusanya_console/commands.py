@@ -131,6 +131,15 @@ COMMANDS: Final = (
         sentence="Go to the box and type.", screens=frozenset({LOOKUP}),
     ),
     Command(
+        id="copy.sentence", keys=("s",), shown="s", label="copy sentence",
+        action="copy_sentence", bar=2, screens=frozenset({LOOKUP}),
+        sentence="Copy what to say to the customer, in English and in Swahili.",
+    ),
+    Command(
+        id="copy.card", keys=("Y",), shown="Y", label="copy card", action="copy_card", bar=3,
+        sentence="Copy the whole story as text, the phone masked.", screens=frozenset({LOOKUP}),
+    ),
+    Command(
         id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=8,
         sentence="Copy the reference, or the event's id on Deliveries.",
     ),

@@ -157,7 +157,7 @@ def wrapped(
     words: str, width: int, *, indent: int = 0, label: str = "", role: str = PLAIN
 ) -> list[Line]:
     """Return a sentence over as many lines as it needs, hanging under its label."""
-    indent = max(indent, _LABEL if label else 0)
+    indent = indent or (_LABEL if label else 0)
     pieces = wrap(words, max(width - indent, 12)) or [""]
     head = (f"{label:<{indent}}", MUTED)
     return [

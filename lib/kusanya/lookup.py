@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.state.observation import CollectionState, Observation, Source
@@ -25,6 +26,7 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.wire import Mode, Status, is_collection_id, is_event_id
+from kusanya.wording import Advice, advise, is_late
 
 ALSO_WITHIN: Final = timedelta(hours=24)
 """How far back other collections on the same phone are told with a story."""
@@ -235,6 +237,30 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             and self.unknown == 0
             and not self.state.contradictions
         )
+
+
+def advice(told: Story, *, now: datetime) -> Advice:
+    """Return what to say about a story, in both languages.
+
+    The step that follows is left out where a new request is not safe: no sentence may offer one
+    while a prompt on the phone may be open.
+    """
+    row = told.row
+    found = advise(
+        row.status,
+        failure_code=row.failure_code,
+        amount=row.amount,
+        currency=row.currency,
+        late=is_late(row.created_at, now=now),
+    )
+    if not found.may_prompt or told.safe_to_ask_again:
+        return found
+    return replace(
+        found,
+        english=replace(found.english, next_step=""),
+        swahili=replace(found.swahili, next_step=""),
+        may_prompt=False,
+    )
 
 
 def story(store: Store, collection_id: str, *, now: datetime) -> Story | None:

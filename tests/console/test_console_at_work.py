@@ -408,3 +408,29 @@ async def test_clicking_every_cell_of_hostile_text_fires_no_action(
         await settled(pilot)
         assert app.is_running
         assert app.return_code is None
+
+
+async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    seed.life(2, at=at, reference="INV-7", phone="255754000412")
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", *"INV-7", "enter")
+        await settled(pilot)
+        await pilot.press("s")
+        await settled(pilot)
+        english, swahili = app.clipboard.split("\n")
+        assert (
+            english
+            == "There is not enough money in your account. Top up, charges included, then tell us."
+        )
+        assert swahili == "Salio lako halitoshi. Ongeza salio, kisha tujulishe."
+        await pilot.press("Y")
+        await settled(pilot)
+        assert "INV-7" in app.clipboard
+        assert "+255•••••412" in app.clipboard
+        assert "0754000412" not in app.clipboard
+        assert "54000" not in app.clipboard

@@ -10,7 +10,7 @@ import pytest
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
-from kusanya.lookup import Found, Story, Way, What, find, story
+from kusanya.lookup import Found, Story, Way, What, advice, find, story
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, IntentState, Verdict
@@ -245,3 +245,20 @@ def test_a_contradiction_is_never_safe(store: Store) -> None:
 
 def test_an_unknown_collection_has_no_story(store: Store) -> None:
     assert story(store, "col_nowhere", now=NOW) is None
+
+
+def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be_open(
+    store: Store,
+) -> None:
+    heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
+    assert "new request" in advice(told(store, "7"), now=NOW).english.next_step
+    heard(store, collection("8", minutes_ago=1))
+    found = advice(told(store, "7"), now=NOW)
+    assert (found.english.next_step, found.swahili.next_step) == ("", "")
+    assert not found.may_prompt
+
+
+def test_a_prompt_that_waits_too_long_is_called_late(store: Store) -> None:
+    heard(store, collection("7", minutes_ago=2))
+    assert advice(told(store, "7"), now=NOW).topic == "created"
+    assert advice(told(store, "7"), now=NOW + timedelta(minutes=2)).topic == "created_late"

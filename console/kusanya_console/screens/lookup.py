@@ -8,13 +8,13 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kusanya.business_day import day_start
-from kusanya.lookup import Found, Story, find, story
+from kusanya.lookup import Found, Story, advice, find, story
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
-from kusanya_console.cards import story_lines
+from kusanya_console.cards import spoken, story_lines
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.messages import CopyAsked, ScreenAsked
@@ -27,6 +27,8 @@ from kusanya_console.words import MUTED, PLAIN, WARN, Run
 
 _HINT = "reference · col_… · evt_… · a phone in any spelling · amount and time, as in 85000 15:20"
 _LONGEST = 200
+_CARD = 100
+"""Cells a copied card is wide."""
 
 
 def _amount(row: CollectionRow, _look: Look) -> Run:
@@ -198,6 +200,20 @@ class LookupScreen(ConsoleScreen):
             self.table.focus()
         else:
             self.post_message(ScreenAsked("live"))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say to the customer, first in English, then in Swahili."""
+        if self._story is not None:
+            found = advice(self._story, now=self.desk.clock.now())
+            both = f"{spoken(found.english)}\n{spoken(found.swahili)}"
+            self.post_message(CopyAsked("customer's sentence", both))
+
+    def action_copy_card(self) -> None:
+        """Copy the whole story as text, the phone masked."""
+        if self._story is not None:
+            lines = story_lines(self._story, self.desk.look, _CARD)
+            card = "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
+            self.post_message(CopyAsked("evidence card", card))
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""
