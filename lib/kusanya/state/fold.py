@@ -78,13 +78,15 @@ def fold(observations: Iterable[Observation]) -> CollectionState:
         if _fixed(said) != fixed or fact.heard_in != said.mode:
             differs = True
         also = _later(said)
-        if also not in (later, _SILENT):
+        if later == _SILENT:
+            later = also
+        elif also not in (later, _SILENT):
             merged = tuple(b if a is None else a for a, b in zip(later, also, strict=True))
             differs = differs or any(
                 b is not None and a != b for a, b in zip(merged, also, strict=True)
             )
             later = merged
-    finals = {status for status in statuses if status in FINAL}
+    finals = set() if final is None else {status for status in statuses if status in FINAL}
     fees = _fees(facts)
     description, metadata, failure_code, failure_message, completed_at = later
     return CollectionState(
@@ -119,6 +121,8 @@ def fold(observations: Iterable[Observation]) -> CollectionState:
 
 def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
     """Return the distinct facts in the order in which they were first heard."""
+    if len({(heard.source, heard.source_id) for heard in given}) == len(given):
+        return tuple(sorted(given, key=_place))
     by_source: dict[tuple[Source, str], Observation | dict[bytes, Observation]] = {}
     for heard in given:
         key = (heard.source, heard.source_id)
@@ -141,15 +145,12 @@ def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
         else:
             facts.extend(entry.values())
             contents.update((id(fact), content) for content, fact in entry.items())
-    facts.sort(
-        key=lambda fact: (
-            fact.observed_at,
-            _RANK[fact.source],
-            fact.source_id,
-            contents.get(id(fact), b""),
-        )
-    )
+    facts.sort(key=lambda fact: (*_place(fact), contents.get(id(fact), b"")))
     return tuple(facts)
+
+
+def _place(fact: Observation) -> tuple[datetime, int, str]:
+    return (fact.observed_at, _RANK[fact.source], fact.source_id)
 
 
 def _content(heard: Observation) -> bytes:
