@@ -24,6 +24,7 @@ from kusanya_console.cli import (
     look,
     notebooks,
     receive,
+    reconcile,
     service,
 )
 from kusanya_console.cli.output import DONE, FAILED, USAGE, Refused, complain
@@ -47,6 +48,7 @@ for room in (
     service,
     dashboard,
     care,
+    reconcile,
     notebooks,
 ):
     room.add_to(app)

@@ -7,9 +7,11 @@ import typer
 
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import FAILED, say, say_json, stop
+from kusanya_console.cli.output import FAILED, USAGE, Refused, say, say_json, stop
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from kusanya.store import Store
 
 _store = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -74,3 +76,32 @@ def backup(
     with _open(profile, store, migrate=False) as opened:
         opened.backup(target)
     say(f"saved {safe(str(target))}")
+
+
+@_store.command(epilog="Example: kusanya store export ./export --from 2026-03-01 --to 2026-03-31")
+def export(
+    target: Annotated[Path, typer.Argument(help="Folder for one Parquet file a business day.")],
+    *,
+    first: Annotated[str | None, typer.Option("--from", help="First business day.")] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Last business day, included.")] = None,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write collections as Parquet by business day, phones masked, for other tools."""
+    chosen = profile_of(profile, store)
+    with _open(profile, store, migrate=False) as opened:
+        done = opened.export(target, chosen.mode, since=_day(first), until=_day(last))
+    if as_json:
+        say_json(done)
+    else:
+        say(f"wrote {done.rows:,} collections into {safe(str(target))}")
+
+
+def _day(text: str | None) -> "date | None":
+    from datetime import date
+
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"a day is written as 2026-03-31, not {text}", code=USAGE) from None
