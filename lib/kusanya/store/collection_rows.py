@@ -13,12 +13,13 @@ from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.base import Base
+from kusanya.store.order import unindexed
 from kusanya.store.payload import unpack
-from kusanya.store.projection import COLUMNS, to_row
+from kusanya.store.projection import COLUMNS, PLAINLY_WELL, to_row
 from kusanya.store.records import CollectionFilter, CollectionRow, Key, Order, Page
 from kusanya.store.schema import collection, observation
 from kusanya.store.values import NAME_MAX, clean, to_us
-from kusanya.wire import Mode
+from kusanya.wire import Mode, Status
 
 _ORDERED_BY: Final = {
     Order.CREATED: collection.c.created_at,
@@ -26,6 +27,8 @@ _ORDERED_BY: Final = {
     Order.AMOUNT: collection.c.amount,
 }
 _ALL: Final = CollectionFilter()
+_RARE: Final = 1_000
+"""So many rows are sorted in a few milliseconds."""
 _LAST: Final = "\U0010ffff"
 """Above every character: PREFIX and this close the range of what begins with PREFIX."""
 
@@ -49,8 +52,7 @@ class Collections(Base):
         the newest page. `more` speaks of the direction that was read. With Order.FINAL only
         collections with a final state are listed.
         """
-        value = _ORDERED_BY[order]
-        query = _listed(mode, where, order)
+        value, query = self._listed(mode, where, order)
         place = tuple_(value, collection.c.id)
         if newer_than is not None:
             query = query.where(place > tuple_(newer_than.value, newer_than.id))
@@ -70,9 +72,8 @@ class Collections(Base):
         limit: int = 200,
     ) -> Page[CollectionRow]:
         """Return the last page of the list, newest first within it."""
-        value = _ORDERED_BY[order]
-        query = _listed(mode, where, order).order_by(value, collection.c.id)
-        return self._page(query, limit, reverse=True)
+        value, query = self._listed(mode, where, order)
+        return self._page(query.order_by(value, collection.c.id), limit, reverse=True)
 
     def collections_around(
         self, mode: Mode, at: datetime, *, where: CollectionFilter = _ALL, limit: int = 200
@@ -121,7 +122,7 @@ class Collections(Base):
         query = (
             select(*COLUMNS)
             .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
-            .order_by(it.created_at.desc(), it.id.desc())
+            .order_by(unindexed(it.created_at).desc(), it.id.desc())
             .limit(limit)
         )
         return self._rows(query)
@@ -134,7 +135,9 @@ class Collections(Base):
         query = select(*COLUMNS).where(it.mode == mode.value, it.phone.in_(_spellings(phone)))
         if since is not None:
             query = query.where(it.created_at >= to_us(since))
-        return self._rows(query.order_by(it.created_at.desc(), it.id.desc()).limit(limit))
+        return self._rows(
+            query.order_by(unindexed(it.created_at).desc(), it.id.desc()).limit(limit)
+        )
 
     def observations(self, collection_id: str) -> tuple[Observation, ...]:
         """Return every fact about a collection in the order in which we heard them."""
@@ -151,6 +154,33 @@ class Collections(Base):
         heard = self.observations(collection_id)
         return fold(heard) if heard else None
 
+    def _listed(
+        self, mode: Mode, where: CollectionFilter, order: Order
+    ) -> tuple[ColumnElement[Any], Select[Any]]:
+        """Return the value that orders the list, and the list without its order."""
+        value: ColumnElement[Any] = _ORDERED_BY[order]
+        terms = [collection.c.mode == mode.value, *_terms(where)]
+        if order is Order.FINAL:
+            terms.append(collection.c.final_seen_at.is_not(None))
+        if where.phone is not None or self._is_rare(mode, where.reference_prefix):
+            value = unindexed(value)
+        return value, select(*COLUMNS).where(*terms)
+
+    def _is_rare(self, mode: Mode, prefix: str | None) -> bool:
+        """Tell whether so few references begin with `prefix` that they can be sorted.
+
+        Otherwise walking the list in its order meets them soon enough.
+        """
+        if not prefix:
+            return False
+        query: Select[Any] = (
+            select(literal_column("1"))
+            .where(collection.c.mode == mode.value, *_begins(prefix))
+            .limit(_RARE + 1)
+        )
+        with self._reading("read collections") as connection:
+            return len(connection.execute(query).all()) <= _RARE
+
     def _rows(self, query: Select[Any]) -> tuple[CollectionRow, ...]:
         with self._reading("read collections") as connection:
             return tuple(to_row(row) for row in connection.execute(query))
@@ -159,11 +189,6 @@ class Collections(Base):
         found = self._rows(query.limit(limit + 1))
         rows = found[:limit]
         return Page(rows=rows[::-1] if reverse else rows, more=len(found) > limit)
-
-
-def _listed(mode: Mode, where: CollectionFilter, order: Order) -> Select[Any]:
-    query = select(*COLUMNS).where(collection.c.mode == mode.value, *_terms(where))
-    return query.where(collection.c.final_seen_at.is_not(None)) if order is Order.FINAL else query
 
 
 def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
@@ -177,10 +202,21 @@ def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
         if values:
             terms.append(column.in_([clean(value) for value in values]))
     if where.reference_prefix:
-        prefix = clean(where.reference_prefix)
-        terms += [it.reference >= prefix, it.reference < prefix + _LAST]
+        terms += _begins(where.reference_prefix)
     if where.phone is not None:
         terms.append(it.phone.in_(_spellings(where.phone)))
+    if where.statuses == (Status.CREATED,):
+        # What the small index of open ones holds.
+        terms.append(it.final_seen_at.is_(None))
+    if where.unwell or where.failure_codes or _only_unwell(where.statuses):
+        # Spelled out: a bound value would hide that the small index fits.
+        terms.append(it.unwell == literal_column("1"))
+    return terms + _bounds(where)
+
+
+def _bounds(where: CollectionFilter) -> list[ColumnElement[bool]]:
+    it = collection.c
+    terms: list[ColumnElement[bool]] = []
     if where.amount_min is not None:
         terms.append(it.amount >= where.amount_min)
     if where.amount_max is not None:
@@ -189,10 +225,16 @@ def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
         terms.append(it.created_at >= to_us(where.created_from))
     if where.created_to is not None:
         terms.append(it.created_at < to_us(where.created_to))
-    if where.unwell:
-        # Spelled out: a bound value would hide that the small index fits.
-        terms.append(it.unwell == literal_column("1"))
     return terms
+
+
+def _only_unwell(statuses: Sequence[str]) -> bool:
+    return bool(statuses) and PLAINLY_WELL.isdisjoint(statuses)
+
+
+def _begins(prefix: str) -> list[ColumnElement[bool]]:
+    it, start = collection.c, clean(prefix)
+    return [it.reference >= start, it.reference < start + _LAST]
 
 
 def _spellings(phone: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
 
 from kusanya.store.base import Base
+from kusanya.store.order import unindexed
 from kusanya.store.payload import unpack_headers
 from kusanya.store.records import (
     DeliveryBody,
@@ -44,14 +45,16 @@ class Deliveries(Base):
         """
         it = delivery.c
         query = select(*_DELIVERY).where(it.mode == mode.value, *_terms(where))
-        place = tuple_(it.arrived_at, it.seq)
+        narrow = where.event_id is not None or where.collection_id is not None
+        arrived_at = unindexed(it.arrived_at) if narrow else it.arrived_at
+        place = tuple_(arrived_at, it.seq)
         if newer_than is not None:
             query = query.where(place > tuple_(newer_than.value, _seq_in(newer_than)))
-            query = query.order_by(it.arrived_at, it.seq)
+            query = query.order_by(arrived_at, it.seq)
         else:
             if older_than is not None:
                 query = query.where(place < tuple_(older_than.value, _seq_in(older_than)))
-            query = query.order_by(it.arrived_at.desc(), it.seq.desc())
+            query = query.order_by(arrived_at.desc(), it.seq.desc())
         found = self._deliveries(query.limit(limit + 1))
         rows = found[:limit]
         return Page(rows=rows if newer_than is None else rows[::-1], more=len(found) > limit)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, insert, or_, select, tuple_, update
 from kusanya.errors import IntentError
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
+from kusanya.store.order import unindexed
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, Key, Page
 from kusanya.store.schema import intent, intent_attempt, intent_change
 from kusanya.store.values import (
@@ -304,7 +305,7 @@ class Intents(Base):
         query = (
             select(*_INTENT)
             .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
-            .order_by(it.prepared_at.desc(), it.id.desc())
+            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
         )
         with self._reading("read intents") as connection:
             return tuple(_to_intent(row) for row in connection.execute(query).mappings())

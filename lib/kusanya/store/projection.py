@@ -72,7 +72,8 @@ class Projected(NamedTuple):
 
 
 COLUMNS: Final = tuple(collection.c[name] for name in Projected._fields)
-_PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
+PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
+"""Every collection with another status has `unwell` set, and so has one with a failure code."""
 
 
 def project(state: CollectionState, seq: int) -> Projected:
@@ -90,6 +91,8 @@ def project(state: CollectionState, seq: int) -> Projected:
         status, code = clean(status, WORD_MAX), maybe_clean(code, WORD_MAX)
         currency, channel = clean(currency, WORD_MAX), clean(channel, WORD_MAX)
         phone, reference = clean(phone, NAME_MAX), clean(reference, NAME_MAX)
+    # An empty code says nothing, and no code is kept as the empty text in rollups.
+    code = code or None
     return Projected(
         id=state.id,
         seq=seq,
@@ -102,8 +105,7 @@ def project(state: CollectionState, seq: int) -> Projected:
         phone=phone,
         reference=reference,
         description=maybe_clean(state.description),
-        # An empty code says nothing, and no code is kept as the empty text in rollups.
-        failure_code=code or None,
+        failure_code=code,
         failure_message=maybe_clean(state.failure_message),
         created_at=to_us(state.created_at),
         completed_at=maybe_us(state.completed_at),
@@ -113,7 +115,10 @@ def project(state: CollectionState, seq: int) -> Projected:
         event_id=event_id,
         contradictions=len(state.contradictions),
         unwell=int(
-            state.status not in _PLAINLY_WELL or bool(state.contradictions) or missing_event
+            state.status not in PLAINLY_WELL
+            or code is not None
+            or bool(state.contradictions)
+            or missing_event
         ),
     )
 

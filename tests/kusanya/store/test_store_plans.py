@@ -110,3 +110,33 @@ def test_no_question_reads_a_whole_table(sqlite_store: Store, make: Any, name: s
 def test_no_page_is_sorted(sqlite_store: Store, make: Any, name: str) -> None:
     steps = plans(sqlite_store, CALLS[name], make.noon)
     assert [step for step in steps if "TEMP B-TREE" in step] == []
+
+
+def listed(**terms: Any) -> Callable[[Store, Any], object]:
+    return lambda store, _: store.collections(TEST, where=CollectionFilter(**terms))
+
+
+NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
+    "reference": (FEW["reference"], "ix_collection_mode_reference"),
+    "prefix": (FEW["prefix"], "ix_collection_mode_reference"),
+    "phone": (FEW["phone"], "ix_collection_mode_phone_created_at"),
+    "listed phone": (listed(phone="255754000001"), "ix_collection_mode_phone_created_at"),
+    "unwell": (listed(unwell=True), "ix_collection_unwell"),
+    "failed": (listed(statuses=("failed",)), "ix_collection_unwell"),
+    "failure code": (listed(failure_codes=("invalid_pin",)), "ix_collection_unwell"),
+    "created": (listed(statuses=("created",)), "ix_collection_open"),
+    "open": (CALLS["open"], "ix_collection_open"),
+    "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
+    "attempts of an event": (FEW["attempts of an event"], "ix_delivery_event_id"),
+    "intents by reference": (FEW["intents by reference"], "ix_intent_mode_reference"),
+    "of a collection": (FEW["deliveries of a collection"], "ix_delivery_collection_id"),
+}
+
+
+@pytest.mark.parametrize("name", list(NARROW))
+def test_a_narrow_question_uses_its_own_index(sqlite_store: Store, make: Any, name: str) -> None:
+    call, index = NARROW[name]
+    # A search of all rows of a mode would look like an index search too.
+    steps = [step for step in plans(sqlite_store, call, make.noon) if step.startswith("SEARCH")]
+    assert steps
+    assert all(index in step for step in steps)
