@@ -1,24 +1,33 @@
 """What a request costs: ours beside stock httpx, the transport we stand on, and bare streams.
 
-CPU microseconds of the client's process per GET, against one small server in a process of its own.
+CPU microseconds of the client's process per GET, against one small server in a process of its own;
+and what it adds to a create to be durable first.
 """
 
 import asyncio
 import json
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Final
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
 
 import httpx
+import msgspec
 import uvloop
 from harness import Measure, Row, interleaved
 from httpx_aiohttp import AiohttpTransport
 
-from kusanya.client import AsyncClient
-from kusanya.wire import decode_collection
+from kusanya.client import AsyncClient, Client
+from kusanya.client.effects import Reply, Request, Response
+from kusanya.intents import create_safely
+from kusanya.store import Store
+from kusanya.wire import Mode, decode_collection
 
 KEY: Final = "svc_test_sk_4242"
 PATH: Final = "/v1/collections/col_1"
@@ -128,7 +137,58 @@ def measure() -> list[Row]:
         with asyncio.Runner() as runner:
             rows = _rows(runner, port)
         server.stdin.close()
-    return rows
+    return [*rows, _durable()]
+
+
+def _durable() -> Row:
+    """Compare a create that is durable first with a plain one and a single commit."""
+    made = count(1)
+
+    def network(request: Request, _within_s: float) -> Reply:
+        asked = msgspec.json.decode(request.body or b"")
+        body = {**json.loads(BODY), **asked, "status": "created", "id": f"col_{next(made)}"}
+        return Response(status=202, headers=(), body=msgspec.json.encode(body))
+
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "s.sqlite") as store:
+        client = Client(KEY, base_url="http://127.0.0.1:9", transport=network)
+        numbers = count(1)
+
+        def order() -> dict[str, Any]:
+            return {"amount": 1, "phone": "0754000001", "reference": f"order-{next(numbers)}"}
+
+        def commit() -> None:
+            client.create_collection(**order())
+            store.add_note("col_1", "text", author="bench", mode=Mode.TEST)
+
+        found = interleaved(
+            {
+                "safe": milliseconds(lambda: create_safely(store, client, **order())),
+                "commit": milliseconds(commit),
+            }
+        )
+    return Row(
+        what="create_safely, SQLite, network apart",
+        unit="ms",
+        ours=found["safe"],
+        against="plain create and one commit",
+        theirs=found["commit"],
+        goal=1.0,
+        better="lower",
+    )
+
+
+def milliseconds(act: Callable[[], object]) -> Measure:
+    """Return a measure of the wall time of `act`, the median of many."""
+
+    def once() -> float:
+        times = []
+        for _ in range(100):
+            began = time.perf_counter()
+            act()
+            times.append((time.perf_counter() - began) * 1e3)
+        return statistics.median(times)
+
+    return once
 
 
 def _rows(runner: asyncio.Runner, port: int) -> list[Row]:
