@@ -28,7 +28,9 @@ _IDLE_S: Final = 1.0
 """So long without a submission, and what can wait is done."""
 _CHORE_WORTH: Final = 500
 """So many facts, and a step of the chore is worth a transaction when nobody waits."""
-_CHORE_FORCED: Final = 20_000
+_NEXT_STEP_S: Final = 0.01
+"""So long without a submission, and the next step of an unfinished chore is done."""
+_CHORE_FORCED: Final = 5_000
 """So many facts, and the chore goes first: it must not fall behind for ever."""
 
 
@@ -61,6 +63,7 @@ class Journal:
         self._chore = chore
         self._owed = 0
         """Facts written since the chore was last done with everything."""
+        self._unfinished = False
 
     @property
     def depth(self) -> int:
@@ -123,6 +126,7 @@ class Journal:
         results = self._attempt([self._chore])
         more = results is not None and results[0] is True
         self._owed = max(1, self._owed - _CHORE_WORTH) if more else 0
+        self._unfinished = more
 
     def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
         """Wait for submissions and take a batch of them.
@@ -130,8 +134,9 @@ class Journal:
         An empty one means the end, or that a chore is owed and nothing has come for a while.
         """
         with self._ready:
+            patience = _NEXT_STEP_S if self._unfinished else _IDLE_S if self._owed else None
             while not self._queue and not self._closed:
-                if not self._ready.wait(_IDLE_S if self._owed else None):
+                if not self._ready.wait(patience):
                     return []
             if together > 1 and not self._closed:
                 # Whoever was in the last batch is likely back in a moment.

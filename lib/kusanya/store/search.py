@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any, Final
 
-from sqlalchemy import Connection, column, exists, or_, select, table, text, update
+from sqlalchemy import Connection, Select, column, exists, or_, select, table, text, update
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
@@ -48,32 +48,37 @@ class Search(Base):
         found: dict[str, CollectionRow] = {}
         with (
             self._reading("search references") as connection,
-            closing(_candidates(connection, mode, wanted)) as candidates,
+            closing(_places(connection, wanted)) as places,
         ):
-            for row in candidates:
-                if wanted in row.reference.casefold():
-                    found.setdefault(row.id, row)
-                if len(found) == limit:
+            for seqs in places:
+                ids = _matching(connection, mode, wanted, seqs)
+                rows = {row[0]: row for row in connection.execute(_whole(ids))} if ids else {}
+                for id_ in ids:
+                    found.setdefault(id_, to_row(rows[id_]))
+                if len(found) >= limit:
                     break
-        return tuple(found.values())
+        return tuple(found.values())[:limit]
 
 
-def _candidates(
-    connection: Connection, mode: Mode, wanted: str
-) -> Generator[CollectionRow, None, None]:
-    """Yield what may hold the fragment, by the place of the fact that brought it, last first."""
-    # Places first and rows after: a planner that sees both would rather read all facts in order.
-    for seqs in _places(connection, wanted):
-        query = (
-            select(*COLUMNS)
-            .join(observation, collection.c.id == observation.c.collection_id)
-            .where(observation.c.seq.in_(seqs), collection.c.mode == mode.value)
-            .order_by(observation.c.seq.desc())
-        )
-        yield from (to_row(row) for row in connection.execute(query).all())
+def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[int]) -> list[str]:
+    """Return the ids of the collections behind `seqs` that hold the fragment, last first."""
+    it = collection.c
+    query = (
+        select(it.id, it.reference)
+        .join(observation, it.id == observation.c.collection_id)
+        .where(observation.c.seq.in_(seqs), it.mode == mode.value)
+        .order_by(observation.c.seq.desc())
+    )
+    return [id_ for id_, said in connection.execute(query) if wanted in said.casefold()]
+
+
+def _whole(ids: Sequence[str]) -> Select[Any]:
+    return select(*COLUMNS).where(collection.c.id.in_(ids))
 
 
 def _places(connection: Connection, wanted: str) -> Generator[Sequence[int], None, None]:
+    """Yield where facts stand that may lead to the fragment, last first."""
+    # Places first and rows after: a planner that sees both would rather read all facts in order.
     reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
     it = observation.c.seq
     fresh = select(it).where(it > reached).order_by(it.desc())
