@@ -34,6 +34,7 @@ from kusanya_console.palette import CommandProvider
 from kusanya_console.plain_text import AsciiFilter
 from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.screens.deliveries import DeliveriesScreen
+from kusanya_console.screens.health import HealthScreen
 from kusanya_console.screens.help import HelpScreen
 from kusanya_console.screens.live import LiveScreen
 from kusanya_console.screens.lookup import LookupScreen
@@ -115,6 +116,7 @@ class ConsoleApp(App[None]):
         self.add_mode("live", lambda: LiveScreen(self.desk))
         self.add_mode("deliveries", lambda: DeliveriesScreen(self.desk))
         self.add_mode("lookup", lambda: LookupScreen(self.desk))
+        self.add_mode("health", lambda: HealthScreen(self.desk))
         self.switch_mode("live")
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
@@ -161,6 +163,8 @@ class ConsoleApp(App[None]):
         self._standing = msgspec.structs.replace(
             self._standing,
             unknown=snapshot.unknown_intents,
+            failing=len(snapshot.health.failing),
+            silent=snapshot.silence is not None,
             updated_at=snapshot.at,
             behind=snapshot.behind,
             lost_at=None,

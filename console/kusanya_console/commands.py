@@ -22,6 +22,7 @@ class Kind(StrEnum):
 LIVE: Final = "live"
 DELIVERIES: Final = "deliveries"
 LOOKUP: Final = "lookup"
+HEALTH: Final = "health"
 _LISTS: Final = frozenset({LIVE, DELIVERIES})
 
 
@@ -62,12 +63,16 @@ COMMANDS: Final = (
         sentence="Find a collection by reference, id or phone, and learn what to say.",
     ),
     Command(
+        id="go.health", keys=("4",), shown="4", label="Health", action="app.go('health')",
+        sentence="See where it is going wrong: endpoints, failures, stuck prompts.",
+    ),
+    Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
-        sentence="Go to the next older record; following ends.", screens=_LISTS | {LOOKUP},
+        sentence="Go to the next older record; following ends.", screens=_LISTS | {LOOKUP, HEALTH},
     ),
     Command(
         id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
-        sentence="Go to the next newer record; following ends.", screens=_LISTS | {LOOKUP},
+        sentence="Go to the next newer record; following ends.", screens=_LISTS | {LOOKUP, HEALTH},
     ),
     Command(
         id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
@@ -141,7 +146,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=8,
-        sentence="Copy the reference, or the event's id on Deliveries.",
+        sentence="Copy the reference; on Deliveries the event's id, on Health the report.",
     ),
     Command(
         id="view.times", keys=("t",), shown="t", label="times", action="app.times",

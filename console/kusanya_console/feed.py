@@ -14,6 +14,7 @@ import msgspec
 
 from kusanya.business_day import day_start
 from kusanya.clock import Clock
+from kusanya.health import Health, health
 from kusanya.store import Store
 from kusanya.store.records import (
     Change,
@@ -24,12 +25,15 @@ from kusanya.store.records import (
     RollupRow,
     Verdict,
 )
+from kusanya.watch import Silence, missed_events
 from kusanya.wire import FINAL, Mode, Status
 
 _STEP: Final = 1000
 _STEPS: Final = 5
 """A backlog is read in at most so many steps a tick, so that the screen keeps moving."""
 TREND_MINUTES: Final = 15
+EXAMINED_EVERY: Final = timedelta(seconds=5)
+"""How old the health report may grow: it takes some ten queries."""
 _TREND_ROWS: Final = 1000
 _UNKNOWN_SHOWN: Final = 99
 
@@ -92,6 +96,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     trends: dict[str, tuple[int, ...]]
     """Per status, collections by the minute of their creation; the last is the present minute."""
     unknown_intents: int
+    health: Health
+    silence: Silence | None
+    """The alarm that polling finds finals while no event arrives."""
     changed: frozenset[str] = frozenset()
     """Ids of collections with news since the snapshot before."""
     arrived: frozenset[str] = frozenset()
@@ -113,6 +120,7 @@ class Feed:
         self._mode = mode
         self._clock = clock
         self._last: Snapshot | None = None
+        self._examined: tuple[Health, Silence | None] | None = None
         self._born: dict[str, tuple[datetime, str]] = {}
         self._counted: Counter[tuple[datetime, str]] = Counter()
         self._oldest: datetime | None = None
@@ -133,6 +141,7 @@ class Feed:
         if changed:
             recent = tuple(self._store.collections_by_id(sorted(changed)).values())
         self._note(recent, now)
+        examined = self._examine(now)
         if last is None or mine or _hour(now) != _hour(last.at):
             hour, day, arrivals = self._figures(now)
             unknown = self._unknown()
@@ -147,6 +156,8 @@ class Feed:
             arrivals=arrivals,
             trends=self._trends(now),
             unknown_intents=unknown,
+            health=examined[0],
+            silence=examined[1],
             changed=changed,
             arrived=_ids(mine, ChangeKind.DELIVERY),
             intents=_ids(mine, ChangeKind.INTENT),
@@ -165,6 +176,13 @@ class Feed:
             if len(step) < _STEP:
                 return after, changes, timedelta()
         return after, changes, max(now - changes[-1].at, timedelta())
+
+    def _examine(self, now: datetime) -> tuple[Health, Silence | None]:
+        due = self._examined is None or abs(now - self._examined[0].at) >= EXAMINED_EVERY
+        if self._examined is None or due:
+            found = health(self._store, self._mode, now=now)
+            self._examined = found, missed_events(self._store, self._mode, now=now)
+        return self._examined
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
         until = _hour(now) + timedelta(hours=1)

@@ -7,11 +7,10 @@ makes Rich's Text of lines without ever parsing markup.
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
-from textwrap import wrap
 from typing import Final
 
 import msgspec
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
 from kusanya.business_day import EAT
@@ -158,11 +157,24 @@ def wrapped(
 ) -> list[Line]:
     """Return a sentence over as many lines as it needs, hanging under its label."""
     indent = indent or (_LABEL if label else 0)
-    pieces = wrap(words, max(width - indent, 12)) or [""]
+    pieces = _wrap(words, max(width - indent, 12))
     head = (f"{label:<{indent}}", MUTED)
     return [
         (head if n == 0 else (" " * indent, PLAIN), (piece, role)) for n, piece in enumerate(pieces)
     ]
+
+
+def _wrap(words: str, width: int) -> list[str]:
+    # textwrap counts letters, and some letters are two cells wide.
+    lines = [""]
+    for word in words.split(" "):
+        for part in chop_cells(word, width) or [""]:
+            joined = f"{lines[-1]} {part}" if lines[-1] else part
+            if cell_len(joined) <= width:
+                lines[-1] = joined
+            else:
+                lines.append(part)
+    return lines
 
 
 def rule(title: str, width: int) -> Line:

@@ -1,21 +1,34 @@
-"""What the arrivals of one event tell about its delivery: which attempts were, which will be.
+"""Where it is going wrong: the attempts of a delivery, the endpoints, the failures, the stuck.
 
-The specification has no delivery log, so all of this is inferred from what reached us and from the
-retry plan, and whoever shows it says so. Pure. Source: specification, Delivery rules 1 and 2.
-Assumes RETRY_TIMES_ARE_GAPS.
+The specification has no delivery log, so attempts and endpoints are inferred from what reached us
+and from the retry plan, and whoever shows them says so. Nothing here costs more when the history is
+longer. Source: specification, Delivery rules 1 to 3. Assumes RETRY_TIMES_ARE_GAPS and
+FUSE_BURNS_FROM_FIRST_FAILURE.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from statistics import median
 from typing import Final
 
 import msgspec
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
-from kusanya.store.records import DeliveryRow
-from kusanya.webhooks.schedule import ATTEMPTS, infer_attempt, next_attempt, plan
+from kusanya.store import Store
+from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, RollupRow
+from kusanya.webhooks.schedule import ATTEMPTS, Fuse, infer_attempt, next_attempt, plan
+from kusanya.wire import Mode, Status
 
+FAILURES_COUNTED: Final = 200
+"""So many of an endpoint's newest arrivals are looked at."""
+_OPEN_LOOKED_AT: Final = 1_000
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+_REMEMBERED: Final = timedelta(days=7)
+_LATE: Final = timedelta(seconds=60)
+_STUCK: Final = timedelta(seconds=120)
 SEEN_WITHIN: Final = timedelta(seconds=30)
 """How long after its planned instant an attempt may still arrive before it counts as not seen."""
 
@@ -118,3 +131,179 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
             failed_at = due
         due = next_attempt(number, failed_at=failed_at)
     return DeliveryPlan(slots=tuple(slots), delivered=delivered)
+
+
+class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """One of our endpoints as the sender must see it."""
+
+    endpoint: str
+    last_arrival_at: datetime
+    last_success_at: datetime | None
+    """The last 2xx in time among the newest arrivals; None where there is none."""
+    failures: int
+    """Arrivals answered otherwise since then, `FAILURES_COUNTED` at most."""
+    reason: str | None
+    """Why the newest of them failed, as a stable word."""
+    fuse: Fuse
+
+    @property
+    def disables_at(self) -> datetime | None:
+        """Return from when on a failure disables the endpoint; None while nothing fails."""
+        return self.fuse.blows_at
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """One failure code, or an expiry, in one hour of creation."""
+
+    word: str
+    """The failure code as received, or "expired"."""
+    channels: dict[str, int]
+    count: int
+    usual: int
+    """The median of the same hour on the seven days before."""
+    amount: int
+    """What these collections come to, in the currency of the report."""
+    seen_before: bool
+    """False for a code that none of those hours had."""
+
+
+class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """The open collections of one channel, by how long they have been open."""
+
+    channel: str
+    young: int
+    """Under 60 s."""
+    late: int
+    """60 to 120 s."""
+    stuck: int
+    """Over 120 s: past any usual expiry."""
+    oldest_at: datetime
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it is going wrong, in one mode: endpoints worst first, causes most frequent first."""
+
+    at: datetime
+    endpoints: tuple[EndpointHealth, ...]
+    causes: tuple[Cause, ...]
+    channels: tuple[str, ...]
+    """Every channel with a failure or an open collection, in a fixed order."""
+    stuck: tuple[StuckChannel, ...]
+    more_open: bool
+    """True when more collections are open than were looked at."""
+    currency: str
+
+    @property
+    def failing(self) -> tuple[EndpointHealth, ...]:
+        """Return the endpoints whose last arrival we did not answer with a 2xx in time."""
+        return tuple(one for one in self.endpoints if one.failures)
+
+
+def health(store: Store, mode: Mode, *, now: datetime) -> Health:
+    """Return the health of one mode at `now`; reads bounded lists and rollups alone.
+
+    Raises StoreError when the store cannot be read.
+    """
+    opened = store.open_collections(mode, limit=_OPEN_LOOKED_AT)
+    found = _stuck(opened.rows, now)
+    currency, causes = _causes(store, mode, now)
+    named = {channel for cause in causes for channel in cause.channels}
+    return Health(
+        at=now,
+        endpoints=_endpoints(store, mode, now),
+        causes=causes,
+        channels=tuple(sorted(named | {one.channel for one in found})),
+        stuck=found,
+        more_open=opened.more,
+        currency=currency,
+    )
+
+
+def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:
+    rollups = store.delivery_rollups(mode, since=now - _REMEMBERED, until=now + _HOUR)
+    names = sorted({row.endpoint for row in rollups})
+    found = [one for name in names if (one := _endpoint(store, mode, name)) is not None]
+    # Worst first: failing longest, then by name.
+    return tuple(sorted(found, key=lambda one: (one.fuse.lit_at or now, one.endpoint)))
+
+
+def _endpoint(store: Store, mode: Mode, name: str) -> EndpointHealth | None:
+    newest = store.deliveries(
+        mode, where=DeliveryFilter(endpoints=(name,)), limit=FAILURES_COUNTED
+    ).rows
+    if not newest:
+        return None
+    failures: list[DeliveryRow] = []
+    success: DeliveryRow | None = None
+    for row in newest:
+        if succeeded(row):
+            success = row
+            break
+        failures.append(row)
+    fuse = Fuse()
+    for row in reversed(failures):
+        ended_at = row.arrived_at + timedelta(microseconds=row.took_us)
+        fuse = fuse.after(at=ended_at, delivered=False)
+    return EndpointHealth(
+        endpoint=name,
+        last_arrival_at=newest[0].arrived_at,
+        last_success_at=None if success is None else success.arrived_at,
+        failures=len(failures),
+        reason=failures[0].reason if failures else None,
+        fuse=fuse,
+    )
+
+
+def _causes(store: Store, mode: Mode, now: datetime) -> tuple[str, tuple[Cause, ...]]:
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    rows = _failed(store.rollups(mode, since=hour, until=hour + _HOUR))
+    before = [
+        _failed(store.rollups(mode, since=hour - days * _DAY, until=hour - days * _DAY + _HOUR))
+        for days in range(1, 8)
+    ]
+    currencies = Counter[str]()
+    for row in rows:
+        currencies[row.currency] += row.count
+    currency = max(currencies, key=lambda code: (currencies[code], code), default="TZS")
+    causes = []
+    for word in sorted({_word(row) for row in rows}):
+        mine = [row for row in rows if _word(row) == word]
+        channels = Counter[str]()
+        for row in mine:
+            channels[row.channel] += row.count
+        usual = [sum(row.count for row in past if _word(row) == word) for past in before]
+        causes.append(
+            Cause(
+                word=word,
+                channels=dict(channels),
+                count=sum(row.count for row in mine),
+                usual=int(median(usual)),
+                amount=sum(row.amount for row in mine if row.currency == currency),
+                seen_before=any(usual),
+            )
+        )
+    return currency, tuple(sorted(causes, key=lambda cause: (-cause.count, cause.word)))
+
+
+def _failed(rows: Sequence[RollupRow]) -> list[RollupRow]:
+    return [row for row in rows if row.count and row.status in {Status.FAILED, Status.EXPIRED}]
+
+
+def _word(row: RollupRow) -> str:
+    return row.status if row.status == Status.EXPIRED else row.failure_code or "no code"
+
+
+def _stuck(rows: Sequence[CollectionRow], now: datetime) -> tuple[StuckChannel, ...]:
+    ages: dict[str, list[datetime]] = {}
+    for row in rows:
+        ages.setdefault(row.channel, []).append(row.created_at)
+    return tuple(
+        StuckChannel(
+            channel=channel,
+            young=sum(now - at < _LATE for at in born),
+            late=sum(_LATE <= now - at < _STUCK for at in born),
+            stuck=sum(now - at >= _STUCK for at in born),
+            oldest_at=min(born),
+        )
+        for channel, born in sorted(ages.items())
+    )

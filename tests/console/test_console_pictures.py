@@ -1,14 +1,20 @@
 """Every screen, at every size, empty, busy and with hostile text: looked at before accepted."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from kusanya.clock import ManualClock
+from kusanya.wire import Mode
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]
 SCREENS = {
     "live": (),
     "deliveries": ("2", "exclamation_mark"),
     "lookup": ("3",),
+    "health": ("4",),
 }
 on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -75,3 +81,25 @@ def test_ascii_replaces_glyphs_and_no_word(seed: Any, picture: Any) -> None:
 def test_the_light_theme(seed: Any, picture: Any) -> None:
     seed.busy()
     assert picture(MEDIUM, "n", theme="kusanya-light")
+
+
+def test_an_endpoint_that_nothing_reaches_raises_the_alarm_on_every_screen(
+    seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    seed.busy(20)
+    for n in range(3):
+        at = clock.now() - timedelta(seconds=5 - n)
+        done = seed.collection(7000 + n, at=at, status="succeeded", completed_at=at)
+        seed.polled(done, at=at)
+    assert picture(MEDIUM, "4")
+
+
+def test_test_mode_is_told_in_words_and_a_paused_list_says_so(seed: Any, picture: Any) -> None:
+    for n in range(20):
+        seed.life(n, at=NOON - timedelta(seconds=30 * n), mode=Mode.TEST)
+    assert picture(MEDIUM, "space", mode=Mode.TEST)
+
+
+def test_a_filter_that_cannot_be_read_is_named_under_its_box(seed: Any, picture: Any) -> None:
+    seed.busy(20)
+    assert picture((80, 24), "slash", text="failed colour:red")

@@ -18,6 +18,7 @@ from kusanya_console.present import (
     span,
     text,
     wall,
+    wrapped,
 )
 from kusanya_console.words import channel, event_type, reason, status
 
@@ -115,3 +116,12 @@ def test_markup_in_outside_text_stays_text() -> None:
 def test_bars_grow_with_the_counts_and_the_highest_is_full() -> None:
     assert bars((0, 1, 7, 14)) == " ▁▄▇"
     assert bars((0, 0)) == "▁▁"
+
+
+def test_a_sentence_is_wrapped_by_cells_and_a_long_word_is_split() -> None:
+    lines = wrapped("漢字 カナ 漢字 kana", 12, label="say", indent=0)
+    assert ["".join(piece for piece, _ in line).rstrip() for line in lines] == [
+        "say         漢字 カナ",
+        "            漢字 kana",
+    ]
+    assert [line[1][0] for line in wrapped("W" * 30, 12)] == ["W" * 12, "W" * 12, "W" * 6]

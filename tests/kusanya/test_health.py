@@ -1,12 +1,19 @@
-"""Which attempts of a delivery were and will be, inferred from what arrived."""
+"""Where it is going wrong: attempts inferred from arrivals, fuses, failures, stuck prompts."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from kusanya.health import DeliveryPlan, SlotState, attempt_of, delivery_plan, succeeded
-from kusanya.store.records import DeliveryRow, Verdict
-from kusanya.wire import Mode
+from kusanya.clock import ManualClock
+from kusanya.health import DeliveryPlan, SlotState, attempt_of, delivery_plan, health, succeeded
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival, DeliveryRow, Verdict
+from kusanya.wire import Collection, Mode, decode_collection
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -85,3 +92,93 @@ def test_a_rejected_arrival_is_numbered_by_the_time_it_claims() -> None:
 
 def test_arrivals_that_fit_no_slot_have_no_plan() -> None:
     assert delivery_plan([arrival(3 * MINUTE)], now=NOON + HOUR) is None
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "health.db", clock=ManualClock(NOON)) as opened:
+        yield opened
+
+
+def arrived(store: Store, at: datetime, *, answer: int, endpoint: str = "shop") -> None:
+    good = answer == 200
+    fact = collection(f"{endpoint}{at.timestamp():.0f}", at=at, status="succeeded")
+    store.record(
+        Arrival(
+            arrived_at=at, endpoint=endpoint, heard_in=Mode.LIVE, body=b"{}", headers=(),
+            verdict=Verdict.VERIFIED if good else Verdict.REJECTED,
+            reason=None if good else "no_match", event_id=f"evt_{fact.id}", answer=answer,
+            took_us=0,
+            observation=Observation(
+                source=Source.EVENT, source_id=f"evt_{fact.id}", observed_at=at,
+                heard_in=Mode.LIVE, collection=fact, event_id=f"evt_{fact.id}",
+            ) if good else None,
+        )
+    )  # fmt: skip
+
+
+def collection(name: str, *, at: datetime, **fields: Any) -> Collection:
+    values: dict[str, Any] = {
+        "id": f"col_{name}", "status": "created", "amount": 1_000, "fee": 10, "currency": "TZS",
+        "channel": "MPESA_TZ", "phone": "255754000412", "reference": name, "mode": "live",
+        "created_at": at,
+    }  # fmt: skip
+    return decode_collection(msgspec.json.encode(values | fields))
+
+
+def polled(store: Store, fact: Collection) -> None:
+    store.record(
+        Observation(
+            source=Source.POLL, source_id=f"req_{fact.id}", observed_at=fact.created_at,
+            heard_in=fact.mode, collection=fact,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.spec("delivery-3")
+def test_an_endpoints_fuse_burns_from_the_first_failure_since_its_last_success(
+    store: Store,
+) -> None:
+    for minutes, answer in ((0, 400), (10, 200), (20, 400), (30, 400)):
+        arrived(store, NOON + minutes * MINUTE, answer=answer)
+    arrived(store, NOON + 25 * MINUTE, answer=200, endpoint="till")
+    found = health(store, Mode.LIVE, now=NOON + HOUR)
+    shop, till = found.endpoints
+    assert [one.endpoint for one in found.failing] == ["shop"]
+    assert (shop.failures, shop.reason) == (2, "no_match")
+    assert shop.last_success_at == NOON + 10 * MINUTE
+    assert shop.fuse.lit_at == NOON + 20 * MINUTE
+    assert shop.disables_at == NOON + 20 * MINUTE + timedelta(days=3)
+    assert (till.failures, till.disables_at) == (0, None)
+
+
+def test_failures_of_the_hour_are_counted_by_code_and_channel_beside_what_is_usual(
+    store: Store,
+) -> None:
+    failed: dict[str, Any] = {"status": "failed", "failure_code": "invalid_pin"}
+    for day in range(1, 6):
+        polled(store, collection(f"past{day}", at=NOON - timedelta(days=day), **failed))
+    for n, channel in enumerate(("MPESA_TZ", "MPESA_TZ", "AIRTEL_TZ")):
+        polled(store, collection(f"now{n}", at=NOON, **(failed | {"channel": channel})))
+    polled(store, collection("late", at=NOON, status="expired"))
+    polled(store, collection("paid", at=NOON, status="succeeded"))
+    pin, expired = health(store, Mode.LIVE, now=NOON + MINUTE).causes
+    assert (pin.word, pin.count, pin.usual, pin.seen_before) == ("invalid_pin", 3, 1, True)
+    assert pin.channels == {"MPESA_TZ": 2, "AIRTEL_TZ": 1}
+    assert pin.amount == 3_000
+    assert (expired.word, expired.count, expired.seen_before) == ("expired", 1, False)
+
+
+def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
+    for seconds in (10, 59, 60, 119, 120, 500):
+        polled(store, collection(f"n{seconds}", at=NOON - timedelta(seconds=seconds)))
+    polled(store, collection("done", at=NOON - HOUR, status="failed"))
+    (mpesa,) = health(store, Mode.LIVE, now=NOON).stuck
+    assert (mpesa.young, mpesa.late, mpesa.stuck) == (2, 2, 2)
+    assert mpesa.oldest_at == NOON - timedelta(seconds=500)
+
+
+def test_an_empty_store_is_healthy_and_the_other_mode_does_not_count(store: Store) -> None:
+    polled(store, collection("t", at=NOON, mode="test", status="failed"))
+    found = health(store, Mode.LIVE, now=NOON)
+    assert (found.endpoints, found.causes, found.stuck, found.failing) == ((), (), (), ())

@@ -20,6 +20,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     crumb: str
     unknown: int = 0
+    failing: int = 0
+    silent: bool = False
     updated_at: datetime | None = None
     """When the store was last read; None before the first time."""
     paused_at: datetime | None = None
@@ -73,6 +75,14 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     if standing.unknown:
         many = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
         right.insert(0, (f"? {many} unknown", WARN))
+    alarms: list[Run] = []
+    if standing.failing:
+        alarms.append((f"✕ {standing.failing} failing", FAILED))
+    if standing.silent:
+        alarms.append(("◐ silent", WARN))
+    for alarm in alarms:
+        if _width([*left, *right, alarm]) + 3 * (len(right) + 2) <= width:
+            right.insert(-1, alarm)
     for extra in (access, (clock, PLAIN), (safe(standing.store, 60), MUTED)):
         if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
             right.append(extra)
