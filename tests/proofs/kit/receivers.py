@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tests.proofs.planted.bugs import now_planted
+
 ROOT: Final = Path(__file__).parents[3]
 _NURSERY: Final = ROOT / "tests/proofs/programs/nursery.py"
 
@@ -80,7 +82,7 @@ class Nursery:
         """Run a receiver over the store at `url`; it is killed at the end if it still runs."""
         job = {
             "url": str(url),
-            "plant": plant,
+            "plant": plant or now_planted(),
             "checkpoint_pages": checkpoint_pages,
             "connections": connections or {},
         }
