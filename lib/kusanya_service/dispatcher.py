@@ -70,6 +70,7 @@ class Dispatcher:
         self._lanes: dict[int, _Lane] = {}
         self._in_flight: set[tuple[int, int]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
 
     def schedule(self, opened: Iterable[OpenDelivery]) -> None:
         """Put deliveries on the agenda."""
@@ -85,7 +86,7 @@ class Dispatcher:
         self._pump(lane)
 
     def _pump(self, lane: _Lane) -> None:
-        while lane.waiting and lane.has_room:
+        while lane.waiting and lane.has_room and not self._closing:
             lane.running += 1
             task = asyncio.create_task(self._run(lane, lane.waiting.popleft()))
             self._tasks.add(task)
@@ -262,6 +263,7 @@ class Dispatcher:
 
     async def close(self) -> None:
         """Stop sending; what was in flight is sent again at the next start."""
+        self._closing = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -116,7 +116,9 @@ class Engine:
             # Half a millisecond more: an instant is whole milliseconds, cut down.
             waits.append(asyncio.ensure_future(timeline.asleep(wait_s + 0.0005)))
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for wait in done:
+                wait.result()
         finally:
             for wait in waits:
                 wait.cancel()

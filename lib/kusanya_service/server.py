@@ -22,6 +22,8 @@ __all__ = ["Facts", "Options", "Running", "Service", "run", "serve"]
 
 _BACKLOG: Final = 1_024
 _GRACE_S: Final = 5
+_KEPT_IDLE_S: Final = 60
+"""Longer than clients keep an idle connection: closing first would lose a POST on its way."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +108,7 @@ def _config(service: Service) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=_KEPT_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
 

@@ -100,11 +100,11 @@ def test_the_designated_number_succeeds_whatever_the_mix(start: Any, order: Orde
     ],
 )
 def test_a_scripted_phone_fails_with_its_code_and_a_message(
-    service: PaymentService, order: Order, phone: str, code: str
+    shared: PaymentService, order: Order, phone: str, code: str
 ) -> None:
-    created = service.create(order | {"phone": phone}).json
-    service.advance(20)
-    final = service.get(f"collections/{created['id']}").json
+    created = shared.create(order | {"phone": phone}).json
+    shared.advance(20)
+    final = shared.get(f"collections/{created['id']}").json
     assert final["status"] == "failed"
     assert final["failure_code"] == code
     assert final["failure_message"].endswith(".")
@@ -130,13 +130,11 @@ def test_a_scripted_phone_fails_with_its_code_and_a_message(
         "unknown",
     ],
 )
-def test_every_failure_code_of_the_field_can_be_scripted(
-    payment_service: PaymentService, code: str
-) -> None:
-    payment_service.script("255711111111", code)
-    made = payment_service.create({"amount": 1, "phone": "255711111111", "reference": "r"}).json
-    payment_service.advance(20)
-    final = payment_service.get(f"collections/{made['id']}").json
+def test_every_failure_code_of_the_field_can_be_scripted(shared: PaymentService, code: str) -> None:
+    shared.script("255711111111", code)
+    made = shared.create({"amount": 1, "phone": "255711111111", "reference": "r"}).json
+    shared.advance(20)
+    final = shared.get(f"collections/{made['id']}").json
     assert (final["status"], final["failure_code"]) == ("failed", code)
 
 

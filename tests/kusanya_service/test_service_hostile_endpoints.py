@@ -31,6 +31,7 @@ def raw_endpoint(serve: Callable[[socket, threading.Event], None]) -> Iterator[t
 
     def one(connection: socket) -> None:
         with connection:
+            connection.settimeout(30)
             try:
                 serve(connection, over)
             except OSError:
@@ -264,3 +265,28 @@ def test_a_certificate_is_checked_against_the_name_although_the_address_is_pinne
             [delivery] = service.dashboard("GET", "deliveries")["data"]
             assert delivery["attempts"][0]["outcome"] == outcome
             assert len(arrived) == (outcome == "succeeded")
+
+
+def test_stopping_with_many_attempts_under_way_leaves_no_connection_open(
+    start: Any, order: Order, endpoint: CapturingEndpoint
+) -> None:
+    ended: list[bytes] = []
+    opened: list[bytes] = []
+
+    def hold(connection: socket, _over: threading.Event) -> None:
+        read_request(connection)
+        opened.append(b"")
+        ended.append(connection.recv(1))  # b"" when the service hangs up
+
+    with raw_endpoint(hold) as place:
+        with start(clock="100x", allow_local=(endpoint.place, place)) as service:
+            register(service, place)
+            for _ in range(60):
+                service.create(order)
+            deadline = time.monotonic() + 10
+            while len(opened) < 16 and time.monotonic() < deadline:
+                time.sleep(0.01)  # the service's clock runs on real time here
+        before = time.monotonic()
+    assert len(opened) >= 16
+    assert ended == [b""] * len(opened)
+    assert time.monotonic() - before < 5

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from kusanya.clock import ManualClock
 from kusanya_service.errors import (
     BadOption,
     ClockBehind,
@@ -180,18 +181,17 @@ def test_overdue_attempts_run_once_each_and_not_all_at_once(
         service.end(signal.SIGTERM)
     endpoint.answer_with(200)
     sent = len(endpoint.deliveries)
-    arrivals: list[float] = []
     endpoint.deliveries.clear()
     time.sleep(1.2)  # a pause of the service, more than a minute of its own time
     with process(tmp_path, "60x", endpoint.place) as service:
         deadline = time.monotonic() + 20
         while len(endpoint.deliveries) < count and time.monotonic() < deadline:
-            arrivals.append(len(endpoint.deliveries))
             time.sleep(0.005)
         time.sleep(0.2)  # long enough for a second attempt, had there been one
-        statuses = [one["status"] for one in service.get("/dashboard/deliveries")["data"]]
+        listed = service.get("/dashboard/deliveries")["data"]
     assert sent >= count
-    assert statuses == ["succeeded"] * count
+    assert [one["status"] for one in listed] == ["succeeded"] * count
+    assert len({one["attempts"][-1]["started_at"] for one in listed}) > count // 4
     assert len({one.event["id"] for one in endpoint.deliveries}) == len(endpoint.deliveries)
 
 
@@ -283,6 +283,31 @@ def test_a_damaged_folder_is_refused(start: Any, tmp_path: Path, content: bytes)
     (tmp_path / "data" / "service.sqlite").write_bytes(content)
     with pytest.raises(DataDamaged, match="damaged"), start():
         pass
+
+
+class BrokenClock(ManualClock):
+    """A clock with a bug."""
+
+    async def asleep(self, seconds: float) -> None:
+        """Fail."""
+        raise ArithmeticError(f"a bug in waiting {seconds:.0f} s")
+
+
+def test_a_bug_in_the_course_of_events_ends_the_service_and_says_so(
+    start: Any, order: Order
+) -> None:
+    def live() -> None:
+        with start(clock=BrokenClock(), registered=False) as service:
+            service.create(order)
+            deadline = time.monotonic() + 10
+            while time.monotonic() < deadline:
+                try:
+                    service.get("whoami")
+                except OSError:
+                    break  # it no longer listens
+
+    with pytest.raises(ArithmeticError):
+        live()
 
 
 def test_neither_keys_nor_phones_are_logged(
