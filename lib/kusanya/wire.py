@@ -64,6 +64,22 @@ _ENUM_VALUE: Final = re.compile(r"Invalid enum value .*(?= - at )", re.DOTALL)
 _IDEMPOTENCY_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 
 
+class ResponseInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What surrounded a resource: found as `.response` on every value a client returns."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    request_id: str | None
+    """What to quote to the service's support."""
+    replayed: bool
+    """True where the service repeated an earlier answer: the value tells the past."""
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of this name in any case, or None."""
+        wanted = name.lower()
+        return next((value for found, value in self.headers if found.lower() == wanted), None)
+
+
 class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """A resource together with the bytes it was read from.
 
@@ -74,6 +90,12 @@ class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defau
     def raw(self) -> bytes:
         """Return the exact bytes this was read from, or b"" for a value built in memory."""
         found: bytes = self.__dict__.get("raw", b"")
+        return found
+
+    @property
+    def response(self) -> ResponseInfo | None:
+        """Return what surrounded it in the client's answer, or None for a value from elsewhere."""
+        found: ResponseInfo | None = self.__dict__.get("response")
         return found
 
     @property

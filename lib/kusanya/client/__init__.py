@@ -5,14 +5,14 @@ One logic (`core`), two drivers: `Client` blocks, `AsyncClient` awaits.
 
 from typing import TYPE_CHECKING, Any
 
-from kusanya.client.answers import ResponseInfo, response_of
 from kusanya.client.requests import new_idempotency_key
 from kusanya.client.sync import Client
+from kusanya.wire import ResponseInfo
 
 if TYPE_CHECKING:
     from kusanya.client.aio import AsyncClient
 
-__all__ = ["AsyncClient", "Client", "ResponseInfo", "new_idempotency_key", "response_of"]
+__all__ = ["AsyncClient", "Client", "ResponseInfo", "new_idempotency_key"]
 
 
 def __getattr__(name: str) -> Any:

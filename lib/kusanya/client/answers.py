@@ -28,28 +28,12 @@ from kusanya.errors import (
 )
 from kusanya.privacy import redact
 from kusanya.text import safe
-from kusanya.wire import Collection, Event, Principal
+from kusanya.wire import ResponseInfo
 
 KEY_REUSED: Final = "idempotency_key_reused"
 """The one error code the specification names. Source: Errors."""
 _REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id")
 _TEXT_LIMIT: Final = 200
-
-
-class ResponseInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What surrounded a resource: found as `.response` on every value a client returns."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    request_id: str | None
-    """What to quote to the service's support."""
-    replayed: bool
-    """True where the service repeated an earlier answer: the value tells the past."""
-
-    def header(self, name: str) -> str | None:
-        """Return the first header of this name in any case, or None."""
-        wanted = name.lower()
-        return next((value for found, value in self.headers if found.lower() == wanted), None)
 
 
 def response_info(response: Response) -> ResponseInfo:
@@ -61,15 +45,6 @@ def response_info(response: Response) -> ResponseInfo:
         request_id=request_id_of(response),
         replayed=replayed.strip().lower() == "true",
     )
-
-
-def response_of(value: Collection | Event | Principal) -> ResponseInfo | None:
-    """Return the response that `value` came in, or None for a value from elsewhere.
-
-    The same object as `value.response`, typed.
-    """
-    found: ResponseInfo | None = value.__dict__.get("response")
-    return found
 
 
 def request_id_of(response: Response) -> str | None:

@@ -3,14 +3,13 @@
 import hashlib
 from datetime import datetime
 
-from kusanya.client.answers import response_of
 from kusanya.state.observation import Observation, Source
 from kusanya.wire import Collection, Event, Mode
 
 
 def answered(collection: Collection, *, key: str, at: datetime) -> Observation:
     """Return the fact that a create with this idempotency key was answered."""
-    response = response_of(collection)
+    response = collection.response
     return Observation(
         source=Source.ANSWER,
         source_id=key,
@@ -26,7 +25,7 @@ def polled(collection: Collection, *, at: datetime, heard_in: Mode | None = None
 
     Told apart by the service's request id, or by its bytes where there is none.
     """
-    response = response_of(collection)
+    response = collection.response
     request_id = None if response is None else response.request_id
     return Observation(
         source=Source.POLL,

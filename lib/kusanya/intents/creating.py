@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 
 from kusanya.client import requests
-from kusanya.client.answers import response_of
 from kusanya.client.core import Core
 from kusanya.client.effects import Steps, do
 from kusanya.client.observed import polled
@@ -114,7 +113,7 @@ def _send(store: Store, core: Core, claim: Claim) -> Steps[Creation | IntentRow]
     recorded = yield from do(partial(Recorded, intent, claim))
     request = requests.creation(intent.body, idempotency_key=intent.idempotency_key)
     collection = yield from core.create(request, attempts=recorded)
-    response = response_of(collection)
+    response = collection.response
     if response is not None and response.replayed:
         collection = yield from _now(store, core, collection)
     return Creation(intent=recorded.intent, collection=collection)
