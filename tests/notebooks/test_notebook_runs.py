@@ -1,13 +1,15 @@
 """Every notebook runs top to bottom, says nothing on stderr and shows what the library computes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kusanya.reconcile import failures, fees, load, show
+from kusanya.reconcile import close, failures, fees, ledger, load, settlement, show
 
 Run = Callable[..., Any]
+pytestmark = pytest.mark.xdist_group("notebooks")
 
 
 def outputs(notebook: Any, cell_id: str) -> Any:
@@ -28,7 +30,6 @@ def html(notebook: Any, cell_id: str) -> str:
     return shown
 
 
-@pytest.mark.xdist_group("notebooks")
 def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     run_notebook: Run,
 ) -> None:
@@ -36,16 +37,47 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     day = load.inputs()
     summary = fees.daily(day.collections, period=day.period)
     codes = failures.pareto(day.collections, period=day.period)
+    matched, settled = ledger.of(day), settlement.of(day)
     assert stderr(ran) == ""
     assert "sample data" in html(ran, "load")
     assert html(ran, "summary") == show.table(summary, "Fees by business day and channel").to_html()
     assert html(ran, "codes") == show.table(codes, "Failure codes by count").to_html()
+    bridge = show.leg(matched, "bridge", "From the ledger to the service").to_html()
+    assert html(ran, "bridge") == bridge
+    paid = show.leg(settled, "bridge", "From gross to what was paid out", wants="statement")
+    assert html(ran, "settlement") == paid.to_html()
     assert "image/png" in outputs(ran, "summary-chart")[0].data
     assert "image/png" in outputs(ran, "codes-chart")[0].data
+    assert ">51<" in html(ran, "verdict")
 
 
-@pytest.mark.xdist_group("notebooks")
-def test_the_daily_notebook_says_that_an_empty_month_is_empty(run_notebook: Run) -> None:
-    ran = run_notebook("20_daily_reconciliation", {"PERIOD": "2020-01"})
+def test_the_month_end_notebook_writes_the_pack_of_the_command(
+    run_notebook: Run, tmp_path: Path
+) -> None:
+    ran = run_notebook("50_month_end_pack", {"OUT": str(tmp_path / "packs")})
+    made = close.finish(close.prepare(period="2026-03"), out=str(tmp_path / "again"))
     assert stderr(ran) == ""
-    assert "<td" not in html(ran, "summary")
+    assert made.run_id is not None
+    assert made.run_id in html(ran, "pack")
+    folders = [next((tmp_path / name).iterdir()) for name in ("packs", "again")]
+    one, other = ((folder / "manifest.json").read_bytes() for folder in folders)
+    assert one == other
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["00_start", "10_explorer", "30_fee_audit", "40_failure_codes"])
+def test_a_notebook_runs_on_the_sample_month(run_notebook: Run, name: str) -> None:
+    ran = run_notebook(name)
+    assert stderr(ran) == ""
+    assert all(cell.execution_count for cell in ran.cells if cell.cell_type == "code")
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    "name", ["20_daily_reconciliation", "30_fee_audit", "40_failure_codes", "50_month_end_pack"]
+)
+def test_a_report_of_an_empty_month_says_so(run_notebook: Run, name: str, tmp_path: Path) -> None:
+    given = {"PERIOD": "2020-01"}
+    if name.startswith("50"):
+        given["OUT"] = str(tmp_path / "packs")
+    assert stderr(run_notebook(name, given)) == ""

@@ -1,135 +1,206 @@
-"""Pictures where people look rather than read; every function returns its figure.
+"""Pictures where people look rather than read; every function returns its figure."""
 
-Figures are made without pyplot, so nothing global is touched and nothing is drawn twice. Outside
-text is made safe and never read as mathematics.
-"""
-
-import io
-import warnings
 from typing import Any, Final
 
-import matplotlib as mpl
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from kusanya.text import safe
+from kusanya.reconcile import columns
+from kusanya.reconcile.drawing import (
+    AGES,
+    BAR,
+    LINE,
+    SOFT,
+    WARN,
+    Chart,
+    bare,
+    canvas,
+    named,
+    plain,
+    short,
+    titled,
+)
 
-_DOTS: Final = 110
-_BAR, _LINE, _SOFT, _WARN = "#2a6f97", "#c8553d", "#a9c5d6", "#e09f3e"
-_AGES: Final = ("#a9c5d6", "#6f9fbd", "#2a6f97", "#e09f3e", "#c8553d")
-_LABEL: Final = 40
-
-
-class Chart(Figure):
-    """A figure that shows itself in a notebook, without a drawing backend."""
-
-    def _repr_png_(self) -> bytes:
-        return self.png()
-
-    def png(self) -> bytes:
-        """Return the picture; the same figure gives the same bytes."""
-        buffer = io.BytesIO()
-        with warnings.catch_warnings():
-            # A letter that the font lacks is drawn as a box, which is what we want to see.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            self.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
-        return buffer.getvalue()
+_AGE_COLUMNS: Final = {
+    "0-1": "rows_0_1",
+    "2-3": "rows_2_3",
+    "4-7": "rows_4_7",
+    "8-30": "rows_8_30",
+    ">30": "rows_over_30",
+}
+_WEEK: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_PARTS_MAX: Final = 12
 
 
 def pareto(frame: pd.DataFrame) -> Chart:
     """Draw failure codes by count and by the money asked for, the most frequent on top."""
-    with _plain():
-        chart = Chart(figsize=(10, 0.36 * max(len(frame), 3) + 1.4), layout="constrained")
+    with plain():
+        chart = canvas(height=0.36 * max(len(frame), 3) + 1.4)
         counts, values = chart.subplots(1, 2, sharey=True)
-        places = list(range(len(frame)))[::-1]
-        for axes, column, unit in ((counts, "attempts", "attempts"), (values, "value", "amount")):
-            numbers = [int(number) for number in frame[column]]
-            axes.barh(places, numbers, color=_BAR if column == "attempts" else _LINE, height=0.7)
+        places = _downwards(frame)
+        for axes, column, unit, colour in (
+            (counts, "attempts", "attempts", BAR),
+            (values, "value", "amount asked for", LINE),
+        ):
+            axes.barh(places, _whole(frame[column]), color=colour, height=0.7)
             axes.set_xlabel(unit)
-            axes.xaxis.set_major_formatter(FuncFormatter(_short))
-            _bare(axes)
-        counts.set_yticks(places, labels=[safe(code, _LABEL) for code in frame["code"]])
-        chart.suptitle("Why attempts did not succeed", x=0.01, ha="left", fontsize=12)
-        return chart
+            axes.xaxis.set_major_formatter(FuncFormatter(short))
+            bare(axes)
+        counts.set_yticks(places, labels=[named(code) for code in frame["code"]])
+        return titled(chart, "Why attempts did not succeed")
 
 
 def daily(frame: pd.DataFrame) -> Chart:
     """Draw net and fees by business day, all channels of a currency together."""
     days = frame[frame["business_day"].notna()]
-    with _plain():
+    with plain():
         currencies = sorted(days["currency"].dropna().unique()) or [""]
-        chart = Chart(figsize=(10, 2.6 * len(currencies) + 0.6), layout="constrained")
-        for axes, currency in zip(
-            chart.subplots(len(currencies), 1, squeeze=False)[:, 0], currencies, strict=True
-        ):
+        chart = canvas(height=2.6 * len(currencies) + 0.6)
+        stack = chart.subplots(len(currencies), 1, squeeze=False)[:, 0]
+        for axes, currency in zip(stack, currencies, strict=True):
             part = days[days["currency"] == currency]
             sums = part.groupby("business_day")[["net", "fee"]].sum()
-            axes.bar(sums.index, sums["net"].astype("int64"), color=_BAR, label="net", width=0.8)
-            axes.bar(
-                sums.index,
-                sums["fee"].astype("int64"),
-                bottom=sums["net"].astype("int64"),
-                color=_WARN,
-                label="fee",
-                width=0.8,
-            )
-            axes.set_ylabel(safe(currency, _LABEL))
-            axes.yaxis.set_major_formatter(FuncFormatter(_short))
+            net, fee = _whole(sums["net"]), _whole(sums["fee"])
+            axes.bar(sums.index, net, color=BAR, label="net", width=0.8)
+            axes.bar(sums.index, fee, bottom=net, color=WARN, label="fee", width=0.8)
+            axes.set_ylabel(named(currency))
+            axes.yaxis.set_major_formatter(FuncFormatter(short))
             axes.tick_params(axis="x", labelrotation=35)
-            _bare(axes)
+            bare(axes)
             if len(sums):
                 axes.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, 1.15))
-        chart.suptitle("Gross by business day: net and fee", x=0.01, ha="left", fontsize=12)
-        return chart
+        return titled(chart, "Gross by business day: net and fee")
 
 
 def ageing(frame: pd.DataFrame) -> Chart:
     """Draw how many rows each break code has, by age in days; what agrees is left out."""
-    open_rows = frame[frame["standing"] != "ok"]
-    ages = {
-        "0-1": "rows_0_1",
-        "2-3": "rows_2_3",
-        "4-7": "rows_4_7",
-        "8-30": "rows_8_30",
-        ">30": "rows_over_30",
-    }
-    with _plain():
-        chart = Chart(figsize=(10, 0.34 * max(len(open_rows), 3) + 1.4), layout="constrained")
+    rows = frame[frame["standing"] != "ok"]
+    with plain():
+        chart = canvas(height=0.34 * max(len(rows), 3) + 1.4)
         axes = chart.subplots()
-        places = list(range(len(open_rows)))[::-1]
-        left = [0] * len(open_rows)
-        for (age, column), colour in zip(ages.items(), _AGES, strict=True):
-            numbers = [int(number) for number in open_rows[column]]
+        places = _downwards(rows)
+        left = [0] * len(rows)
+        for (age, column), colour in zip(_AGE_COLUMNS.items(), AGES, strict=True):
+            numbers = _whole(rows[column])
             axes.barh(places, numbers, left=left, color=colour, label=f"{age} days", height=0.7)
             left = [start + number for start, number in zip(left, numbers, strict=True)]
-        names = [
-            f"{safe(code, _LABEL)} · {safe(currency, 12)}"
-            for code, currency in zip(open_rows["break_code"], open_rows["currency"], strict=True)
+        labels = [
+            f"{named(code)} · {named(currency)}"
+            for code, currency in zip(rows["break_code"], rows["currency"], strict=True)
         ]
-        axes.set_yticks(places, labels=names)
+        axes.set_yticks(places, labels=labels)
         axes.set_xlabel("rows")
-        _bare(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        bare(axes)
         axes.legend(frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1.0))
-        chart.suptitle("How old the breaks are", x=0.01, ha="left", fontsize=12)
-        return chart
+        return titled(chart, "How old the breaks are")
 
 
-def _plain() -> Any:
-    return mpl.rc_context({"text.parse_math": False, "text.usetex": False, "font.size": 9})
+def rate_by_day(frame: pd.DataFrame) -> Chart:
+    """Draw the share of references that succeed by day, with its 95 % interval."""
+    with plain():
+        chart = canvas(height=3.2)
+        axes = chart.subplots()
+        for (mode, currency), part in frame.groupby(["mode", "currency"]):
+            days = pd.to_datetime(part["part"].astype("object"), format="%Y-%m-%d")
+            low, high = (part[name].astype("float64") for name in _BOUNDS)
+            rate = part["reference_rate"].astype("float64")
+            axes.fill_between(days, low, high, color=SOFT, alpha=0.5, linewidth=0)
+            axes.plot(days, rate, color=BAR, linewidth=1.4, label=f"{named(str(currency))}, {mode}")
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        axes.tick_params(axis="x", labelrotation=35)
+        bare(axes)
+        if len(frame):
+            axes.legend(frameon=False, loc="lower left")
+        return titled(chart, "References that succeed, by day of creation, 95 % interval")
 
 
-def _bare(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_axisbelow(True)
-    axes.grid(visible=True, axis="both", color="#dddddd", linewidth=0.6)
+_BOUNDS: Final = ("reference_low", "reference_high")
 
 
-def _short(value: float, _place: int | None = None) -> str:
-    for size, letter in ((1e9, "bn"), (1e6, "mn"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:,.4g} {letter}"
-    return f"{value:,.4g}"
+def rates(frame: pd.DataFrame, title: str) -> Chart:
+    """Draw a rate and its interval for every part; parts with few attempts are grey."""
+    shown = frame.head(_PARTS_MAX)
+    with plain():
+        chart = canvas(height=0.36 * max(len(shown), 3) + 1.2)
+        axes = chart.subplots()
+        places = _downwards(shown)
+        for place, row in zip(places, columns.records(shown), strict=True):
+            colour = SOFT if row.few else BAR
+            axes.plot([row.reference_low, row.reference_high], [place, place], color=colour)
+            axes.plot([row.reference_rate], [place], "o", color=colour)
+        axes.set_yticks(places, labels=[named(str(part)) for part in shown["part"]])
+        axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        bare(axes)
+        return titled(chart, title)
 
 
-PERCENT: Final = PercentFormatter(xmax=1.0, decimals=0)
+def hours(frame: pd.DataFrame) -> Chart:
+    """Draw the share of attempts that do not succeed by weekday and hour, East Africa Time."""
+    with plain():
+        chart = canvas(height=3.4)
+        axes = chart.subplots()
+        grid = [[float("nan")] * 24 for _ in _WEEK]
+        sums = frame.groupby(["weekday", "hour"])[["attempts", "succeeded"]].sum()
+        for row in columns.records(sums):
+            weekday, hour = (int(part) for part in row.Index)
+            grid[weekday][hour] = 1 - float(row.succeeded) / float(row.attempts)
+        image = axes.imshow(grid, aspect="auto", cmap="YlOrRd", vmin=0)
+        axes.set_yticks(range(7), labels=_WEEK)
+        axes.set_xticks(range(0, 24, 2), labels=[f"{hour:02d}" for hour in range(0, 24, 2)])
+        axes.set_xlabel("hour of creation, EAT")
+        chart.colorbar(image, ax=axes, format=PercentFormatter(xmax=1.0))
+        return titled(chart, "Attempts that do not succeed, by weekday and hour")
+
+
+def recovery(frame: pd.DataFrame) -> Chart:
+    """Draw the money of first failures by code: recovered, still open, lost."""
+    with plain():
+        chart = canvas(height=0.36 * max(len(frame), 3) + 1.4)
+        axes = chart.subplots()
+        places = _downwards(frame)
+        left = [0] * len(frame)
+        for column, label, colour in (
+            ("value_recovered", "recovered", BAR),
+            ("value_open", "still open", SOFT),
+            ("value_lost", "lost", LINE),
+        ):
+            numbers = _whole(frame[column])
+            axes.barh(places, numbers, left=left, color=colour, label=label, height=0.7)
+            left = [start + number for start, number in zip(left, numbers, strict=True)]
+        axes.set_yticks(places, labels=[named(code) for code in frame["code"]])
+        axes.xaxis.set_major_formatter(FuncFormatter(short))
+        bare(axes)
+        axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0))
+        return titled(chart, "What became of the money that failed at first")
+
+
+def bands(frame: pd.DataFrame) -> Chart:
+    """Draw what was charged and what the tariff asks by amount band, a panel for each channel."""
+    with plain():
+        channels = list(dict.fromkeys(frame["channel"].dropna()))[:_PARTS_MAX] or [""]
+        chart = canvas(height=1.9 * len(channels) + 0.6)
+        stack = chart.subplots(len(channels), 1, squeeze=False)[:, 0]
+        for axes, channel in zip(stack, channels, strict=True):
+            part = frame[frame["channel"] == channel]
+            sums = part.groupby("band", sort=False)[["charged", "expected"]].sum()
+            places = list(range(len(sums)))
+            axes.bar(places, _whole(sums["charged"]), color=BAR, width=0.6, label="charged")
+            axes.plot(
+                places, _whole(sums["expected"]), "_", color=LINE, ms=22, mew=2, label="tariff"
+            )
+            axes.set_xticks(places, labels=[str(band) for band in sums.index], fontsize=7)
+            axes.set_ylabel(named(channel))
+            axes.yaxis.set_major_formatter(FuncFormatter(short))
+            bare(axes)
+        if len(frame):
+            stack[0].legend(frameon=False, ncols=2, loc="upper left")
+        return titled(chart, "Fees by amount band: charged, and what the tariff asks")
+
+
+def _downwards(frame: pd.DataFrame) -> list[int]:
+    return list(range(len(frame)))[::-1]
+
+
+def _whole(column: "pd.Series[Any]") -> list[int]:
+    return [0 if pd.isna(number) else int(number) for number in column]

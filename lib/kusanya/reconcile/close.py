@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 
 from kusanya.errors import ConfigurationError, KusanyaError
 from kusanya.reconcile import columns, export, load
-from kusanya.reconcile.columns import CLOSED, DELTA
-from kusanya.reconcile.days import Period, period, shown_cutoff
+from kusanya.reconcile.columns import CLOSED, DELTA, FILES
+from kusanya.reconcile.days import Period, shown_cutoff
+from kusanya.reconcile.days import period as as_period
 from kusanya.reconcile.engine import Engine, query
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.inputs import Inputs
@@ -88,12 +89,10 @@ def run(
     read: the outcome is failed and says why. Raises ConfigurationError for what the caller got
     wrong: a mode, cutoff or position, or a period that ends before it begins.
     """
-    tell = said or (lambda _: None)
     if last < first:
         raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
     try:
-        tell("reading collections")
-        loaded = load.inputs(
+        made = prepare(
             store,
             mode=mode,
             period=f"{first}..{last}",
@@ -102,23 +101,95 @@ def run(
             statement=statement,
             mapping=mapping,
             tariff=tariff,
-            tolerance=tolerance,
+            previous="" if previous is None else str(previous),
             as_of=as_of,
-            evidence=True,
-            progress=lambda rows: tell(f"reading collections: {rows:,}"),
+            tolerance=tolerance,
+            said=said,
         )
-        if loaded.rejected:
-            raise InputRefused(_rejected(loaded))
-        late = None if previous is None else delta(previous, store=store, as_of=loaded.as_of)
-        made = report(loaded, late=late, said=said)
-        hashes = {name: _digest(path) for name, path in (("mapping", mapping), ("tariff", tariff))}
-        tell("writing the pack")
-        origin = None if previous is None else str(_read(previous)[0]["run_id"])
-        return pack(made, out=out, max_breaks=max_breaks, files={**hashes, "previous": origin})
+        if said is not None:
+            said("writing the pack")
+        return finish(made, out=str(out), max_breaks=max_breaks)
     except ConfigurationError:
         raise
     except KusanyaError as error:
         return Outcome(verdict=Verdict.FAILED, sentence=str(error))
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """A period that is ready to be written."""
+
+    report: Report
+    files: dict[str, str | None]
+    """What went into it beside the inputs: SHA-256 of mapping and tariff, an earlier run id."""
+
+
+def prepare(
+    store: str = "",
+    *,
+    mode: str = "",
+    period: str,
+    cutoff: str = "00:00",
+    ledger: str = "",
+    statement: str = "",
+    mapping: str = "",
+    tariff: str = "",
+    previous: str = "",
+    as_of: int | None = None,
+    tolerance: Tolerance = PLAIN,
+    said: Said | None = None,
+) -> Closing:
+    """Read, match and audit a period; write nothing.
+
+    Raises InputRefused when an input row was rejected, with its number and reason, and whatever
+    `load.inputs` raises.
+    """
+    tell = said or (lambda _: None)
+    tell("reading collections")
+    loaded = load.inputs(
+        store,
+        mode=mode,
+        period=period,
+        cutoff=cutoff,
+        ledger=ledger,
+        statement=statement,
+        mapping=mapping,
+        tariff=tariff,
+        tolerance=tolerance,
+        as_of=as_of,
+        evidence=True,
+        progress=lambda rows: tell(f"reading collections: {rows:,}"),
+    )
+    if loaded.rejected:
+        raise InputRefused(_rejected(loaded))
+    files: dict[str, str | None] = {"mapping": _digest(mapping), "tariff": _digest(tariff)}
+    late = None
+    if previous:
+        files["previous"] = str(_read(Path(previous))[0]["run_id"])
+        late = delta(Path(previous), store=store, as_of=loaded.as_of)
+    return Closing(report=report(loaded, late=late, said=said), files=files)
+
+
+def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> Outcome:
+    """Write the pack of a prepared period under `out` and return the outcome; see `pack`."""
+    return pack(closing.report, out=Path(out), max_breaks=max_breaks, files=closing.files)
+
+
+def manifest(ended: Outcome) -> pd.DataFrame:
+    """Return the files of a pack with their SHA-256, as its manifest says.
+
+    Raises InputRefused when there is no pack.
+    """
+    if ended.folder is None:
+        raise InputRefused(f"there is no pack: {ended.sentence}")
+    files = _read(ended.folder)[0]["files"]
+    return columns.frame(
+        FILES,
+        {
+            "file": list(files),
+            "bytes": [told["bytes"] for told in files.values()],
+            "sha256": [told["sha256"] for told in files.values()],
+        },
+    )
 
 
 def pack(
@@ -188,7 +259,7 @@ def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
         told = json.loads((previous / _MANIFEST).read_text(encoding="utf-8"))
         table = columns.from_arrow(pq.read_table(previous / _CLOSED))
         checked = columns.check(table, CLOSED)
-        period(f"{told['made_from']['first']}..{told['made_from']['last']}")
+        as_period(f"{told['made_from']['first']}..{told['made_from']['last']}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputRefused(f"{previous.name} is not the folder of a pack") from error
     return told, checked

@@ -5,7 +5,7 @@ microseconds, days are naive midnights in East Africa Time, shares are the only 
 A frame that left `check` survives a join, an empty month and 2**53 + 1 without turning to float.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -143,6 +143,11 @@ def from_arrow(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a frame of the house's types."""
     converted: pd.DataFrame = table.to_pandas(types_mapper=_OF_ARROW.get)
     return converted
+
+
+def records(given: pd.DataFrame) -> Iterator[Any]:
+    """Yield the rows of a frame as named tuples; their fields are of the column's kind."""
+    return iter(given.itertuples())
 
 
 T, W, F, AT, D, S = Kind.TEXT, Kind.WHOLE, Kind.FLAG, Kind.INSTANT, Kind.DAY, Kind.SHARE
@@ -663,3 +668,12 @@ DELTA: Final = Schema(
 )
 """One row per field that a closed period would say otherwise now; the effects of a collection stand
 on its first row, so that they can be summed."""
+
+STORY: Final = Schema("story", {"at": AT, "what": T, "detail": T})
+"""One row per fact about one collection, the earliest first."""
+
+CHECKS: Final = Schema("checks", {"what": T, "found": T, "good": F})
+"""One row per thing that the notebooks stand on."""
+
+FILES: Final = Schema("files", {"file": T, "bytes": W, "sha256": T})
+"""One row per file of a pack."""

@@ -9,6 +9,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from kusanya.reconcile import columns
@@ -30,6 +31,7 @@ from kusanya.reconcile.columns import (
 )
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.tariff import Bands, Model, Span, infer
 
 
@@ -92,6 +94,29 @@ def expected(
 def exceptions(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
     """Return every collection whose fee is not the tariff's, the largest drift first."""
     return _priced(collections, tariff, "exceptions", EXCEPTIONS, period)
+
+
+class Agreed(msgspec.Struct, frozen=True, kw_only=True):
+    """Fees against the agreed tariff, or against the one that was charged where none was given."""
+
+    tariff: pd.DataFrame
+    by_band: pd.DataFrame
+    exceptions: pd.DataFrame
+    daily: pd.DataFrame
+    unpaid: pd.DataFrame
+
+
+def agreed(inputs: Inputs, *, edges: Sequence[int] = EDGES) -> Agreed:
+    """Return the fees of a period against its tariff, from every side."""
+    rows, period = inputs.collections, inputs.period
+    prices = tariff(rows, period=period) if inputs.tariff is None else inputs.tariff
+    return Agreed(
+        tariff=prices,
+        by_band=expected(rows, period=period, tariff=prices, edges=edges),
+        exceptions=exceptions(rows, period=period, tariff=prices),
+        daily=daily(rows, period=period, tariff=prices),
+        unpaid=on_unpaid(rows, period=period, statement=inputs.statement),
+    )
 
 
 def integrity(collections: Source, *, period: Period) -> pd.DataFrame:

@@ -113,6 +113,11 @@ def inputs(
         )
 
 
+def of_mode(store: str, mode: str, *, period: str = LATEST, cutoff: str = "00:00") -> Inputs:
+    """Return the inputs of one mode, for a page that switches between the two; see `inputs`."""
+    return inputs(store, mode=mode, period=period, cutoff=cutoff)
+
+
 def newest_month(store: Store, *, mode: Mode, cutoff: timedelta) -> Period:
     """Return the month of the newest collection. Raises ConfigurationError when there is none."""
     newest = store.collections(mode, limit=1).rows

@@ -5,7 +5,7 @@ header sooner or later: this is the one place that makes tables, and it escapes 
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -14,11 +14,18 @@ from kusanya.reconcile import quality
 from kusanya.reconcile.columns import Kind
 from kusanya.reconcile.days import EAT
 from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.ledger import Matched
+from kusanya.reconcile.settlement import Settled
 from kusanya.text import safe
+
+if TYPE_CHECKING:  # both write tables themselves
+    from kusanya.reconcile.close import Outcome
+    from kusanya.reconcile.report import Report
 
 ROWS: Final = 500
 """Rows that a table shows; its caption says when there are more."""
 TOTAL: Final = "(all)"
+_NOTHING: Final = pd.DataFrame()
 _MISSING: Final = "–"
 _CELL: Final = 120
 _LOOK: Final = [
@@ -60,13 +67,56 @@ def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Sty
         "facts known up to": f"journal position {inputs.as_of:,}",
         "collections read": f"{len(inputs.collections):,}, some days around the period included",
     }
-    frame = pd.DataFrame({"": list(facts), "this page": list(facts.values())}, dtype="object")
-    return table(frame, "What this page is made from")
+    return _facts(facts, "What this page is made from")
 
 
 def account(inputs: Inputs) -> Styler:
     """Return what each input held, kept and dropped."""
     return table(quality.account(*inputs.quality), "Rows read, kept and dropped")
+
+
+def leg(
+    matched: Matched | Settled | None, part: str, title: str, *, wants: str = "ledger"
+) -> Styler:
+    """Return one table of a match, or the sentence that nothing was proven for want of an input.
+
+    `part` is the name of one of its frames; of `rows`, what agrees is left out.
+    """
+    if matched is None:
+        return table(_NOTHING, f"{title}: not proven, no {wants} was given")
+    frame: pd.DataFrame = getattr(matched, part)
+    return table(frame[frame["standing"] != "ok"] if part == "rows" else frame, title)
+
+
+def verdict(made: "Report") -> Styler:
+    """Return how the period stands, in one small table."""
+    facts = {
+        "verdict": made.verdict().value,
+        "breaks": f"{made.breaks:,}",
+        "unexplained": f"{made.unexplained:,}",
+        "ledger": "proven" if made.matched is not None else "not proven: none was given",
+        "statement": "proven" if made.settled is not None else "not proven: none was given",
+        "input rows rejected": f"{made.inputs.rejected:,}",
+    }
+    return _facts(facts, "How the period stands")
+
+
+def outcome(ended: "Outcome") -> Styler:
+    """Return how a run ended and where its pack lies."""
+    facts = {
+        "verdict": ended.verdict.value,
+        "in words": ended.sentence,
+        "run id": ended.run_id or _MISSING,
+        "pack": _MISSING if ended.folder is None else str(ended.folder),
+        "breaks": f"{ended.breaks:,}",
+        "unexplained": f"{ended.unexplained:,}",
+    }
+    return _facts(facts, "How the run ended")
+
+
+def _facts(facts: dict[str, str], title: str) -> Styler:
+    frame = pd.DataFrame({"": list(facts), "value": list(facts.values())}, dtype="object")
+    return table(frame, title)
 
 
 def _is_number(column: "pd.Series[Any]") -> bool:

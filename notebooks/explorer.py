@@ -1,0 +1,207 @@
+"""The explorer: filters over a month of collections, and what happened to the one you click.
+
+One class with public widgets, so that a test drives it without a kernel and a person with a mouse.
+Outside text is shown in a Label or a table that escapes, never as HTML.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import ipywidgets as widgets
+import pandas as pd
+from itables.widget import ITable
+
+from kusanya.errors import KusanyaError
+from kusanya.reconcile import columns, export
+from kusanya.reconcile.days import EAT
+from kusanya.reconcile.inputs import Inputs
+from kusanya.text import safe
+
+ROWS: Final = 500
+"""Rows in the table; the summary says how many there are in all."""
+ALL: Final = "(all)"
+SHOWN: Final = (
+    "created_at",
+    "reference",
+    "status",
+    "amount",
+    "fee",
+    "currency",
+    "channel",
+    "failure_code",
+    "phone_masked",
+    "id",
+)
+Timeline = Callable[[Inputs, str], pd.DataFrame]
+
+
+class Explorer:
+    """Filters, a table of collections, and the story of the chosen one.
+
+    `load` returns the inputs of a mode; `timeline` the facts about one collection. `view` is what a
+    notebook shows; every widget is an attribute of its own name.
+    """
+
+    def __init__(
+        self, load: Callable[[str], Inputs], timeline: Timeline, *, mode: str = "live"
+    ) -> None:
+        self._load, self._timeline = load, timeline
+        self.inputs = load(mode)
+        self.mode = widgets.ToggleButtons(options=["live", "test"], value=mode, description="Mode")
+        self.first = widgets.DatePicker(description="From")
+        self.last = widgets.DatePicker(description="To")
+        self.channel = widgets.Dropdown(description="Channel")
+        self.status = widgets.Dropdown(description="Status")
+        self.code = widgets.Dropdown(description="Code")
+        self.reference = widgets.Text(description="Reference", placeholder="begins with")
+        self.summary = widgets.Label()
+        self.table = ITable(
+            _texts(columns.empty(columns.COLLECTIONS)),
+            select="single",
+            maxBytes=0,
+            pageLength=10,
+            lengthMenu=[10, 25, 100],
+            showIndex=False,
+        )
+        self.story = widgets.Label("Click a row to read what happened to it.")
+        self.timeline = ITable(
+            _texts(columns.empty(columns.STORY)), maxBytes=0, paging=False, showIndex=False
+        )
+        self.folder = widgets.Text(description="Folder", value="export")
+        self.export = widgets.Button(description="Export as CSV")
+        self.exported = widgets.Label()
+        self._chosen = self.inputs.collections.iloc[:0]
+        self._fill()
+        for name in ("first", "last", "channel", "status", "code", "reference"):
+            getattr(self, name).observe(self._filter, names="value")
+        self.mode.observe(self._reload, names="value")
+        self.table.observe(self._tell, names="selected_rows")
+        self.export.on_click(lambda _: self.write())
+        self.view = widgets.VBox(
+            [
+                widgets.HBox([self.mode, self.first, self.last]),
+                widgets.HBox([self.channel, self.status, self.code, self.reference]),
+                self.summary,
+                self.table,
+                self.story,
+                self.timeline,
+                widgets.HBox([self.folder, self.export, self.exported]),
+            ]
+        )
+
+    def selected(self) -> str | None:
+        """Return the id of the collection that is chosen in the table, or None."""
+        rows = [row for row in self.table.selected_rows if row < min(len(self._chosen), ROWS)]
+        return str(self._chosen["id"].iloc[rows[0]]) if rows else None
+
+    def chosen(self) -> pd.DataFrame:
+        """Return the collections that pass the filters, the newest first."""
+        return self._chosen
+
+    def write(self) -> Path | None:
+        """Write the chosen collections as CSV for spreadsheets and return the path.
+
+        Phones are masked and no cell begins like a formula. None, with the reason on screen, when
+        the folder cannot be written.
+        """
+        folder = Path(self.folder.value or ".")
+        path = folder / f"collections-{self.inputs.mode.value}.csv"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            export.to_csv(self._chosen[list(SHOWN)], path)
+        except OSError as error:
+            self.exported.value = safe(f"not written: {error.strerror}")
+            return None
+        self.exported.value = safe(f"{len(self._chosen):,} rows in {path}")
+        return path
+
+    def _reload(self, _change: Any) -> None:
+        try:
+            self.inputs = self._load(self.mode.value)
+        except KusanyaError as error:
+            # Another mode may hold nothing yet: say so, and show nothing of the first one.
+            self._chosen = self._chosen.iloc[:0]
+            self.table.update(_texts(self._chosen), selected_rows=[])
+            self.summary.value = safe(str(error))
+            self._tell(None)
+            return
+        self._fill()
+
+    def _fill(self) -> None:
+        frame = self.inputs.collections
+        with self.first.hold_trait_notifications(), self.last.hold_trait_notifications():
+            self.first.value, self.last.value = self.inputs.period.first, self.inputs.period.last
+        for widget, column in (
+            (self.channel, "channel"),
+            (self.status, "status"),
+            (self.code, "failure_code"),
+        ):
+            values = sorted(frame[column].dropna().unique())
+            # The label is safe text, the value is exact.
+            widget.options = [(ALL, None), *((safe(str(value), 60), value) for value in values)]
+            widget.value = None
+        self._filter(None)
+
+    def _filter(self, _change: Any) -> None:
+        frame = self.inputs.collections
+        keep = frame["id"].notna()
+        if self.first.value is not None:
+            keep &= frame["created_day"] >= pd.Timestamp(self.first.value)
+        if self.last.value is not None:
+            keep &= frame["created_day"] <= pd.Timestamp(self.last.value)
+        for widget, column in (
+            (self.channel, "channel"),
+            (self.status, "status"),
+            (self.code, "failure_code"),
+        ):
+            if widget.value is not None:
+                keep &= (frame[column] == widget.value).fillna(False).astype(bool)
+        if self.reference.value:
+            keep &= frame["reference"].str.startswith(self.reference.value).fillna(False)
+        self._chosen = frame[keep].sort_values(["created_at", "id"], ascending=False)
+        self.summary.value = self._sentence()
+        self.table.update(_texts(self._chosen.head(ROWS)), selected_rows=[])
+        self._tell(None)
+
+    def _sentence(self) -> str:
+        chosen = self._chosen
+        paid = chosen[chosen["status"] == "succeeded"]
+        sums = paid.groupby("currency")[["amount", "fee"]].sum()
+        money = "; ".join(
+            f"{safe(str(row.Index), 12)} {row.amount:,} gross, {row.amount - row.fee:,} net"
+            for row in columns.records(sums)
+        )
+        shown = f"{len(chosen):,} collections"
+        if len(chosen) > ROWS:
+            shown = f"the newest {ROWS:,} of {shown}"
+        found = f"{shown}, {len(paid):,} succeeded{f': {money}' if money else ''}"
+        return f"{found} · {safe(self.inputs.source)}"
+
+    def _tell(self, _change: Any) -> None:
+        collection_id = self.selected()
+        if collection_id is None:
+            self.story.value = "Click a row to read what happened to it."
+            self.timeline.update(_texts(columns.empty(columns.STORY)))
+            return
+        facts = self._timeline(self.inputs, collection_id)
+        self.story.value = f"What happened to {safe(collection_id)}:"
+        self.timeline.update(_texts(facts))
+
+
+def _texts(frame: pd.DataFrame) -> pd.DataFrame:
+    # As text: the table would print <NA>, and reads numbers as it likes.
+    shown = [name for name in frame.columns if name in {*SHOWN, *columns.STORY.columns}]
+    ordered = sorted(shown, key=lambda name: SHOWN.index(name) if name in SHOWN else 0)
+    return pd.DataFrame(
+        {name.replace("_", " "): [_text(value) for value in frame[name]] for name in ordered},
+        dtype="object",
+    )
+
+
+def _text(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    if isinstance(value, pd.Timestamp):
+        return f"{value.astimezone(EAT):%Y-%m-%d %H:%M:%S} EAT"
+    return f"{value:,}" if isinstance(value, int) else safe(str(value), 120)
