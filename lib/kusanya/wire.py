@@ -89,7 +89,10 @@ class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defau
     @property
     def raw(self) -> bytes:
         """Return the exact bytes this was read from, or b"" for a value built in memory."""
-        found: bytes = self.__dict__.get("raw", b"")
+        held = self.__dict__
+        if "raw" not in held and "within" in held:
+            held["raw"] = bytes(_envelope_decoder.decode(held["within"]).data)
+        found: bytes = held.get("raw", b"")
         return found
 
     @property
@@ -167,46 +170,35 @@ class Principal(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=T
     object: str = "principal"
 
 
-class _EventEnvelope(msgspec.Struct, frozen=True):
-    # `data` stays raw so that the collection keeps its own exact bytes.
-    id: str
-    type: str
-    created_at: Instant
-    mode: Mode
+class _Envelope(msgspec.Struct, frozen=True):
+    # Of an event whose fields were read already: only where its collection lies.
     data: msgspec.Raw
 
 
 _Decoded = TypeVar("_Decoded")
 _collection_decoder: Final = msgspec.json.Decoder(Collection)
 _principal_decoder: Final = msgspec.json.Decoder(Principal)
-_envelope_decoder: Final = msgspec.json.Decoder(_EventEnvelope)
+_event_decoder: Final = msgspec.json.Decoder(Event)
+_envelope_decoder: Final = msgspec.json.Decoder(_Envelope)
 
 
 def decode_collection(payload: bytes) -> Collection:
     """Read a collection object. Raises WireError when it is not one."""
     collection = _decode(_collection_decoder.decode, payload, "a collection")
-    if not _COLLECTION_ID.fullmatch(collection.id):
-        raise WireError("not a collection: its id is not col_ and letters or digits")
-    _check_instant(collection.created_at, "a collection")
-    _check_instant(collection.completed_at, "a collection")
+    _check_collection(collection)
     collection.__dict__["raw"] = bytes(payload)
     return collection
 
 
 def decode_event(payload: bytes) -> Event:
     """Read an event object. Raises WireError when it is not one."""
-    envelope = _decode(_envelope_decoder.decode, payload, "an event")
-    if not _EVENT_ID.fullmatch(envelope.id):
+    event = _decode(_event_decoder.decode, payload, "an event")
+    if not _EVENT_ID.fullmatch(event.id):
         raise WireError("not an event: its id is not evt_ and letters or digits")
-    _check_instant(envelope.created_at, "an event")
-    event = Event(
-        id=envelope.id,
-        type=envelope.type,
-        created_at=envelope.created_at,
-        mode=envelope.mode,
-        data=decode_collection(bytes(envelope.data)),
-    )
-    event.__dict__["raw"] = bytes(payload)
+    _check_instant(event.created_at, "an event")
+    _check_collection(event.data)
+    # The collection's own bytes are a part of these, cut out when somebody asks for them.
+    event.__dict__["raw"] = event.data.__dict__["within"] = bytes(payload)
     return event
 
 
@@ -229,6 +221,13 @@ def _decode(decode: Callable[[bytes], _Decoded], payload: bytes, what: str) -> _
         raise WireError(f"not {what}: nested too deeply") from None
     except UnicodeDecodeError:
         raise WireError(f"not {what}: the bytes are not UTF-8") from None
+
+
+def _check_collection(collection: Collection) -> None:
+    if not _COLLECTION_ID.fullmatch(collection.id):
+        raise WireError("not a collection: its id is not col_ and letters or digits")
+    _check_instant(collection.created_at, "a collection")
+    _check_instant(collection.completed_at, "a collection")
 
 
 def _check_instant(at: datetime | None, what: str) -> None:

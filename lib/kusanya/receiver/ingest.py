@@ -161,9 +161,9 @@ def _read(body: bytes) -> Event | str:
         return "too_deep"
     except msgspec.MsgspecError:
         return "not_json"
-    if event is None:
-        return "not_an_event"
-    return "duplicate_keys" if _has_duplicate_keys(body, decoded) else event
+    if _has_duplicate_keys(body, decoded):
+        return "duplicate_keys"
+    return "not_an_event" if event is None else event
 
 
 def _has_duplicate_keys(body: bytes, decoded: Any) -> bool:
