@@ -7,6 +7,7 @@ when it cannot be made durable. Never a redirect. Source: Delivery rules 1 and 4
 
 import asyncio
 import concurrent.futures
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, Protocol
 
@@ -79,17 +80,26 @@ def app(
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+    stopwatch: Callable[[], float] = time.perf_counter,
 ) -> Receiver:
     """Return an ASGI application that receives deliveries into `store`.
 
     POST to any path is a delivery; GET /healthz and /metrics answer for themselves. `secrets` is
     one signing secret, several of one endpoint during a rotation, or an EndpointSecrets per
     endpoint; bare secrets are those of one endpoint of `mode`. `on_receipt` is called on the event
-    loop after the answer has left, and returns at once.
+    loop after the answer has left, and returns at once. `stopwatch` gives the real seconds in which
+    our answers are measured: an event loop's own time may count whole milliseconds only.
     Raises ConfigurationError for secrets that cannot be used.
     """
     endpoints = Endpoints.of(secrets, mode=mode, signature_header=signature_header)
-    return _Receiver(store, endpoints, clock or SystemClock(), limits, on_receipt)
+    return _Receiver(
+        store,
+        endpoints,
+        clock=clock or SystemClock(),
+        limits=limits,
+        on_receipt=on_receipt,
+        stopwatch=stopwatch,
+    )
 
 
 class _Refusal(Exception):  # noqa: N818 - control flow inside this module, never leaves it
@@ -111,15 +121,18 @@ class _Receiver:
         self,
         store: Journal,
         endpoints: Endpoints,
+        *,
         clock: Clock,
         limits: Limits,
         on_receipt: Callable[[Arrival, Receipt], None] | None,
+        stopwatch: Callable[[], float],
     ) -> None:
         self._store = store
         self._endpoints = endpoints
         self._clock = clock
         self._limits = limits
         self._on_receipt = on_receipt
+        self._stopwatch = stopwatch
         self._meter = Meter()
         self._acks: Acks[Receipt] | None = None
         self._health: asyncio.Future[int] | None = None
@@ -140,7 +153,7 @@ class _Receiver:
 
     async def _delivery(self, scope: Scope, receive: Receive, send: Send) -> None:
         meter, loop = self._meter, asyncio.get_running_loop()
-        began = loop.time()
+        began = self._stopwatch()
         meter.in_flight += 1
         try:
             arrival, receipt = await self._kept(scope, receive, loop, began)
@@ -155,7 +168,7 @@ class _Receiver:
         finally:
             meter.in_flight -= 1
         await _answer(send, arrival.answer, (arrival.reason or "").encode())
-        meter.acknowledged(arrival.endpoint, receipt.verdict, loop.time() - began)
+        meter.acknowledged(arrival.endpoint, receipt.verdict, self._stopwatch() - began)
         if self._on_receipt is not None:
             self._on_receipt(arrival, receipt)
 
@@ -169,7 +182,7 @@ class _Receiver:
         headers = tuple(map(tuple, scope["headers"]))
         arrival: Arrival | None = None
         try:
-            async with asyncio.timeout_at(began + self._limits.receipt_s):
+            async with asyncio.timeout(self._limits.receipt_s):
                 body = await _body(headers, receive, self._limits.body_bytes)
                 arrival = judge(
                     body,
@@ -177,7 +190,7 @@ class _Receiver:
                     arrived_at=arrived_at,
                     endpoints=self._endpoints,
                     path=scope["path"],
-                    took_us=int((loop.time() - began) * 1_000_000),
+                    took_us=int((self._stopwatch() - began) * 1_000_000),
                 )
                 return arrival, await self._durable(arrival, loop)
         except TimeoutError:
