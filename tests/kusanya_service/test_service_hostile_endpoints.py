@@ -278,14 +278,16 @@ def test_stopping_hangs_up_and_begins_no_attempt_that_waited(
         opened.append(b"")
         ended.append(connection.recv(1))  # b"" when the service hangs up
 
-    with raw_endpoint(hold) as place:
-        with start(clock="100x", allow_local=(endpoint.place, place)) as service:
-            url = register(service, place)
-            for _ in range(60):
-                service.create(order)
-            deadline = time.monotonic() + 10
-            while len(opened) < 16 or len(deliveries_to(service, url)) < 60:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)  # the service's clock runs on real time here
+    with (
+        raw_endpoint(hold) as place,
+        start(clock="100x", allow_local=(endpoint.place, place)) as service,
+    ):
+        url = register(service, place)
+        for _ in range(60):
+            service.create(order)
+        deadline = time.monotonic() + 10
+        while len(opened) < 16 or len(deliveries_to(service, url)) < 60:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)  # the service's clock runs on real time here
     assert len(opened) == 16  # none of the 44 that wait begins while the service stops
     assert ended == [b""] * 16
