@@ -133,7 +133,8 @@ class _Receiver:
         self._limits = limits
         self._on_receipt = on_receipt
         self._stopwatch = stopwatch
-        self._meter = Meter()
+        names = (endpoint.name for endpoint in endpoints.every)
+        self._meter = Meter(names, started_at=clock.now())
         self._acks: Acks[Receipt] | None = None
         self._health: asyncio.Future[int] | None = None
 
@@ -168,7 +169,7 @@ class _Receiver:
         finally:
             meter.in_flight -= 1
         await _answer(send, arrival.answer, (arrival.reason or "").encode())
-        meter.acknowledged(arrival.endpoint, receipt.verdict, self._stopwatch() - began)
+        meter.acknowledged(arrival, receipt.verdict, self._stopwatch() - began)
         if self._on_receipt is not None:
             self._on_receipt(arrival, receipt)
 
@@ -214,7 +215,9 @@ class _Receiver:
             status, text = await self._healthy()
             await _answer(send, status, text)
         elif scope["method"] in {"GET", "HEAD"} and path == "/metrics":
-            found = self._meter.exposition(queue_depth=lambda: self._store.queue_depth)
+            found = self._meter.exposition(
+                queue_depth=lambda: self._store.queue_depth, now=self._clock.now()
+            )
             if found is None:
                 await _answer(send, 404, b"install prometheus-client for metrics")
             else:

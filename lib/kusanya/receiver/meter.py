@@ -5,10 +5,11 @@ Counting costs a few additions per delivery; the exposition format is made when 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from kusanya.store.records import Verdict
+from kusanya.store.records import Arrival, Verdict
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -20,7 +21,11 @@ BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 class Meter:
     """Exact counts since the start of this process; read and written on one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, endpoints: Iterable[str], *, started_at: datetime) -> None:
+        self.heard_at: dict[str, datetime] = dict.fromkeys(endpoints, started_at)
+        """When each endpoint's last authentic delivery came; this process's start before that."""
+        self.lag: dict[str, timedelta] = {}
+        """From the event's creation to its arrival, of the last authentic delivery."""
         self.deliveries: Counter[tuple[str, Verdict]] = Counter()
         """Durable deliveries by endpoint and verdict."""
         self.refused: Counter[int] = Counter()
@@ -31,20 +36,27 @@ class Meter:
         self._buckets = [0] * (len(BUCKETS_S) + 1)
         self._seconds = 0.0
 
-    def acknowledged(self, endpoint: str, verdict: Verdict, seconds: float) -> None:
+    def acknowledged(self, arrival: Arrival, verdict: Verdict, seconds: float) -> None:
         """Count a delivery whose answer was sent `seconds` after its request began."""
+        endpoint = arrival.endpoint
         self.deliveries[endpoint, verdict] += 1
+        if verdict is not Verdict.REJECTED:
+            self.heard_at[endpoint] = arrival.arrived_at
+            if arrival.event_created_at is not None:
+                self.lag[endpoint] = arrival.arrived_at - arrival.event_created_at
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
         self._seconds += seconds
 
-    def exposition(self, *, queue_depth: Callable[[], int]) -> tuple[bytes, bytes] | None:
-        """Return body and content type for a scrape, or None without prometheus-client."""
+    def exposition(
+        self, *, queue_depth: Callable[[], int], now: datetime
+    ) -> tuple[bytes, bytes] | None:
+        """Return body and content type for a scrape at `now`, or None without prometheus-client."""
         try:
             from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         except ImportError:
             return None
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self, queue_depth))
+        registry.register(_Collector(self, queue_depth, now))
         return generate_latest(registry), CONTENT_TYPE_LATEST.encode()
 
     def _cumulative(self) -> list[tuple[str, float]]:
@@ -56,11 +68,36 @@ class Meter:
 
 
 class _Collector:
-    def __init__(self, meter: Meter, queue_depth: Callable[[], int]) -> None:
+    def __init__(self, meter: Meter, queue_depth: Callable[[], int], now: datetime) -> None:
         self._meter = meter
+        self._now = now
         self._queue_depth = queue_depth
 
     def collect(self) -> "Iterator[Metric]":
+        yield from self._counted()
+        yield from self._heard()
+
+    def _heard(self) -> "Iterator[Metric]":
+        from prometheus_client.core import GaugeMetricFamily
+
+        silence = GaugeMetricFamily(
+            "kusanya_silence_seconds",
+            "Since the last authentic delivery, or since the start, by endpoint.",
+            labels=("endpoint",),
+        )
+        for endpoint, heard_at in sorted(self._meter.heard_at.items()):
+            silence.add_metric((endpoint,), (self._now - heard_at).total_seconds())
+        yield silence
+        lag = GaugeMetricFamily(
+            "kusanya_delivery_lag_seconds",
+            "From an event's creation to its arrival, of the last authentic delivery.",
+            labels=("endpoint",),
+        )
+        for endpoint, behind in sorted(self._meter.lag.items()):
+            lag.add_metric((endpoint,), behind.total_seconds())
+        yield lag
+
+    def _counted(self) -> "Iterator[Metric]":
         from prometheus_client.core import (
             CounterMetricFamily,
             GaugeMetricFamily,

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from kusanya.clock import Clock
+from kusanya.clock import Clock, ManualClock
 from kusanya.errors import StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.receiver.acks import Acks
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryRow, Receipt, Verdict
-from kusanya.wire import Mode
+from kusanya.wire import Mode, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -349,6 +349,28 @@ async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
         "kusanya_requests_in_flight 0.0",
         "kusanya_journal_queue_rows 0.0",
     }
+
+
+async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
+    store: Store, clock: ManualClock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    endpoints = [
+        EndpointSecrets("till", Mode.TEST, SECRET),
+        EndpointSecrets("web", Mode.TEST, "whsec_of_web"),
+    ]
+    receiver = app(store, endpoints, clock=clock)
+    clock.sleep(60)
+    payload = body()
+    await ask(receiver, payload, signed(payload))
+    clock.sleep(7)
+    await ask(receiver, payload, [])
+    answer = await ask(receiver, method="GET", path="/metrics")
+    lines = answer.text.splitlines()
+    assert 'kusanya_silence_seconds{endpoint="till"} 7.0' in lines
+    assert 'kusanya_silence_seconds{endpoint="web"} 67.0' in lines
+    (lag,) = (line for line in lines if line.startswith("kusanya_delivery_lag_seconds{"))
+    created_at = decode_event(payload).created_at
+    assert float(lag.split()[1]) == (clock.now() - created_at).total_seconds() - 7
 
 
 async def test_it_mounts_below_a_path_of_another_program(
