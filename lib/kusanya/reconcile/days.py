@@ -5,14 +5,14 @@ Books are kept in East Africa Time, UTC+3 without summer time, so the day turns 
 """
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
-EAT: Final = timezone(timedelta(hours=3), "EAT")
-"""East Africa Time. Source: the field's books; no summer time since 1961."""
+from kusanya.business_day import EAT
+
 _CUTOFF: Final = re.compile(r"(?P<sign>[+-]?)(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d)")
 _MONTH: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")
 _HALF_DAY: Final = timedelta(hours=12)

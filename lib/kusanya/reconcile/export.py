@@ -22,9 +22,9 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
+from kusanya.business_day import EAT
 from kusanya.reconcile import chart, columns, show
 from kusanya.reconcile.columns import CLOSED, Kind
-from kusanya.reconcile.days import EAT
 from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.report import Page, Report
 from kusanya.text import safe

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.business_day import EAT
 from kusanya.privacy import mask_phone
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
-from kusanya.reconcile.days import EAT, business_days
+from kusanya.reconcile.days import business_days
 
 RAW: Final = Schema(
     "raw collections",

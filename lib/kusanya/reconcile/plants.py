@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from kusanya.business_day import EAT
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import INTENTS, KEYS, LEDGER, PLANTED, STATEMENT
-from kusanya.reconcile.days import EAT, Period, business_days
+from kusanya.reconcile.days import Period, business_days
 from kusanya.reconcile.facts import dress
 from kusanya.reconcile.sample import MONTH, ROWS, SEED, STORE_ID, attempts
 from kusanya.wire import Mode

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from kusanya.business_day import EAT
 from kusanya.reconcile import quality
 from kusanya.reconcile.columns import Kind
-from kusanya.reconcile.days import EAT
 from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.ledger import Matched
 from kusanya.reconcile.settlement import Settled

@@ -5,12 +5,13 @@ the payment. Phones are masked unless asked for, and asking is audited.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import select
 
+from kusanya.business_day import EAT
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import mask_phone
 from kusanya.store.base import Base
@@ -22,14 +23,13 @@ from kusanya.store.schema import collection
 from kusanya.store.values import from_us, to_us
 from kusanya.wire import Mode
 
-EAST_AFRICA: Final = timezone(timedelta(hours=3), "EAT")
 _ROWS: Final = 50_000
 """Rows per row group: what is in memory at a time."""
 
 
 def business_day(at: datetime) -> date:
     """Return the East African calendar day of an instant."""
-    return at.astimezone(EAST_AFRICA).date()
+    return at.astimezone(EAT).date()
 
 
 class Export(Base):
@@ -132,7 +132,7 @@ class Export(Base):
 
 
 def _starts(day: date) -> datetime:
-    return datetime.combine(day, time(), EAST_AFRICA).astimezone(UTC)
+    return datetime.combine(day, time(), EAT).astimezone(UTC)
 
 
 def _record(row: CollectionRow, *, masked: bool) -> dict[str, Any]:

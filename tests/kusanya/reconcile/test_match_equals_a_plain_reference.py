@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kusanya.business_day import EAT
 from kusanya.reconcile import columns, ledger
 from kusanya.reconcile.columns import INTENTS, KEYS, LEDGER, MATCHES
-from kusanya.reconcile.days import EAT, period
+from kusanya.reconcile.days import period
 from kusanya.reconcile.terms import Tolerance
 
 MARCH = period("2026-03")
