@@ -36,6 +36,7 @@ from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.screens.deliveries import DeliveriesScreen
 from kusanya_console.screens.health import HealthScreen
 from kusanya_console.screens.help import HelpScreen
+from kusanya_console.screens.intents import IntentsScreen
 from kusanya_console.screens.live import LiveScreen
 from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.theme import THEMES, roles
@@ -117,6 +118,7 @@ class ConsoleApp(App[None]):
         self.add_mode("deliveries", lambda: DeliveriesScreen(self.desk))
         self.add_mode("lookup", lambda: LookupScreen(self.desk))
         self.add_mode("health", lambda: HealthScreen(self.desk))
+        self.add_mode("intents", lambda: IntentsScreen(self.desk))
         self.switch_mode("live")
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)

@@ -23,6 +23,7 @@ LIVE: Final = "live"
 DELIVERIES: Final = "deliveries"
 LOOKUP: Final = "lookup"
 HEALTH: Final = "health"
+INTENTS: Final = "intents"
 _LISTS: Final = frozenset({LIVE, DELIVERIES})
 
 
@@ -67,12 +68,18 @@ COMMANDS: Final = (
         sentence="See where it is going wrong: endpoints, failures, stuck prompts.",
     ),
     Command(
+        id="go.intents", keys=("5",), shown="5", label="Intents", action="app.go('intents')",
+        sentence="See which creations have no answer, and how long they may be replayed.",
+    ),
+    Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
-        sentence="Go to the next older record; following ends.", screens=_LISTS | {LOOKUP, HEALTH},
+        sentence="Go to the next older record; following ends.",
+        screens=_LISTS | {LOOKUP, HEALTH, INTENTS},
     ),
     Command(
         id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
-        sentence="Go to the next newer record; following ends.", screens=_LISTS | {LOOKUP, HEALTH},
+        sentence="Go to the next newer record; following ends.",
+        screens=_LISTS | {LOOKUP, HEALTH, INTENTS},
     ),
     Command(
         id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
@@ -125,11 +132,13 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=5,
-        sentence="Open the whole story of the record under the cursor.", screens=_LISTS,
+        sentence="Open the whole story of the record under the cursor.",
+        screens=_LISTS | {INTENTS},
     ),
     Command(
         id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=6,
-        sentence="Show or hide the detail of the record under the cursor.", screens=_LISTS,
+        sentence="Show or hide the detail of the record under the cursor.",
+        screens=_LISTS | {INTENTS},
     ),
     Command(
         id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,

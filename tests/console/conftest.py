@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from kusanya.clock import ManualClock
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Verdict
+from kusanya.store.records import Arrival, IntentState, Verdict
 from kusanya.wire import Collection, Event, Mode, decode_collection, decode_event
 from kusanya_console.app import ConsoleApp
 
@@ -178,6 +178,40 @@ class Seed:
         self.delivered(self.event(done, at=done_at), at=done_at + timedelta(milliseconds=700))
         return done
 
+    def intent(
+        self, n: int, *, sent_ago: timedelta | None, state: IntentState | None, **ended: Any
+    ) -> None:
+        """Record a creation: prepared, sent `sent_ago`, and ended in `state` where one is given."""
+        sent_at = NOW - (sent_ago or timedelta(seconds=1))
+        row = self.store.prepare_intent(
+            idempotency_key=f"7a1d{n:028}c9", body=b'{"amount":%d}' % n, mode=Mode.LIVE,
+            profile="main", reference=f"INV-{431_000 + n}", amount=25_000 + n,
+            phone=f"25575400{n:04}", prepared_at=sent_at, intent_id=f"int_{n:08}",
+        )  # fmt: skip
+        if sent_ago is None:
+            return
+        self.store.begin_attempt(row.id, at=sent_at)
+        if state is not None:
+            told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
+            at = sent_at + timedelta(seconds=10)
+            self.store.end_attempt(row.id, 1, at=at, state=state, **(told | ended))
+
+    def intents(self) -> None:
+        """Record creations in every state, three of them without a known outcome."""
+        self.intent(1, sent_ago=timedelta(hours=24), state=IntentState.UNKNOWN)
+        self.intent(2, sent_ago=timedelta(hours=21, minutes=24), state=IntentState.UNKNOWN)
+        self.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
+        self.intent(4, sent_ago=timedelta(seconds=2), state=None)
+        self.intent(5, sent_ago=None, state=None)
+        self.intent(
+            6, sent_ago=timedelta(minutes=3), state=IntentState.ANSWERED,
+            outcome="answered", status=202, took_us=182_000, collection_id=f"col_{1:016}",
+        )  # fmt: skip
+        self.intent(
+            7, sent_ago=timedelta(minutes=9), state=IntentState.REFUSED, outcome="refused",
+            status=409, took_us=41_000, sentence="409 idempotency_key_reused, final",
+        )  # fmt: skip
+
     def busy(self, count: int = 60, *, until: datetime = NOW) -> None:
         """Record a working hour: collections every 11 s, one of everything that goes wrong."""
         for n in range(count):
@@ -270,6 +304,11 @@ def hostile(seed: Seed) -> Seed:
         status = text if n % 3 == 0 else "failed"
         collection = seed.collection(n, at=at, status=status, completed_at=at, **fields)
         seed.answered(collection)
+        seed.store.prepare_intent(
+            idempotency_key=f"key-{n}", body=text.encode(errors="replace"), mode=Mode.LIVE,
+            profile=text[:64], reference=text, amount=n, phone=text, prepared_at=at,
+            intent_id=f"int_{n:08}",
+        )  # fmt: skip
         event = seed.event(collection, at=at, type=text)
         seed.delivered(
             event, at=at, verdict=Verdict.REJECTED, reason=text, answer=400, endpoint=text

@@ -15,6 +15,7 @@ SCREENS = {
     "deliveries": ("2", "exclamation_mark"),
     "lookup": ("3",),
     "health": ("4",),
+    "intents": ("5", "j"),
 }
 on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -26,6 +27,7 @@ MEDIUM = SIZES[1]
 @on_every_screen
 def test_a_busy_screen(screen: str, size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy()
+    seed.intents()
     typed = "INV-482902" if screen == "lookup" else ""
     assert picture(size, *SCREENS[screen], text=typed)
 

@@ -41,6 +41,8 @@ class Column(msgspec.Struct, Generic[R], frozen=True):
     """Columns of the highest rank go first when there is no room; rank 0 stays."""
     grows: int = 0
     """How many cells it may take beyond its width when there is room."""
+    moves: bool = False
+    """True for what changes with the time alone, such as what is left of a window."""
     names: bool = False
     """True for identifiers, which are cut in their middle."""
 
@@ -157,7 +159,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         """Draw with another time or time format; nothing is drawn again when no line differs."""
         before, self.look = self.look, look
         same_day = before.now.astimezone(look.zone).date() == look.now.astimezone(look.zone).date()
-        if before.times is not look.times or look.times is TimeFormat.AGE or not same_day:
+        aged = look.times is TimeFormat.AGE or any(column.moves for column in self.columns)
+        if before.times is not look.times or aged or not same_day:
             self._strips.clear()
             self.refresh()
 

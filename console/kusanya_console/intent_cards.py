@@ -1,0 +1,127 @@
+"""An intent in words: how far a creation has come, how long it may be replayed, what is safe.
+
+Pure: lines from frozen values. The idempotency key is shown by its ends: whoever holds it whole
+could replay it elsewhere.
+"""
+
+from datetime import datetime
+from hashlib import sha256
+
+from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.privacy import mask_phone
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.text import safe
+from kusanya_console import words
+from kusanya_console.present import (
+    Line,
+    Look,
+    cell,
+    fit,
+    labelled,
+    moment,
+    rule,
+    span,
+    spread,
+    took,
+    wrapped,
+)
+from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+_BLANK: Line = ()
+_BAR = 6
+_WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
+
+
+def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
+    """Return how many outcomes are unknown, and when the next replay window closes."""
+    unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
+    ends = [end for row in unknown if (end := _closes(row)) is not None]
+    ahead = [end for end in ends if end > look.now]
+    line: list[Run] = [
+        (" unknown ", MUTED),
+        (f"{len(unknown):,}", WARN if unknown else PLAIN),
+        ("     next window closes ", MUTED),
+        (f"in {span(min(ahead) - look.now)}" if ahead else "—", PLAIN),
+        ("     window closed ", MUTED),
+        (f"{len(ends) - len(ahead):,}", FAILED if len(ends) > len(ahead) else PLAIN),
+    ]
+    return [tuple(line)]
+
+
+def window_left(row: IntentRow, look: Look) -> Run:
+    """Return what is left of the replay window, as a bar and in words."""
+    end = _closes(row)
+    if row.state not in _WAITING or end is None:
+        return safe(row.outcome or "", 80), MUTED
+    left = end - look.now
+    if left.total_seconds() <= 0:
+        return f"{'·' * _BAR} closed: decide", FAILED
+    full = max(1, round(left / REPLAY_WINDOW * _BAR))
+    return f"{'█' * full}{'·' * (_BAR - full)} {span(left)} left", WARN
+
+
+def intent_card(
+    row: IntentRow, attempts: tuple[AttemptRow, ...], look: Look, width: int
+) -> list[Line]:
+    """Return the card of one intent: its attempts, its key, and the things that are safe."""
+    key = row.idempotency_key
+    shown = f"{key[:4]}…{key[-2:]}" if len(key) > 12 else "…"  # noqa: PLR2004 - short keys tell all
+    lines: list[Line] = [
+        spread([cell(row.reference, STRONG, limit=60)], [words.intent(row.state)], width),
+        spread([(f"TZS {row.amount:,}", STRONG)], [(mask_phone(row.phone), PLAIN)], width),
+        _BLANK,
+        labelled("key", (safe(shown), PLAIN)),
+        labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
+        labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
+        labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
+        labelled("profile", cell(row.profile, limit=40)),
+    ]
+    if row.outcome is not None:
+        lines += wrapped(safe(row.outcome, 300), width, label="outcome")
+    if row.claimed_by is not None and row.claimed_until is not None:
+        lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
+    lines += [_BLANK, rule("sent", width)]
+    lines += [_attempt(one, look) for one in attempts]
+    if not attempts:
+        lines.append((("nothing has left this machine", MUTED),))
+    if row.state in _WAITING:
+        lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
+    return lines
+
+
+def _attempt(one: AttemptRow, look: Look) -> Line:
+    outcome = "in flight" if one.outcome is None else safe(one.outcome, 20)
+    status = "" if one.status is None else f"{one.status}"
+    lasted = "" if one.took_us is None else took(one.took_us)
+    lost = one.outcome == "lost"
+    return (
+        (f"{one.number:>2}  ", MUTED), (fit(moment(one.sent_at, look), 9), PLAIN), ("  ", PLAIN),
+        (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
+        (fit(status, 4, right=True), PLAIN), ("  ", PLAIN), (lasted, MUTED),
+    )  # fmt: skip
+
+
+def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
+    end = _closes(row)
+    lines = wrapped(
+        "an event with this reference settles it, whenever it arrives", width, label="wait"
+    )
+    if end is not None and end > look.now:
+        lines += wrapped(
+            f"same key, same bytes, until {moment(end, look)}: the first answer again, never a "
+            "second charge. If the first request never arrived, the customer is prompted now: tell "
+            "them before. Run kusanya intents resume.",
+            width,
+            label="replay",
+        )
+    else:
+        lines += wrapped("the window is over: the service may charge again", width, label="replay")
+        lines += wrapped(
+            "a person compares statements and records what they saw", width, label="decide"
+        )
+    never = "a new key for this intent: that could charge twice"
+    return lines + wrapped(never, width, label="never", role=FAILED)
+
+
+def _closes(row: IntentRow) -> datetime | None:
+    return None if row.first_sent_at is None else row.first_sent_at + REPLAY_WINDOW

@@ -1,0 +1,177 @@
+"""Intents: which creations have no answer, and how long they may be replayed."""
+
+from typing import Any
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+
+from kusanya.privacy import mask_phone
+from kusanya.store import Store
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.wire import Mode
+from kusanya_console import words
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.intent_cards import intent_card, intent_figures, window_left
+from kusanya_console.messages import CopyAsked, ScreenAsked, StoryAsked
+from kusanya_console.present import Line, Look, cell, moment
+from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.window import PageWindow
+from kusanya_console.words import MUTED, PLAIN, Run
+
+_UNKNOWN_LISTED = 200
+_OTHERS_LISTED = 200
+
+
+def _sent(row: IntentRow, look: Look) -> Run:
+    return moment(row.first_sent_at, look), MUTED
+
+
+COLUMNS: tuple[Column[IntentRow], ...] = (
+    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=4),
+    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
+    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
+    Column("first sent", 10, _sent),
+    Column("state", 10, lambda row, _: words.intent(row.state)),
+    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
+    Column("replay window, 23 h", 24, window_left, rank=1, grows=60, moves=True),
+)
+
+
+class Creations(msgspec.Struct, frozen=True):
+    """What the screen lists: unknown outcomes first, the shortest window first among them."""
+
+    rows: tuple[IntentRow, ...]
+
+
+class Sendings(msgspec.Struct, frozen=True):
+    """The attempts of one intent."""
+
+    intent_id: str
+    attempts: tuple[AttemptRow, ...]
+
+
+def creations(store: Store, mode: Mode) -> Creations:
+    """Return the unknown ones and the newest of the rest."""
+    unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED).rows
+    newest = store.intents(mode, limit=_OTHERS_LISTED).rows
+    first = sorted(unknown, key=lambda row: row.first_sent_at or row.prepared_at)
+    rest = (row for row in newest if row.state is not IntentState.UNKNOWN)
+    return Creations((*first, *rest))
+
+
+class IntentsScreen(ConsoleScreen):
+    """Creations of one mode, those without an answer first."""
+
+    NAME = "intents"
+    CRUMB = "Intents"
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
+        self.table.follow = False
+        self._sendings: Sendings | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Put figures above, the list and its pane below."""
+        yield Sheet(id="figures")
+        with Horizontal(id="split"):
+            yield self.table
+            yield Sheet(id="empty")
+            with VerticalScroll(id="pane", can_focus=False):
+                yield Sheet(id="card")
+
+    def on_mount(self) -> None:
+        """Read the list."""
+        super().on_mount()
+        self.table.focus()
+        self.query_one("#empty", Sheet).show(lambda _width: self._empty())
+        self._fetch()
+
+    def on_screen_resume(self) -> None:
+        """Read the list again after another screen was shown."""
+        if self._asked:
+            self._fetch()
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Read the list again when an intent has news."""
+        if snapshot.intents:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        store, mode = self.desk.store, self.desk.mode
+        self.ask("intents", lambda: creations(store, mode))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show the list, or the attempts of the intent under the cursor."""
+        if what == "intents":
+            self.table.show(PageWindow(value.rows))
+            self.set_class(not value.rows, "-empty")
+            self._fetch_attempts()
+        else:
+            self._sendings = value
+        self._show()
+
+    def on_record_table_highlighted(self) -> None:
+        """Show the card of the intent that the cursor reached, then fetch its attempts."""
+        self._show()
+        self._fetch_attempts()
+
+    def _fetch_attempts(self) -> None:
+        row, store = self.table.row, self.desk.store
+        if row is not None:
+            self.ask("attempts", lambda: Sendings(row.id, store.attempts(row.id)))
+
+    def second(self) -> None:
+        """Move the windows on."""
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Draw list and card as of now."""
+        self.table.restyle(self.desk.look)
+        self._show()
+
+    def _show(self) -> None:
+        row, look, told = self.table.row, self.desk.look, self._sendings
+        rows = self.table.window.rows
+        self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
+        card = self.query_one("#card", Sheet)
+        if row is None:
+            card.show(lambda _width: ())
+            return
+        attempts = told.attempts if told is not None and told.intent_id == row.id else ()
+        card.show(lambda width: intent_card(row, attempts, look, width))
+
+    def _empty(self) -> list[Line]:
+        mode, _ = words.mode_words(self.desk.mode)
+        return [
+            ((f"No intent in {mode} yet.", PLAIN),),
+            (("One stands here for every creation that was made through this library,", MUTED),),
+            (("saved before its first byte left. ? lists the keys.", MUTED),),
+        ]
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor."""
+        self.table.move(by)
+
+    def action_pane(self) -> None:
+        """Show or hide the pane."""
+        self.toggle_class("-pane")
+
+    def action_open(self) -> None:
+        """Open the story behind the intent, or look for its reference."""
+        if self.table.row is not None:
+            self.post_message(StoryAsked(self.table.row.collection_id or self.table.row.reference))
+
+    def action_back(self) -> None:
+        """Go back to Live."""
+        self.post_message(ScreenAsked("live"))
+
+    def action_copy_id(self) -> None:
+        """Copy the reference of the intent under the cursor."""
+        if self.table.row is not None:
+            self.post_message(CopyAsked("reference", self.table.row.reference))

@@ -1,0 +1,75 @@
+"""Creations without an answer: the shortest window first, and only what is safe is offered."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.store.records import IntentState
+from kusanya_console.app import ConsoleApp
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+def shown(app: ConsoleApp) -> list[str]:
+    """Return the lines on the terminal as plain text."""
+    return [
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    ]
+
+
+async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    seed.intents()
+    app = console()
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        assert "? 3 unknown" in shown(app)[0]
+        await pilot.press("5")
+        await settled(pilot)
+        listed = [row.reference for row in app.console_screen.table.window.rows]
+        assert listed[:3] == ["INV-431001", "INV-431002", "INV-431003"]
+        assert "unknown 3     next window closes in 1 h 36 min     window closed 1" in shown(app)[2]
+
+
+async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_it(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    seed.intents()
+    app = console()
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        closed = "\n".join(shown(app))
+        assert "the window is over" in closed
+        assert "decide" in closed
+        await pilot.press("j")
+        await settled(pilot)
+        open_ = "\n".join(shown(app))
+        assert "same key, same bytes, until 17:00:07" in open_
+        assert "a new key for this intent: that could" in open_
+        assert f"7a1d{2:028}c9" not in open_, "the key is shown by its ends alone"
+
+
+async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
+    console: Any, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.intent(2, sent_ago=timedelta(hours=21, minutes=24), state=IntentState.UNKNOWN)
+    app = console()
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        assert any("1 h 36 min left" in line for line in shown(app))
+        await clock.advance(3_600)
+        seed.intent(8, sent_ago=timedelta(seconds=1), state=None)
+        app.tick()
+        await settled(pilot)
+        assert any("36 min 0 s left" in line for line in shown(app))
+        assert any("INV-431008" in line for line in shown(app))
