@@ -5,6 +5,7 @@ Outside text is shown in a Label or a table that escapes, never as HTML.
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,15 +13,15 @@ import ipywidgets as widgets
 import pandas as pd
 from itables.widget import ITable
 
+from kusanya.business_day import EAT
 from kusanya.errors import KusanyaError
 from kusanya.reconcile import columns, export
-from kusanya.reconcile.days import EAT
 from kusanya.reconcile.inputs import Inputs
 from kusanya.text import safe
 
 ROWS: Final = 500
 """Rows in the table; the summary says how many there are in all."""
-ALL: Final = "(all)"
+ALL: Final = ("(all)", "")
 SHOWN: Final = (
     "created_at",
     "reference",
@@ -139,8 +140,8 @@ class Explorer:
         ):
             values = sorted(frame[column].dropna().unique())
             # The label is safe text, the value is exact.
-            widget.options = [(ALL, None), *((safe(str(value), 60), value) for value in values)]
-            widget.value = None
+            widget.options = [ALL, *((safe(str(value), 60), value) for value in values)]
+            widget.value = ""
         self._filter(None)
 
     def _filter(self, _change: Any) -> None:
@@ -155,7 +156,7 @@ class Explorer:
             (self.status, "status"),
             (self.code, "failure_code"),
         ):
-            if widget.value is not None:
+            if widget.value:
                 keep &= (frame[column] == widget.value).fillna(False).astype(bool)
         if self.reference.value:
             keep &= frame["reference"].str.startswith(self.reference.value).fillna(False)
@@ -204,4 +205,4 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, pd.Timestamp):
         return f"{value.astimezone(EAT):%Y-%m-%d %H:%M:%S} EAT"
-    return f"{value:,}" if isinstance(value, int) else safe(str(value), 120)
+    return f"{value:,}" if isinstance(value, Integral) else safe(str(value), 120)

@@ -60,7 +60,7 @@ def test_filters_narrow_and_widen_again(explorer: Any) -> None:
     assert set(few["channel"]) == {"TIGO_TZ"}
     assert few["created_day"].dt.day.unique().tolist() == [5]
     for widget in (explorer.status, explorer.code, explorer.channel):
-        widget.value = None
+        widget.value = ""
     explorer.first.value, explorer.last.value = date(2026, 3, 1), date(2026, 3, 31)
     assert len(explorer.chosen()) == everything
 

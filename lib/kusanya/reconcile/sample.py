@@ -99,9 +99,9 @@ def attempts(
     channel = pd.Series([names[code] for code in channel_of[reference]], dtype="object")
     status, code = _outcomes(rng, reference)
     wait = rng.integers(120_000, 4 * 3_600_000, rows) * number
-    created_ms = np.minimum(
-        start_of[reference] + wait, _DAY_MS * ((span.last - span.first).days + 1) - 1
-    )
+    # Near the end of the month customers come back sooner, so that every attempt lies within it.
+    left = _DAY_MS * ((span.last - span.first).days + 1) - 1 - start_of[reference]
+    created_ms = start_of[reference] + np.minimum(wait, left * number // (number + 1))
     took = np.where(status == Status.EXPIRED, _EXPIRY_MS, rng.integers(4_000, 90_000, rows))
     amount = amount_of[reference].astype("int64")
     changed = (channel == CHANGED_CHANNEL).to_numpy() & (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, times
 
+from kusanya.business_day import EAT
 from kusanya.reconcile.days import (
-    EAT,
     Period,
     business_day,
     business_days,

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kusanya.business_day import EAT
 from kusanya.reconcile import columns, failures, fees
 from kusanya.reconcile.columns import DAILY, PARETO, RATES, RECOVERY
-from kusanya.reconcile.days import EAT, period
+from kusanya.reconcile.days import period
 
 MARCH = period("2026-03")
 START = datetime(2026, 2, 27, 12, tzinfo=UTC)

@@ -1,0 +1,117 @@
+"""A declared tariff is exact and never prices a collection twice; the first page finds out."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import columns, fees, load, start, tariff_file
+from kusanya.reconcile.bands import bands
+from kusanya.reconcile.columns import TARIFF
+from kusanya.reconcile.days import period
+from kusanya.reconcile.errors import InputRefused
+from kusanya.store import Store
+
+Make = Callable[..., pd.DataFrame]
+RATE = '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nbasis_points = "180"\n'
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+
+
+def read(tmp_path: Path, text: str) -> pd.DataFrame:
+    path = tmp_path / "tariff.toml"
+    path.write_text(text, encoding="utf-8")
+    return tariff_file.read(path)
+
+
+def test_a_rate_holds_in_both_modes_and_is_exact(tmp_path: Path, collections_of: Make) -> None:
+    prices = read(tmp_path, RATE.replace("180", "12.5") + 'rounding = "up"\nfloor = 9\ncap = 40\n')
+    columns.check(prices, TARIFF)
+    assert prices["mode"].tolist() == ["live", "test"]
+    rows = collections_of({"amount": 10_001}, {"amount": 100}, {"amount": 10**9})
+    audited = fees.exceptions(rows, period=period("2026-03"), tariff=prices)
+    assert sorted(audited["expected"]) == [9, 13, 40]
+
+
+def test_bands_and_spans_price_each_amount_and_day_once(
+    tmp_path: Path, collections_of: Make
+) -> None:
+    text = (
+        '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nto = 2026-03-04\nfee = 5\n'
+        '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nfrom = 2026-03-05\n'
+        "bands = [{ upto = 1000, fee = 10 }, { upto = 5000, fee = 20 }, { fee = 30 }]\n"
+    )
+    rows = collections_of(*({"amount": amount} for amount in (1, 1_000, 1_001, 5_000, 5_001)))
+    priced = fees.agreed(load.inputs(period="2020-01", tariff=str(_written(tmp_path, text)))).tariff
+    found = fees.expected(rows, period=period("2026-03"), tariff=priced)
+    assert found["expected"].sum() == 1 + 10 + 20 + 20 + 30
+    assert found["unpriced"].sum() == 0
+    assert found["rows"].sum() == 5
+
+
+def _written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "agreed.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (RATE + RATE, "two prices"),
+        (RATE + "to = 2026-03-05\n" + RATE + "from = 2026-03-05\n", "two prices"),
+        (RATE + "fee = 5\n", "one of basis_points"),
+        (RATE.replace('"180"', '"much"'), "cannot be used"),
+        (RATE + 'rounding = "sideways"\n', "rounding is one of"),
+        (RATE + "from = 2026-03-05\nto = 2026-03-04\n", "ends before it begins"),
+        (RATE.replace('basis_points = "180"', "bands = [{ fee = 1 }, { fee = 2 }]"), "upto"),
+        (
+            RATE.replace(
+                'basis_points = "180"', "bands = [{ fee = 1, upto = 9 }, { fee = 2, upto = 8 }]"
+            ),
+            "upto",
+        ),
+        (RATE + "colour = 1\n", "cannot be used"),
+        ("price", "is not TOML"),
+    ],
+)
+def test_a_tariff_that_cannot_be_meant_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(InputRefused, match=why):
+        read(tmp_path, text)
+
+
+def test_prices_that_only_touch_do_not_overlap(tmp_path: Path) -> None:
+    text = RATE + "to = 2026-03-04\n" + RATE + "from = 2026-03-05\n"
+    assert len(read(tmp_path, text)) == 4
+
+
+@pytest.mark.parametrize("edges", [(0, 5), (5, 5), (9, 3), (-1,)])
+def test_band_edges_rise(edges: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="rising"):
+        bands(edges)
+    assert bands(())["band"].tolist() == ["all"]
+
+
+def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db"):
+        pass
+    found = start.check(str(tmp_path / "store.db"), mode="live")
+    assert found["good"].all()
+    told = dict(zip(found["what"], found["found"], strict=True))
+    assert told["mode"] == "live"
+    assert told["newest live collection"] == "none yet"
+    assert told["journal position"] == "0"
+
+
+def test_the_first_page_tells_what_is_wrong_and_does_not_fail(tmp_path: Path) -> None:
+    found = start.check(str(tmp_path / "none.db"))
+    wrong = found[~found["good"]]
+    assert wrong["what"].tolist() == ["store"]
+    assert "none.db" in wrong["found"].iloc[0]
+    assert start.check()["good"].all()
