@@ -5,7 +5,7 @@ names a dashboard and its token.
 """
 
 import http
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx
 import msgspec
@@ -44,6 +44,12 @@ class DashboardClient:
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def get(self, path: str, **query: str | int) -> Any:
         """Return the decoded answer to a GET below /dashboard/."""

@@ -55,14 +55,16 @@ def _show(rows: list[dict[str, Any]], columns: tuple[str, ...], *, as_json: bool
 @_keys.command("list", epilog="Example: kusanya keys list")
 def keys_list(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """List the API keys, without their secrets."""
-    rows = _dashboard(profile).get("keys")["data"]
+    with _dashboard(profile) as dashboard:
+        rows = dashboard.get("keys")["data"]
     _show(rows, ("id", "mode", "created_at", "revoked_at"), as_json=as_json)
 
 
 @_keys.command("create", epilog="Example: kusanya keys create test")
 def keys_create(mode: Mode, *, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Make an API key and show it, this once."""
-    made = _dashboard(profile).post("keys", {"mode": mode.value})
+    with _dashboard(profile) as dashboard:
+        made = dashboard.post("keys", {"mode": mode.value})
     if as_json:
         say_json(made)
     else:
@@ -72,14 +74,16 @@ def keys_create(mode: Mode, *, profile: ProfileName = None, as_json: AsJson = Fa
 @_keys.command("revoke", epilog="Example: kusanya keys revoke key_...")
 def keys_revoke(key_id: str, *, profile: ProfileName = None) -> None:
     """Revoke an API key: requests with it are refused from now on."""
-    _dashboard(profile).delete(f"keys/{_path_part(key_id)}")
+    with _dashboard(profile) as dashboard:
+        dashboard.delete(f"keys/{_path_part(key_id)}")
     say(f"{safe(key_id)} is revoked")
 
 
 @_endpoints.command("list", epilog="Example: kusanya endpoints list")
 def endpoints_list(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """List the endpoints with their state."""
-    rows = _dashboard(profile).get("endpoints")["data"]
+    with _dashboard(profile) as dashboard:
+        rows = dashboard.get("endpoints")["data"]
     columns = ("id", "mode", "status", "url", "failing_since", "disabled_at")
     _show(rows, columns, as_json=as_json)
 
@@ -95,7 +99,8 @@ def endpoints_add(
     as_json: AsJson = False,
 ) -> None:
     """Register an endpoint and show its signing secret, this once."""
-    made = _dashboard(profile).post("endpoints", {"url": url, "mode": mode.value})
+    with _dashboard(profile) as dashboard:
+        made = dashboard.post("endpoints", {"url": url, "mode": mode.value})
     if as_json:
         say_json(made)
     else:
@@ -105,14 +110,16 @@ def endpoints_add(
 @_endpoints.command("remove", epilog="Example: kusanya endpoints remove we_...")
 def endpoints_remove(endpoint_id: str, *, profile: ProfileName = None) -> None:
     """Remove an endpoint; nothing more is sent to it."""
-    _dashboard(profile).delete(f"endpoints/{_path_part(endpoint_id)}")
+    with _dashboard(profile) as dashboard:
+        dashboard.delete(f"endpoints/{_path_part(endpoint_id)}")
     say(f"{safe(endpoint_id)} is removed")
 
 
 @_endpoints.command("enable", epilog="Example: kusanya endpoints enable we_...")
 def endpoints_enable(endpoint_id: str, *, profile: ProfileName = None) -> None:
     """Enable a disabled endpoint; held deliveries resume."""
-    _dashboard(profile).post(f"endpoints/{_path_part(endpoint_id)}/enable")
+    with _dashboard(profile) as dashboard:
+        dashboard.post(f"endpoints/{_path_part(endpoint_id)}/enable")
     say(f"{safe(endpoint_id)} is enabled; held deliveries resume")
 
 
@@ -121,7 +128,8 @@ def endpoints_rotate(
     endpoint_id: str, *, profile: ProfileName = None, as_json: AsJson = False
 ) -> None:
     """Give an endpoint a new signing secret and show it, this once."""
-    made = _dashboard(profile).post(f"endpoints/{_path_part(endpoint_id)}/rotate-secret")
+    with _dashboard(profile) as dashboard:
+        made = dashboard.post(f"endpoints/{_path_part(endpoint_id)}/rotate-secret")
     if as_json:
         say_json(made)
     else:
@@ -131,7 +139,8 @@ def endpoints_rotate(
 @_clock.command("show", epilog="Example: kusanya clock show")
 def clock_show(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     """Show the service's time and how it runs."""
-    reading = _dashboard(profile).get("clock")
+    with _dashboard(profile) as dashboard:
+        reading = dashboard.get("clock")
     if as_json:
         say_json(reading)
     else:
@@ -146,7 +155,8 @@ def clock_advance(
     as_json: AsJson = False,
 ) -> None:
     """Let virtual time pass; returns when everything due up to then has happened."""
-    reading = _dashboard(profile).post("clock/advance", {"seconds": seconds}, patient=True)
+    with _dashboard(profile) as dashboard:
+        reading = dashboard.post("clock/advance", {"seconds": seconds}, patient=True)
     if as_json:
         say_json(reading)
     else:
@@ -156,7 +166,8 @@ def clock_advance(
 @_faults.command("show", epilog="Example: kusanya faults show")
 def faults_show(*, profile: ProfileName = None) -> None:
     """Show which faults are injected, as JSON."""
-    say_json(_dashboard(profile).get("faults"))
+    with _dashboard(profile) as dashboard:
+        say_json(dashboard.get("faults"))
 
 
 @_faults.command("set", epilog="Example: kusanya faults set faults.toml")
@@ -174,21 +185,24 @@ def faults_set(
         raise Refused(f"cannot read {scenario}: {error.strerror}", code=USAGE) from error
     except msgspec.MsgspecError as error:
         raise Refused(f"{scenario} is not TOML: {error}", code=USAGE) from error
-    say_json(_dashboard(profile).put("faults", faults))
+    with _dashboard(profile) as dashboard:
+        say_json(dashboard.put("faults", faults))
 
 
 @_faults.command("clear", epilog="Example: kusanya faults clear")
 def faults_clear(*, profile: ProfileName = None) -> None:
     """Stop injecting faults."""
-    _dashboard(profile).put("faults", {})
+    with _dashboard(profile) as dashboard:
+        dashboard.put("faults", {"rules": []})
     say("no faults")
 
 
 @_faults.command("log", epilog="Example: kusanya faults log")
 def faults_log(*, profile: ProfileName = None) -> None:
     """Show what was injected so far, as JSON lines."""
-    for entry in _dashboard(profile).get("faults/log")["data"]:
-        say_json(entry)
+    with _dashboard(profile) as dashboard:
+        for entry in dashboard.get("faults/log")["data"]:
+            say_json(entry)
 
 
 def _path_part(text: str) -> str:

@@ -34,12 +34,24 @@ def service(
         list[str] | None,
         typer.Option(help="IP:PORT on this machine that test deliveries may go to; may repeat."),
     ] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(help="Outcomes of unscripted phones: succeeded=90,insufficient_funds=10."),
+    ] = None,
+    faults: Annotated[
+        Path | None, typer.Option(help="TOML scenario of faults to inject from the start.")
+    ] = None,
+    rate_limit: Annotated[
+        int | None, typer.Option(min=1, help="Requests a second and key; none by default.")
+    ] = None,
     as_json: AsJson = False,
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
     """Run the embedded service until Ctrl-C; its first line says how to reach it."""
     from kusanya_console.cli.lifeline import stop_when_stdin_closes
     from kusanya_service.errors import PaymentServiceError
+    from kusanya_service.faults import load_scenario
+    from kusanya_service.network import parse_mix
     from kusanya_service.options import Options, parse_places
     from kusanya_service.server import run
 
@@ -70,6 +82,9 @@ def service(
                 clock=clock,
                 seed=seed,
                 allow_local=parse_places(allow_local or []),
+                mix=None if mix is None else parse_mix(mix),
+                faults=() if faults is None else load_scenario(faults),
+                rate_limit=rate_limit,
             ),
             ready,
         )

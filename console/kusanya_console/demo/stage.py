@@ -154,8 +154,7 @@ class Stage:
     def _register(self) -> None:
         """Make sure that the service delivers to our receiver, and that we know its secret."""
         url = f"http://{_LOOPBACK}:{self._settings.receiver_port}/webhooks"
-        dashboard = DashboardClient(self.addresses.dashboard_url, self.dashboard_token)
-        try:
+        with DashboardClient(self.addresses.dashboard_url, self.dashboard_token) as dashboard:
             for endpoint in dashboard.get("endpoints")["data"]:
                 if endpoint["id"] == self._settings.endpoint_id:
                     return
@@ -163,8 +162,6 @@ class Stage:
                     # Registered by a start that ended before it could keep the secret.
                     dashboard.delete(f"endpoints/{endpoint['id']}")
             made = dashboard.post("endpoints", {"url": url, "mode": "test"})
-        finally:
-            dashboard.close()
         self._settings = msgspec.structs.replace(
             self._settings, endpoint_id=made["id"], signing_secret=made["secret"]
         )

@@ -1,35 +1,12 @@
 """Bad input: one clear line on standard error, the right exit code, never a traceback."""
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from kusanya_console.cli import main
-
 Ended = tuple[int, str, str]
-
-
-@pytest.fixture
-def kusanya(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Callable[..., Ended]:
-    """Run the command line in this process, with an empty configuration."""
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
-    for name in ("API_KEY", "BASE_URL", "SECRETS", "STORE", "DASHBOARD_URL", "DASHBOARD_TOKEN"):
-        monkeypatch.delenv(f"KUSANYA_{name}", raising=False)
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["kusanya", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
 
 
 @pytest.fixture

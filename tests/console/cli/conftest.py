@@ -1,0 +1,32 @@
+"""The command line, run in this process with an empty configuration."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kusanya_console.cli import main
+
+Ended = tuple[int, str, str]
+"""Exit code, standard output, standard error."""
+
+
+@pytest.fixture
+def kusanya(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Ended]:
+    """Return a function that runs the command line and tells how it ended."""
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
+    for name in ("API_KEY", "BASE_URL", "SECRETS", "STORE", "DASHBOARD_URL", "DASHBOARD_TOKEN"):
+        monkeypatch.delenv(f"KUSANYA_{name}", raising=False)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["kusanya", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run

@@ -1,0 +1,216 @@
+"""The commands, by hand against a running service: what each prints and how it ends."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_service.testing import PaymentService, payment_service
+
+__all__ = ["payment_service"]
+
+Ended = tuple[int, str, str]
+Kusanya = Callable[..., Ended]
+
+
+@pytest.fixture
+def shop(
+    payment_service: PaymentService,
+    kusanya: Kusanya,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Kusanya:
+    """Return the command line with a profile for the running service and a store of its own."""
+    settings = {
+        "BASE_URL": payment_service.base_url,
+        "API_KEY": payment_service.test_key,
+        "DASHBOARD_URL": payment_service.dashboard_url,
+        "DASHBOARD_TOKEN": payment_service.dashboard_token,
+        "SECRETS": f"shop={payment_service.signing_secret}",
+        "STORE": str(tmp_path / "store.sqlite"),
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(f"KUSANYA_{name}", value)
+    return kusanya
+
+
+def told(ended: Ended) -> Any:
+    code, out, err = ended
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_whoami_tells_the_merchant_and_the_mode(shop: Kusanya) -> None:
+    principal = told(shop("whoami", "--json"))
+    assert principal["mode"] == "test"
+    assert principal["key_id"].startswith("key_")
+
+
+def test_a_key_is_shown_once_and_refused_after_it_was_revoked(
+    shop: Kusanya, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = told(shop("keys", "create", "test", "--json"))
+    listed = told(shop("keys", "list", "--json"))["data"]
+    assert made["id"] in {key["id"] for key in listed}
+    assert all(made["key"] not in json.dumps(key) for key in listed)
+    assert shop("keys", "revoke", made["id"])[0] == 0
+    monkeypatch.setenv("KUSANYA_API_KEY", made["key"])
+    code, _, err = shop("whoami")
+    assert code == 1
+    assert made["key"] not in err
+
+
+def test_a_live_key_is_refused_in_a_test_profile(
+    shop: Kusanya, payment_service: PaymentService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_API_KEY", payment_service.live_key)
+    code, _, err = shop("whoami")
+    assert (code, err.count("\n")) == (1, 1)
+    assert payment_service.live_key not in err
+
+
+def test_an_endpoint_is_added_rotated_and_removed(shop: Kusanya) -> None:
+    made = told(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))
+    rotated = told(shop("endpoints", "rotate-secret", made["id"], "--json"))
+    assert rotated["secret"] != made["secret"]
+    assert made["id"] in shop("endpoints", "list")[1]
+    assert shop("endpoints", "remove", made["id"])[0] == 0
+    assert made["id"] not in shop("endpoints", "list")[1]
+
+
+def test_an_internal_address_is_refused_as_an_endpoint(shop: Kusanya) -> None:
+    code, _, err = shop("endpoints", "add", "http://169.254.169.254/")
+    assert (code, err.count("\n")) == (1, 1)
+
+
+def test_virtual_time_moves_as_far_as_it_is_told(shop: Kusanya) -> None:
+    before = told(shop("clock", "show", "--json"))["now"]
+    after = told(shop("clock", "advance", "3600", "--json"))["now"]
+    assert before < after
+
+
+def test_faults_are_set_from_a_file_shown_and_cleared(shop: Kusanya, tmp_path: Path) -> None:
+    scenario = tmp_path / "faults.toml"
+    scenario.write_text('[[rules]]\nkind = "lose_answer"\nrate = 1.0\n', encoding="utf-8")
+    code, out, err = shop("faults", "set", str(scenario))
+    assert (code, err) == (0, ""), err
+    assert "lose_answer" in out
+    assert shop("faults", "clear")[0] == 0
+    assert "lose_answer" not in shop("faults", "show")[1]
+
+
+def test_a_collection_is_created_followed_and_found(
+    shop: Kusanya, payment_service: PaymentService
+) -> None:
+    made = told(shop("collect", "5000", "0754 000 002", "INV-7", "--meta", "term=2", "--json"))
+    assert (made["status"], made["phone"]) == ("created", "+255•••••002")
+    payment_service.advance(20)
+    caught_up = told(shop("catch-up", "--json"))
+    assert (caught_up["asked"], caught_up["became_final"]) == (1, 1)
+
+    (match,) = told(shop("find", "+255 754-000-002", "--json"))["data"]
+    assert (match["id"], match["failure_code"]) == (made["id"], "insufficient_funds")
+    evidence = told(shop("show", made["id"], "--json"))
+    sources = [seen["source"] for seen in evidence["observations"]]
+    assert sources == ["answer", "poll"]
+    card = shop("show", made["id"])[1]
+    assert "failed" in card
+    assert "255754000002" not in card
+
+
+def test_the_same_reference_is_not_charged_twice_without_a_reason(
+    shop: Kusanya, payment_service: PaymentService
+) -> None:
+    assert shop("collect", "5000", "0754000001", "INV-8")[0] == 0
+    code, _, err = shop("collect", "6000", "0754000001", "INV-8")
+    assert (code, err.count("\n")) == (1, 1)
+    assert shop("collect", "6000", "0754000001", "INV-8", "--again", "second term")[0] == 0
+    served = payment_service.dashboard("GET", "collections?mode=test")["data"]
+    assert [one["amount"] for one in served] == [5000, 6000]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("collect", "0", "0754000001", "INV-9"),
+        ("collect", "50.5", "0754000001", "INV-9"),
+        ("collect", "5000", "12345", "INV-9"),
+        ("collect", "5000", "0754000001", ""),
+        ("collect", "5000", "0754000001", "INV-9", "--meta", "nonsense"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_a_usage_error_and_nothing_is_created(
+    shop: Kusanya, payment_service: PaymentService, arguments: tuple[str, ...]
+) -> None:
+    code, _, err = shop(*arguments)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "0754000001" not in err
+    assert payment_service.dashboard("GET", "collections?mode=test")["data"] == []
+
+
+def test_a_lost_answer_is_replayed_and_charges_once(
+    shop: Kusanya, payment_service: PaymentService
+) -> None:
+    made = told(shop("collect", "5000", "255754000014", "INV-10", "--json"))
+    served = payment_service.dashboard("GET", "collections?mode=test")["data"]
+    assert [one["id"] for one in served] == [made["id"]]
+    assert "none" in shop("intents")[1]
+
+
+def test_a_service_that_is_away_leaves_an_intent_to_resume(
+    shop: Kusanya,
+    payment_service: PaymentService,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:9")
+    code, _, err = shop("collect", "5000", "0754000001", "INV-11")
+    assert (code, err.count("\n")) == (1, 1)
+    (waiting,) = told(shop("intents", "--json"))["data"]
+    assert (waiting["reference"], waiting["state"]) == ("INV-11", "prepared")
+    monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
+    assert "INV-11" in shop("intents", "resume")[1]
+    assert told(shop("intents", "--json"))["data"] == []
+    assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
+
+
+def test_forensics_name_what_happened_to_a_delivery(
+    shop: Kusanya, payment_service: PaymentService, tmp_path: Path
+) -> None:
+    shop("collect", "5000", "0754000001", "INV-12")
+    payment_service.advance(20)
+    (delivery,) = payment_service.deliveries
+    header = delivery.headers["service-signature"]
+    at = header.partition(",")[0].removeprefix("t=")
+    body = tmp_path / "body.json"
+    body.write_bytes(delivery.body)
+    found = told(shop("verify", "--body", str(body), "--header", header, "--at", at, "--json"))
+    assert found["authentic"] is True
+    body.write_bytes(delivery.body + b"\n")
+    code, out, _ = shop("verify", "--body", str(body), "--header", header, "--at", at, "--json")
+    assert (code, json.loads(out)["authentic"]) == (1, False)
+
+
+def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_path: Path) -> None:
+    assert shop("collect", "5000", "0754000001", "INV-13")[0] == 0
+    assert "sound" in shop("store", "check")[1]
+    assert "nothing changed" in shop("store", "rebuild")[1]
+    copy = tmp_path / "copy.sqlite"
+    assert shop("store", "backup", str(copy))[0] == 0
+    with Store.open(copy, read_only=True) as store:
+        assert [row.reference for row in store.collections(Mode.TEST).rows] == ["INV-13"]
+    assert "1 collections" in shop("store", "export", str(tmp_path / "parquet"))[1]
+
+
+def test_a_month_without_books_is_told_as_not_proven(shop: Kusanya, tmp_path: Path) -> None:
+    shop("collect", "5000", "0754000001", "INV-14")
+    code, out, _ = shop(
+        *("reconcile", "--from", "2020-01-01", "--to", "2030-01-01", "--json"),
+        *("--out", str(tmp_path / "packs")),
+    )
+    assert code == 1
+    outcome = json.loads(out)
+    assert (Path(outcome["folder"]) / "report.html").exists()
