@@ -58,6 +58,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dashboard_url: str | None
     dashboard_token: Secret | None
 
+    def __repr__(self) -> str:
+        # The address of a store may hold a password; Store.url_shown is for people.
+        return f"Profile(name={self.name!r}, mode={self.mode.value!r}, base_url={self.base_url!r})"
+
     def need_base_url(self) -> str:
         """Return the service's address; raises ConfigurationError where none is known."""
         if self.base_url is None:
