@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.filter import Monochrome
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -434,3 +435,50 @@ async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
         assert "+255•••••412" in app.clipboard
         assert "0754000412" not in app.clipboard
         assert "54000" not in app.clipboard
+
+
+@pytest.mark.parametrize(
+    ("key", "says"), [("1", "INV-482900"), ("3", "INV-482900"), ("5", "INV-431003")]
+)
+async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
+    *, key: str, says: str, tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
+) -> None:
+    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+        make_seed(store).busy(5)
+        make_seed(store).intents()
+        store.lost = True
+        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await settled(pilot)
+            assert "store unreadable since 15:24:07" in shown(app)[0]
+            await pilot.press(key)
+            if key == "3":
+                await pilot.press(*"INV-482900")
+            await settled(pilot)
+            store.lost = False
+            await clock.advance(2)
+            await ticked(pilot, settled)
+            assert sum(says in line for line in shown(app)) >= 1 + (key == "3")
+
+
+async def test_without_colour_every_word_is_the_same(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(20)
+    seed.intents()
+    seen: list[list[str]] = []
+    for colour in (True, False):
+        app = console()
+        if not colour:
+            app._filters.append(Monochrome())
+        async with app.run_test(size=(120, 36)) as pilot:
+            lines: list[str] = []
+            for key in ("1", "2", "4", "5", "3"):
+                await pilot.press(key)
+                await settled(pilot)
+                lines += shown(app)
+            seen.append(lines)
+    assert seen[0] == seen[1]
+    told = "\n".join(seen[0])
+    for word in ("● succeeded", "✕ failed", "⊘ expired", "? unknown", "LIVE MODE", "✕ rejected"):
+        assert word in told

@@ -75,6 +75,7 @@ class IntentsScreen(ConsoleScreen):
         self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
         self.table.follow = False
         self._sendings: Sendings | None = None
+        self._unanswered = False
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below."""
@@ -99,11 +100,16 @@ class IntentsScreen(ConsoleScreen):
 
     def advance(self, snapshot: Snapshot) -> None:
         """Read the list again when an intent has news."""
-        if snapshot.intents:
+        if snapshot.intents or self._unanswered:
             self._fetch()
+
+    def unanswered(self, what: str) -> None:  # noqa: ARG002 - the list brings its attempts along
+        """Keep what is shown; the list is read again once the store answers."""
+        self._unanswered = True
 
     def _fetch(self) -> None:
         store, mode = self.desk.store, self.desk.mode
+        self._unanswered = False
         self.ask("intents", lambda: creations(store, mode))
 
     def answered(self, what: str, value: Any) -> None:

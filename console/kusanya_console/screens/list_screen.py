@@ -53,6 +53,7 @@ class ListScreen(ConsoleScreen, Generic[R]):
         self._news: set[str] = set()
         self._fresh = False
         self._wish: Callable[[], Listed[R]] | None = None
+        self._wished: Callable[[], Listed[R]] | None = None
         self._busy = False
 
     def source(self, narrowed: Filter) -> PageSource[R]:
@@ -112,15 +113,16 @@ class ListScreen(ConsoleScreen, Generic[R]):
         ids = self.news(snapshot)
         self._news |= ids
         self._fresh = self._fresh or bool(ids)
-        if self.paused_at is None:
-            if not self._fresh and not self._busy and self._wish is None:
-                self.table.show(self.table.window)  # the marks of the last tick go
-            self._pump()
+        idle = not self._fresh and not self._busy and self._wish is None
+        if self.paused_at is None and idle:
+            self.table.show(self.table.window)  # the marks of the last tick go
+        self._pump()
 
     def _pump(self) -> None:
         if self._busy or not self.is_mounted:
             return
-        reading, self._wish = self._wish, None
+        reading = self._wished = self._wish
+        self._wish = None
         if reading is None and self._fresh and self.loaded and self.paused_at is None:
             ids, self._news, self._fresh = frozenset(self._news), set(), False
             reading = self._catch_up(ids)
@@ -167,10 +169,11 @@ class ListScreen(ConsoleScreen, Generic[R]):
         self._pump()
 
     def unanswered(self, what: str) -> None:
-        """Keep the list; its news are read with the next tick that works."""
+        """Keep the list; wish and news are read again with the next tick that works."""
         if what == "list":
             self._busy = False
             self._fresh = True
+            self._wish = self._wish or self._wished
 
     def changed(self, ids: frozenset[str]) -> None:
         """Follow up on records that have news, such as the one in the pane."""

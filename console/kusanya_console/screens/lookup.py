@@ -71,6 +71,7 @@ class LookupScreen(ConsoleScreen):
         self.table.follow = False
         self._found = Found(text="")
         self._story: Story | None = None
+        self._unanswered = False
 
     def compose_body(self) -> ComposeResult:
         """Put the box above, matches under it when there are several, and the story below."""
@@ -104,6 +105,7 @@ class LookupScreen(ConsoleScreen):
 
     def _ask(self, text: str) -> None:
         store, mode, look = self.desk.store, self.desk.mode, self.desk.look
+        self._unanswered = False
         self.ask("answer", lambda: look_up(store, text, mode=mode, look=look))
 
     def answered(self, what: str, value: Any) -> None:
@@ -128,8 +130,14 @@ class LookupScreen(ConsoleScreen):
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
-        if self._story is not None and self._story.row.id in snapshot.changed:
+        if self._unanswered:
+            self._ask(self.query_one("#box", Input).value)
+        elif self._story is not None and self._story.row.id in snapshot.changed:
             self._fetch(self._story.row.id)
+
+    def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
+        """Keep what is shown; the text in the box is asked again once the store answers."""
+        self._unanswered = True
 
     def second(self) -> None:
         """Move ages on."""
