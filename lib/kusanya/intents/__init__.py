@@ -1,8 +1,9 @@
 """Creating safely: a program may die at any instruction and no customer is charged twice.
 
-`create_safely` keeps an intent durably before its first byte leaves. After a crash or a lost answer
-`resume` sends the same key and the same bytes again, within 23 hours of the first sending; past
-that, an event or a poll with its reference settles it, or a person does (`decide`).
+`create_safely` keeps an intent durably before its first byte leaves: one commit before the sending
+and one after its answer, both shared by whoever creates at the same time. After a crash or a lost
+answer `resume` sends the same key and the same bytes again, within 23 hours of the first sending;
+past that, an event or a poll with its reference settles it, or a person does (`decide`).
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from kusanya.client import AsyncClient, Client
 from kusanya.errors import IntentError
 from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
+from kusanya.intents.driving import run
 from kusanya.intents.settling import (
     decide,
     open_intents,
@@ -103,7 +105,7 @@ async def create_safely_async(
         profile=profile,
         phone_as_is=phone_as_is,
     )
-    return await client.run(create(store, client.core, order))
+    return await run(client, create(store, client.core, order))
 
 
 def resume(store: Store, client: Client, intent: IntentRow | str) -> Creation:
@@ -117,7 +119,7 @@ def resume(store: Store, client: Client, intent: IntentRow | str) -> Creation:
 
 async def resume_async(store: Store, client: AsyncClient, intent: IntentRow | str) -> Creation:
     """Do what `resume` does; the store is used from threads."""
-    return await client.run(proceed(store, client.core, _found(store, intent)))
+    return await run(client, proceed(store, client.core, _found(store, intent)))
 
 
 def _found(store: Store, intent: IntentRow | str) -> IntentRow:

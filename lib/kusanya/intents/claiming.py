@@ -33,8 +33,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def new(cls, store: Store, clock: Clock, intent_id: str) -> "Claim":
         """Return a claim that is not taken yet; no two calls share one, also in one process."""
-        by = f"{this_process()}:{uuid.uuid4().hex[:12]}"
-        return cls(store=store, clock=clock, by=by, intent_id=intent_id)
+        return cls(store=store, clock=clock, by=new_holder(), intent_id=intent_id)
 
     def take(self) -> None:
         """Take or prolong the claim. Raises IntentError where another process holds it."""
@@ -58,6 +57,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     def release(self) -> None:
         """Give the claim up."""
         self.store.release_intent(self.intent_id, by=self.by)
+
+
+def new_holder() -> str:
+    """Return a name for one holder of claims in this process; no two are the same."""
+    return f"{this_process()}:{uuid.uuid4().hex[:12]}"
 
 
 def this_process() -> str:

@@ -1,12 +1,15 @@
 """Creating once, whatever fails: the steps, for both clients.
 
-prepared ▶ sent ▶ answered | refused | unknown ▶ settled. The key, the exact bytes and the reference
-are durable before the first byte leaves, each attempt before it is sent. Only the same key with the
-same bytes is ever sent for an intent, and only within its window.
+prepared ▶ sent ▶ answered | refused | unknown ▶ settled. The key, the exact bytes, the reference
+and the first attempt are durable, in one commit, before the first byte leaves, each further attempt
+before it is sent. Only the same key with the same bytes is ever sent for an intent, and only within
+its window.
 """
 
 import hashlib
 from collections.abc import Mapping
+from concurrent.futures import Future
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -16,7 +19,6 @@ from kusanya.client import requests
 from kusanya.client.core import Core
 from kusanya.client.effects import Steps, do
 from kusanya.client.observed import polled
-from kusanya.clock import Clock
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
@@ -25,10 +27,11 @@ from kusanya.errors import (
     ServiceError,
 )
 from kusanya.intents.claiming import Claim, this_process
-from kusanya.intents.recording import Recorded
+from kusanya.intents.recording import Opening, Recorded, Tied
 from kusanya.intents.settling import OPEN, review
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentRow
+from kusanya.store.sending import Begun, Repeat, first_standing, other_body, used_before
 from kusanya.wire import Collection, Mode
 
 DEFAULT_PROFILE: Final = "default"
@@ -77,8 +80,14 @@ def create(store: Store, core: Core, order: Order) -> Steps[Creation]:
         requests.check_idempotency_key(order.idempotency_key)
     if order.force_repeat_reason is not None and not order.force_repeat_reason.strip():
         raise ValueError("a repeated reference is forced with a reason")
-    intent = yield from do(partial(_prepare, store, core.clock, order, mode, body))
-    return (yield from proceed(store, core, intent))
+    found = yield from do(partial(_look, store, order, mode, body))
+    if isinstance(found, IntentRow):
+        return (yield from proceed(store, core, found))
+    recorded = Recorded(Claim.new(store, core.clock, ""), opening=found.queue)
+    try:
+        return (yield from _exchange(store, core, recorded, found.key, body))
+    except Tied as tied:
+        return (yield from proceed(store, core, tied.intent))
 
 
 def proceed(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
@@ -93,29 +102,33 @@ def proceed(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
         claim = Claim.new(store, core.clock, intent.id)
         yield from do(claim.take)
         try:
-            sent = yield from _send(store, core, claim)
-        except Exception as error:
-            error.add_note(f"intent {intent.id}")
+            recorded = yield from do(partial(_reopened, claim))
+        except Exception:
             yield from do(claim.release)
             raise
-        if isinstance(sent, Creation):
-            return sent
+        intent = recorded.intent
+        if intent.state in OPEN:
+            key, body = intent.idempotency_key, intent.body
+            return (yield from _exchange(store, core, recorded, key, body))
         yield from do(claim.release)
-        intent = sent
     return (yield from _present(store, core, intent))
 
 
-def _send(store: Store, core: Core, claim: Claim) -> Steps[Creation | IntentRow]:
-    """Send what is still open; return the intent where it was over meanwhile."""
-    intent = yield from do(partial(_reread, claim))
-    if intent.state not in OPEN:
-        return intent
-    recorded = yield from do(partial(Recorded, intent, claim))
-    request = requests.creation(intent.body, idempotency_key=intent.idempotency_key)
-    collection = yield from core.create(request, attempts=recorded)
-    response = collection.response
-    if response is not None and response.replayed:
-        collection = yield from _now(store, core, collection)
+def _exchange(
+    store: Store, core: Core, recorded: Recorded, key: str, body: bytes
+) -> Steps[Creation]:
+    """Send until there is an answer or an end; the claim ends with it."""
+    request = requests.creation(body, idempotency_key=key)
+    try:
+        collection = yield from core.create(request, attempts=recorded)
+        response = collection.response
+        if response is not None and response.replayed:
+            collection = yield from _now(store, core, collection)
+    except Exception as error:
+        if recorded.begun:
+            error.add_note(f"intent {recorded.intent.id}")
+            yield from do(recorded.claim.release)
+        raise
     return Creation(intent=recorded.intent, collection=collection)
 
 
@@ -146,88 +159,65 @@ def _now(store: Store, core: Core, known: Collection) -> Steps[Collection]:
     return found
 
 
-def _reread(claim: Claim) -> IntentRow:
-    """Return the intent as it is under our claim, settled where its collection was seen."""
+def _reopened(claim: Claim) -> Recorded:
+    """Return the record of an intent under our claim, settled where its collection was seen."""
     intent = claim.store.intent(claim.intent_id)
     if intent is None:
         raise IntentError("there is no such intent", intent_id=claim.intent_id)
-    return review(claim.store, intent, now=claim.clock.now())
+    intent = review(claim.store, intent, now=claim.clock.now())
+    return Recorded(claim, intent, claim.store.attempts(intent.id))
 
 
-def _prepare(store: Store, clock: Clock, order: Order, mode: Mode, body: bytes) -> IntentRow:
-    """Make the intent durable, or return the one that the caller's key is tied to."""
-    key = order.idempotency_key
-    if key is not None and store.intent_by_key(mode, order.profile, key) is not None:
-        return _keep(store, order, mode, body, key)
+class _Opening(msgspec.Struct, frozen=True):
+    """How a new intent is kept when its first byte is about to leave."""
+
+    key: str
+    queue: Opening
+
+
+def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _Opening:
+    """Return the intent that the caller's key is tied to, or how a new one is opened.
+
+    Raises IntentError for a key with other contents and for a reference in use.
+    """
+    if order.idempotency_key is not None:
+        known = store.intent_by_key(mode, order.profile, order.idempotency_key)
+        if known is not None:
+            if known.body != body:
+                raise other_body(known)
+            return known
     same = store.intents_by_reference(mode, order.reference)
-    standing = [intent for intent in same if _stands(intent)]
-    if standing:
-        if order.force_repeat_reason is None:
-            raise _repeated(standing[0])
-        store.add_audit(
-            actor=this_process(),
-            act="repeat reference",
-            subject=standing[0].id,
-            detail=order.force_repeat_reason,
-        )
+    standing = first_standing(same)
+    if standing is not None and order.force_repeat_reason is None:
+        raise used_before(standing)
+    repeat = None
+    if order.force_repeat_reason is not None:
+        repeat = Repeat(actor=this_process(), reason=order.force_repeat_reason)
     # Without a key of the caller's, two calls at once derive the same and become one intent.
-    kept = _keep(store, order, mode, body, key or _derived(store, order, mode, len(same)))
-    if order.force_repeat_reason is None:
-        others = store.intents_by_reference(mode, order.reference)
-        rivals = [rival for rival in others if _stands(rival) and rival.id != kept.id]
-        if rivals:
-            # Prepared at the same moment under another key: whoever sees the other steps back.
-            _step_back(Claim.new(store, clock, kept.id), rivals[0])
-            raise _repeated(rivals[0])
-    return kept
+    key = order.idempotency_key or _derived(store, order, mode, len(same))
+    phone = msgspec.json.decode(body)["phone"]
 
-
-def _step_back(claim: Claim, rival: IntentRow) -> None:
-    claim.take()
-    kept = claim.store.intent(claim.intent_id)
-    if kept is not None and kept.state is IntentState.PREPARED and not kept.attempts:
-        claim.store.settle_intent(
-            kept.id,
-            collection_id=None,
-            sentence=f"its reference was taken by {rival.id} at the same moment; nothing was sent",
-            state=IntentState.REFUSED,
+    def queue(claim: Claim, at: datetime, until: datetime) -> "Future[Begun]":
+        return store.begin_intent(
+            idempotency_key=key,
+            body=body,
+            mode=mode,
+            profile=order.profile,
+            reference=order.reference,
+            amount=order.amount,
+            phone=phone,
+            at=at,
+            by=claim.by,
+            until=until,
+            repeat=repeat,
         )
-    claim.release()
 
-
-def _keep(store: Store, order: Order, mode: Mode, body: bytes, key: str) -> IntentRow:
-    sent = msgspec.json.decode(body)
-    return store.prepare_intent(
-        idempotency_key=key,
-        body=body,
-        mode=mode,
-        profile=order.profile,
-        reference=order.reference,
-        amount=order.amount,
-        phone=sent["phone"],
-    )
+    return _Opening(key, queue)
 
 
 def _derived(store: Store, order: Order, mode: Mode, ordinal: int) -> str:
     parts = (store.store_id, mode.value, order.profile, order.reference, str(ordinal))
     return f"kus_{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]}"
-
-
-def _stands(intent: IntentRow) -> bool:
-    """Tell whether the intent took its reference: it became a collection, or still may."""
-    nothing_happened = intent.collection_id is None and intent.state in (
-        IntentState.REFUSED,
-        IntentState.SETTLED,
-    )
-    return not nothing_happened
-
-
-def _repeated(intent: IntentRow) -> IntentError:
-    return IntentError(
-        f"this reference was used before, by {intent.id} ({intent.state.value}): resume that one, "
-        "or force a repeat with a reason",
-        intent_id=intent.id,
-    )
 
 
 def _mode(core: Core) -> Mode:

@@ -1,6 +1,8 @@
 """Each attempt of an intent, durable before it is sent and again when it has ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -8,72 +10,131 @@ import msgspec
 from kusanya.client.attempts import Ending, Judged
 from kusanya.client.effects import Steps, do
 from kusanya.client.observed import answered
-from kusanya.errors import AuthenticationError, IdempotencyKeyReused, PermissionDenied
+from kusanya.clock import Clock
+from kusanya.errors import (
+    AuthenticationError,
+    IdempotencyKeyReused,
+    IntentError,
+    PermissionDenied,
+)
 from kusanya.intents.claiming import LEASE, Claim
+from kusanya.intents.driving import keep
 from kusanya.intents.window import check_window, effect_possible, latest
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store import Store
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.sending import Begun
 from kusanya.wire import Collection
+
+Opening = Callable[[Claim, datetime, datetime], "Future[Begun]"]
+"""Queues a new intent under a claim: when it begins, and until when the claim lasts."""
+
+
+class Tied(Exception):  # noqa: N818 - control flow inside this package, never leaves it
+    """The key belongs to an intent that is kept already; nothing was sent."""
+
+    def __init__(self, intent: IntentRow) -> None:
+        super().__init__(intent.id)
+        self.intent = intent
 
 
 class Recorded:
-    """The `Attempts` of one intent. Its claim must be held."""
+    """The `Attempts` of one intent: of one that is kept and claimed, or of a new one.
 
-    def __init__(self, intent: IntentRow, claim: Claim) -> None:
+    A new one is kept with its claim and its first attempt, in one transaction, when that attempt
+    is about to be sent.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        intent: IntentRow | None = None,
+        before: Iterable[AttemptRow] = (),
+        *,
+        opening: Opening | None = None,
+    ) -> None:
+        before = tuple(before)
         self._claim = claim
-        self._store = claim.store
-        self._clock = claim.clock
+        self._store: Store = claim.store
+        self._clock: Clock = claim.clock
+        self._opening = opening
         self._claimed_at = claim.clock.now()
-        before = claim.store.attempts(intent.id)
-        self._latest_at = latest(intent, before)
+        self._latest_at = self._claimed_at if intent is None else latest(intent, before)
         self._number = 0
         self._began = 0.0
-        self.intent = intent
-        """The intent as it was last written."""
+        self._intent = intent
         self.effect_possible: bool = effect_possible(before)
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether there is an intent yet."""
+        return self._intent is not None
+
+    @property
+    def intent(self) -> IntentRow:
+        """Return the intent as it was last written. Raises IntentError where there is none yet."""
+        if self._intent is None:
+            raise IntentError("there is no such intent yet")
+        return self._intent
+
+    @property
+    def claim(self) -> Claim:
+        """Return the claim under which the intent is sent."""
+        return self._claim
 
     def begin(self) -> Steps[None]:
         """Make the attempt durable; refuse where the window is over or the claim is lost."""
-        yield from do(self._begin)
+        if self._intent is None and self._opening is not None:
+            yield from self._open(self._opening)
+        else:
+            yield from do(self._begin)
+        self._began = self._clock.monotonic()
 
     def end(self, judged: Judged[Any]) -> Steps[None]:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
-        yield from do(lambda: self._end(judged))
+        now = self._latest_at = self._clock.now()
+        took_us = round((self._clock.monotonic() - self._began) * 1_000_000)
+        self.effect_possible = self.effect_possible or judged.effect_possible
+        heard = judged.value if isinstance(judged.value, Collection) else None
+        intent = self.intent
+        self._intent = yield from keep(
+            lambda: self._store.finish_attempt(
+                intent.id,
+                self._number,
+                at=now,
+                outcome=judged.ending.value,
+                status=judged.status,
+                request_id=judged.request_id,
+                took_us=took_us,
+                state=self._state(judged),
+                collection_id=None if heard is None else heard.id,
+                sentence=None if judged.error is None else str(judged.error),
+                # In one transaction with the end of its attempt: neither is seen without the other.
+                heard=None
+                if heard is None
+                else answered(heard, key=intent.idempotency_key, at=now),
+                by=self._claim.by,
+            )
+        )
+
+    def _open(self, opening: Opening) -> Steps[None]:
+        now = self._claimed_at = self._latest_at = self._clock.now()
+        begun = yield from keep(lambda: opening(self._claim, now, now + LEASE))
+        if not begun.new:
+            raise Tied(begun.intent)
+        self._intent = begun.intent
+        self._claim = msgspec.structs.replace(self._claim, intent_id=begun.intent.id)
+        self._number = 1
 
     def _begin(self) -> None:
         now = self._clock.now()
-        check_window(self.intent, latest_at=self._latest_at, now=now)
+        intent = self.intent
+        check_window(intent, latest_at=self._latest_at, now=now)
         if now - self._claimed_at > LEASE / 3:
             self._claim.take()
             self._claimed_at = now
-        self._number = self._store.begin_attempt(self.intent.id, at=now).number
-        if self.intent.first_sent_at is None:
-            self.intent = msgspec.structs.replace(self.intent, first_sent_at=now)
-        self._began = self._clock.monotonic()
-
-    def _end(self, judged: Judged[Any]) -> None:
-        now = self._latest_at = self._clock.now()
-        self.effect_possible = self.effect_possible or judged.effect_possible
-        heard = judged.value if isinstance(judged.value, Collection) else None
-        saved: Callable[[], object] | None = None
-        if heard is not None:
-            # Queued before the end of the attempt, so that it is durable no later: a crash in
-            # between leaves a fact without its attempt, never an attempt without its fact.
-            fact = answered(heard, key=self.intent.idempotency_key, at=now)
-            saved = self._store.submit(fact).result
-        self.intent = self._store.end_attempt(
-            self.intent.id,
-            self._number,
-            at=now,
-            outcome=judged.ending.value,
-            status=judged.status,
-            request_id=judged.request_id,
-            took_us=round((self._clock.monotonic() - self._began) * 1_000_000),
-            state=self._state(judged),
-            collection_id=None if heard is None else heard.id,
-            sentence=None if judged.error is None else str(judged.error),
-        )
-        if saved is not None:
-            saved()
+        self._number = self._store.begin_attempt(intent.id, at=now).number
+        if intent.first_sent_at is None:
+            self._intent = msgspec.structs.replace(intent, first_sent_at=now)
 
     def _state(self, judged: Judged[Any]) -> IntentState:
         if judged.ending is Ending.ANSWERED:

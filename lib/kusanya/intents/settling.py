@@ -12,6 +12,7 @@ from typing import Final
 from kusanya.errors import IntentError
 from kusanya.intents.window import replay_left
 from kusanya.store import Store
+from kusanya.store.intent_rows import Decision
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.wire import Collection, Mode
 
@@ -33,7 +34,9 @@ def settle_by_reference(
     found = _meant_by(store, seen)
     if found is None or _is_being_sent(found, now=now):
         return None
-    return _settle(store, found, seen)
+    settled = _settle(store, found, seen)
+    # It may have been answered between our look and our word.
+    return settled if settled.state is IntentState.SETTLED else None
 
 
 def settle_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
@@ -85,6 +88,8 @@ def decide(
     """Let a person decide an intent whose outcome nothing else can tell; the act is audited.
 
     `collection_id` names the collection that it became, None says that nothing was created.
+    While the intent may still be replayed it decides itself, so a person only may where the store
+    knows the named collection under the intent's reference.
     Raises IntentError where it is not waiting for a decision, ValueError without a reason.
     """
     if not why.strip() or not actor.strip():
@@ -96,15 +101,34 @@ def decide(
         raise IntentError(f"this intent is {intent.state.value} already", intent_id=intent_id)
     if _is_being_sent(intent, now=now):
         raise IntentError("this intent is being sent now: wait for its end", intent_id=intent_id)
-    store.add_audit(
-        actor=actor,
-        act="decide intent",
-        subject=intent_id,
-        detail=f"{collection_id or 'nothing was created'}: {why}",
+    left = replay_left(intent, now=now)
+    if left and not _is_known(store, intent, collection_id):
+        raise IntentError(
+            f"its window is open for {_hours(left)} more: resume it, the same key and bytes tell "
+            "what happened; a person decides when the window is over, or sooner for a collection "
+            "that was seen under its reference",
+            intent_id=intent_id,
+        )
+    decided = store.settle_intent(
+        intent_id,
+        collection_id=collection_id,
+        sentence=f"decided by {actor}: {why}",
+        only_from=OPEN,
+        decided=Decision(actor=actor, detail=f"{collection_id or 'nothing was created'}: {why}"),
     )
-    return store.settle_intent(
-        intent_id, collection_id=collection_id, sentence=f"decided by {actor}: {why}"
-    )
+    if decided.state is not IntentState.SETTLED:
+        raise IntentError(f"this intent is {decided.state.value} already", intent_id=intent_id)
+    return decided
+
+
+def _is_known(store: Store, intent: IntentRow, collection_id: str | None) -> bool:
+    seen = None if collection_id is None else store.collection(collection_id)
+    return seen is not None and (seen.mode, seen.reference) == (intent.mode, intent.reference)
+
+
+def _hours(left: timedelta) -> str:
+    minutes = -(-left // timedelta(minutes=1))
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def _meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
@@ -120,11 +144,19 @@ def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -
         intent.id,
         collection_id=seen.id,
         sentence=f"its answer was lost; {seen.id} with its reference was seen later",
+        only_from=_WAITING,
     )
 
 
 def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) -> IntentRow:
-    return store.settle_intent(intent.id, collection_id=None, sentence=sentence, state=state)
+    # Only from the state that was looked at: meanwhile it may have been sent or answered.
+    return store.settle_intent(
+        intent.id,
+        collection_id=None,
+        sentence=sentence,
+        state=state,
+        only_from=(intent.state,),
+    )
 
 
 def _is_being_sent(intent: IntentRow, *, now: datetime) -> bool:

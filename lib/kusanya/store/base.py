@@ -1,14 +1,16 @@
 """What every room of the store stands on: reading connections, and acts through the journal."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
-from kusanya.store.batch import Writing
+from kusanya.state.observation import Observation
+from kusanya.store.batch import Telling, Writing
 from kusanya.store.engine import Engines, only_store_errors
 from kusanya.store.journal import Journal
 
@@ -38,8 +40,15 @@ class Base:
             raise StoreUnavailable("the store was opened read-only")
         return self._journal
 
+    def _queue(
+        self, act: Callable[[Writing], Result], *, heard: Observation | None = None
+    ) -> "Future[Result]":
+        """Queue `act` for a transaction of the journal, with a fact that becomes durable with it.
+
+        The future resolves to the act's result once it is durable.
+        """
+        return self._writer().submit(act if heard is None else Telling(heard=heard, act=act))
+
     def _act(self, act: Callable[[Writing], Result]) -> Result:
         """Run `act` in a transaction of the journal and return its result once it is durable."""
-        result: Any = self._writer().submit(act).result()
-        found: Result = result
-        return found
+        return self._queue(act).result()

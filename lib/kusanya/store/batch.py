@@ -40,7 +40,16 @@ from kusanya.webhooks.schedule import infer_attempt
 
 Act = Callable[["Writing"], Any]
 """A write of another kind than a fact: it is called inside the transaction."""
-Item = Arrival | Observation | Act
+
+
+class Telling(msgspec.Struct, frozen=True, kw_only=True):
+    """An act and the fact that it comes with: both are durable together."""
+
+    heard: Observation
+    act: Act
+
+
+Item = Arrival | Observation | Act | Telling
 DROPPED: Final = Receipt(delivery_id="", verdict=Verdict.REJECTED, seq=0)
 """The receipt of a rejected delivery that was counted and not kept."""
 
@@ -143,9 +152,15 @@ class Batch:
                 results[index] = self._arrive(item, said, kept=index in admitted)
             elif isinstance(item, Observation):
                 results[index] = self._observe(item, said)
+            elif isinstance(item, Telling):
+                self._observe(item.heard, said)
         self._write()
         for index, item in enumerate(items):
-            if not isinstance(item, Arrival | Observation):
+            if isinstance(item, Telling):
+                # Without its fact an act would say what nothing shows.
+                if results[index] is None:
+                    results[index] = _act(self._writing, item.act)
+            elif not isinstance(item, Arrival | Observation):
                 results[index] = _act(self._writing, item)
         return results
 
@@ -154,11 +169,10 @@ class Batch:
         events: set[str] = set()
         wanted: set[str] = set()
         for item in items:
-            heard: Observation | None = None
-            if isinstance(item, Observation):
-                heard = item
-            elif isinstance(item, Arrival) and item.verdict is Verdict.VERIFIED:
-                heard = item.observation
+            heard = _heard(item)
+            if isinstance(item, Arrival):
+                if item.verdict is not Verdict.VERIFIED:
+                    continue
                 events.add(item.event_id or "")
             if heard is not None:
                 wanted.add(heard.collection.id)
@@ -296,9 +310,17 @@ def _add(total: list[int], by: tuple[int, int, int], sign: int) -> None:
         total[index] += sign * number
 
 
+def _heard(item: Item) -> Observation | None:
+    if isinstance(item, Arrival):
+        return item.observation
+    if isinstance(item, Telling):
+        return item.heard
+    return item if isinstance(item, Observation) else None
+
+
 def _packed(item: Item) -> tuple[bytes, bytes] | Failed:
-    heard = item.observation if isinstance(item, Arrival) else item
-    if not isinstance(heard, Observation):
+    heard = _heard(item)
+    if heard is None:
         return (b"", b"")
     try:
         digest, payload = pack(heard)

@@ -1,99 +1,41 @@
-"""Intents: creations that are durable before their first byte leaves.
+"""Intents as they are kept: lists, single ones, claims, and how one comes to its end.
 
 Every method that writes returns after COMMIT. What may be sent, and when it must stop, is decided
-by `kusanya.intents`; here is only what must hold for all processes at once: one intent per key, one
-claim at a time, attempts numbered without a gap, and nothing sent for an intent that is over.
+by `kusanya.intents`; attempts are begun and ended in `kusanya.store.sending`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from enum import Enum
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, or_, select, tuple_, update
+import msgspec
+from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
 
 from kusanya.errors import IntentError
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.order import unindexed
+from kusanya.store.people import audited
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, Key, Page
 from kusanya.store.schema import intent, intent_attempt, intent_change
-from kusanya.store.values import (
-    NAME_MAX,
-    clean,
-    from_us,
-    ids,
-    maybe_at,
-    maybe_clean,
-    maybe_us,
-    to_us,
-)
+from kusanya.store.values import NAME_MAX, clean, from_us, ids, maybe_at, to_us
 from kusanya.wire import Mode
 
-OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
-"""States after which nothing is sent any more."""
 _INTENT: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
 _new_ids: Final = ids("int")
 
 
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """Who decided an intent, and what and why; audited."""
+
+    actor: str
+    detail: str
+
+
 class Intents(Base):
     """Keeping and reading intents."""
-
-    def prepare_intent(
-        self,
-        *,
-        idempotency_key: str,
-        body: bytes,
-        mode: Mode,
-        profile: str,
-        reference: str,
-        amount: int,
-        phone: str,
-        prepared_at: datetime | None = None,
-        intent_id: str | None = None,
-    ) -> IntentRow:
-        """Make an intent durable and return it, or the one that has this key and body already.
-
-        Keys are unique per mode and profile. Raises IntentError when the key belongs to an intent
-        with another body.
-        """
-
-        def act(writing: Writing) -> IntentRow:
-            it = intent.c
-            known = _one(
-                writing.connection,
-                it.mode == mode.value,
-                it.profile == clean(profile),
-                it.idempotency_key == idempotency_key,
-            )
-            if known is not None:
-                if known.body != body:
-                    raise IntentError(
-                        "this idempotency key belongs to an intent with another body: "
-                        "look at that one before creating anew",
-                        intent_id=known.id,
-                    )
-                return known
-            at = prepared_at or writing.now
-            new_id = intent_id or next(_new_ids)
-            row = {
-                "id": new_id,
-                "idempotency_key": idempotency_key,
-                "body": body,
-                "mode": mode.value,
-                "profile": clean(profile),
-                "reference": clean(reference, NAME_MAX),
-                "amount": amount,
-                "phone": clean(phone),
-                "state": IntentState.PREPARED.value,
-                "prepared_at": to_us(at),
-                "attempts": 0,
-                "seq": 0,
-            }
-            writing.connection.execute(insert(intent).values(**row))
-            return _changed(writing, new_id, at=at)
-
-        return self._act(act)
 
     def claim_intent(self, intent_id: str, *, by: str, until: datetime) -> bool:
         """Reserve an intent for one process until `until`; False while another holds it.
@@ -102,7 +44,7 @@ class Intents(Base):
         """
 
         def act(writing: Writing) -> bool:
-            row = _of(writing.connection, intent_id)
+            row = the_intent(writing.connection, intent_id)
             held = (
                 row.claimed_by not in (None, by)
                 and row.claimed_until is not None
@@ -131,92 +73,6 @@ class Intents(Base):
 
         self._act(act)
 
-    def begin_attempt(self, intent_id: str, *, at: datetime) -> AttemptRow:
-        """Make durable that the intent is being sent now; call it before the first byte leaves.
-
-        The intent becomes SENT and keeps the instant of its first sending for ever. Raises
-        IntentError for an intent that is over or unknown.
-        """
-
-        def act(writing: Writing) -> AttemptRow:
-            row = _of(writing.connection, intent_id)
-            if row.state in OVER:
-                raise IntentError(
-                    f"this intent is {row.state.value}: nothing is sent for it any more",
-                    intent_id=intent_id,
-                )
-            number = row.attempts + 1
-            writing.connection.execute(
-                insert(intent_attempt).values(intent_id=intent_id, number=number, sent_at=to_us(at))
-            )
-            _changed(
-                writing,
-                intent_id,
-                at=at,
-                state=IntentState.SENT.value,
-                attempts=number,
-                first_sent_at=to_us(row.first_sent_at or at),
-            )
-            return AttemptRow(
-                intent_id=intent_id,
-                number=number,
-                sent_at=at,
-                ended_at=None,
-                outcome=None,
-                status=None,
-                request_id=None,
-                took_us=None,
-            )
-
-        return self._act(act)
-
-    def end_attempt(
-        self,
-        intent_id: str,
-        number: int,
-        *,
-        at: datetime,
-        outcome: str,
-        status: int | None,
-        request_id: str | None,
-        took_us: int | None,
-        state: IntentState,
-        collection_id: str | None = None,
-        sentence: str | None = None,
-    ) -> IntentRow:
-        """Make durable how an attempt ended and what the intent is now; return the intent.
-
-        `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
-        was settled meanwhile stays settled. Raises IntentError for an unknown attempt.
-        """
-
-        def act(writing: Writing) -> IntentRow:
-            row = _of(writing.connection, intent_id)
-            ended = writing.connection.execute(
-                update(intent_attempt)
-                .where(intent_attempt.c.intent_id == intent_id, intent_attempt.c.number == number)
-                .values(
-                    ended_at=to_us(at),
-                    outcome=clean(outcome),
-                    status=status,
-                    request_id=maybe_clean(request_id),
-                    took_us=took_us,
-                )
-            )
-            if ended.rowcount != 1:
-                raise IntentError(f"attempt {number} was never begun", intent_id=intent_id)
-            settled = row.state is IntentState.SETTLED
-            return _changed(
-                writing,
-                intent_id,
-                at=at,
-                state=row.state.value if settled else state.value,
-                collection_id=collection_id or row.collection_id,
-                outcome=row.outcome if settled else maybe_clean(sentence) or row.outcome,
-            )
-
-        return self._act(act)
-
     def settle_intent(
         self,
         intent_id: str,
@@ -225,16 +81,33 @@ class Intents(Base):
         sentence: str,
         state: IntentState = IntentState.SETTLED,
         at: datetime | None = None,
+        only_from: Collection[IntentState] | None = None,
+        decided: Decision | None = None,
     ) -> IntentRow:
-        """Make durable that an event, an answer or a person decided an intent; return it."""
+        """Make durable that an event, an answer or a person decided an intent; return it.
+
+        With `only_from` an intent in any other state is left and returned as it is: whoever looked
+        before may be late. A person's decision is audited in the same transaction.
+        """
 
         def act(writing: Writing) -> IntentRow:
-            row = _of(writing.connection, intent_id)
-            return _changed(
+            row = the_intent(writing.connection, intent_id)
+            if only_from is not None and row.state not in only_from:
+                return row
+            if decided is not None:
+                audited(
+                    writing,
+                    actor=decided.actor,
+                    act="decide intent",
+                    subject=intent_id,
+                    detail=decided.detail,
+                    outcome="done",
+                )
+            return change(
                 writing,
-                intent_id,
+                row,
                 at=at or writing.now,
-                state=state.value,
+                state=state,
                 collection_id=collection_id or row.collection_id,
                 outcome=clean(sentence),
             )
@@ -244,17 +117,19 @@ class Intents(Base):
     def intent(self, intent_id: str) -> IntentRow | None:
         """Return an intent, or None where it is unknown."""
         with self._reading("read intents") as connection:
-            return _one(connection, intent.c.id == clean(intent_id))
+            return one(connection, listed().where(intent.c.id == clean(intent_id)))
 
     def intent_by_key(self, mode: Mode, profile: str, key: str) -> IntentRow | None:
         """Return the intent with this idempotency key, or None."""
         it = intent.c
         with self._reading("read intents") as connection:
-            return _one(
+            return one(
                 connection,
-                it.mode == mode.value,
-                it.profile == clean(profile),
-                it.idempotency_key == clean(key),
+                listed().where(
+                    it.mode == mode.value,
+                    it.profile == clean(profile),
+                    it.idempotency_key == clean(key),
+                ),
             )
 
     def intents(
@@ -301,47 +176,80 @@ class Intents(Base):
 
     def intents_by_reference(self, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
         """Return the intents with exactly this reference, newest first."""
-        it = intent.c
-        query = (
-            select(*_INTENT)
-            .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
-            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
-        )
         with self._reading("read intents") as connection:
-            return tuple(_to_intent(row) for row in connection.execute(query).mappings())
+            return same_reference(connection, mode, reference)
 
 
-def _one(connection: Connection, *where: Any) -> IntentRow | None:
-    row = connection.execute(select(*_INTENT).where(*where)).mappings().one_or_none()
+def listed() -> Select[Any]:
+    """Return the query of all intents, which its user narrows."""
+    return select(*_INTENT)
+
+
+def one(connection: Connection, query: Select[Any]) -> IntentRow | None:
+    """Return the one intent that `query` finds, or None."""
+    row = connection.execute(query).mappings().one_or_none()
     return None if row is None else _to_intent(row)
 
 
-def _of(connection: Connection, intent_id: str) -> IntentRow:
-    row = _one(connection, intent.c.id == intent_id)
+def the_intent(connection: Connection, intent_id: str) -> IntentRow:
+    """Return an intent. Raises IntentError for an unknown one."""
+    row = one(connection, listed().where(intent.c.id == intent_id))
     if row is None:
         raise IntentError("there is no such intent", intent_id=intent_id)
     return row
 
 
-def _changed(writing: Writing, intent_id: str, *, at: datetime, **values: Any) -> IntentRow:
-    """Update the intent, append the change to the journal and return what it is now."""
-    seq = writing.seq()
-    writing.connection.execute(
-        update(intent).where(intent.c.id == intent_id).values(seq=seq, **values)
+def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
+    """Return the intents with exactly this reference, newest first."""
+    it = intent.c
+    query = (
+        listed()
+        .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
+        .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
     )
-    row = _of(writing.connection, intent_id)
+    return tuple(_to_intent(row) for row in connection.execute(query).mappings())
+
+
+def new_intent_id() -> str:
+    """Return an id that no intent has."""
+    return next(_new_ids)
+
+
+def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
+    """Insert the intent and append it to the journal."""
+    values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
+    writing.connection.execute(insert(intent).values(**values))
+    _journal(writing, row, at)
+
+
+def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
+    """Update fields of the intent, append the change to the journal and return what it is now."""
+    now = msgspec.structs.replace(row, seq=writing.seq(), **said)
+    values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
+    writing.connection.execute(update(intent).where(intent.c.id == row.id).values(**values))
+    _journal(writing, now, at)
+    return now
+
+
+def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
     writing.connection.execute(
         insert(intent_change).values(
-            seq=seq,
+            seq=row.seq,
             intent_id=row.id,
             mode=row.mode.value,
-            at=maybe_us(at),
+            at=to_us(at),
             state=row.state.value,
             collection_id=row.collection_id,
             outcome=row.outcome,
         )
     )
-    return row
+
+
+def _held(value: Any) -> Any:
+    """Return a field as its column holds it."""
+    if isinstance(value, datetime):
+        return to_us(value)
+    return value.value if isinstance(value, Enum) else value
 
 
 def _to_intent(row: Any) -> IntentRow:

@@ -26,9 +26,22 @@ from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
 from kusanya.store.search import Search, index_references
+from kusanya.store.sending import Sending
 
 
-class Store(Collections, Search, Deliveries, Figures, Feed, Intents, Claims, People, Export, Care):
+class Store(
+    Collections,
+    Search,
+    Deliveries,
+    Figures,
+    Feed,
+    Intents,
+    Sending,
+    Claims,
+    People,
+    Export,
+    Care,
+):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
     Every method may be called from any thread. Only StoreError and its subclasses leave it, and

@@ -139,8 +139,16 @@ class FakeService:
         asked = json.loads(body)
         if asked["phone"] == "255700000422":
             return _answer(422, {"error": {"code": "invalid_request", "param": "phone"}})
-        made = {
-            "id": f"col_{len(self.collections) + 1}",
+        made = self._new(f"col_{len(self.collections) + 1}", asked)
+        self.collections[made["id"]] = made
+        self.made_by[made["id"]] = key
+        answer = json.dumps(made).encode()
+        self._kept[key] = (self.clock.now(), body.decode(), answer)
+        return Response(status=202, headers=(), body=answer)
+
+    def _new(self, collection_id: str, asked: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "id": collection_id,
             "object": "collection",
             "status": "created",
             "fee": 60,
@@ -150,11 +158,6 @@ class FakeService:
             "created_at": self.clock.now().isoformat(),
             **asked,
         }
-        self.collections[made["id"]] = made
-        self.made_by[made["id"]] = key
-        answer = json.dumps(made).encode()
-        self._kept[key] = (self.clock.now(), body.decode(), answer)
-        return Response(status=202, headers=(), body=answer)
 
     def _get(self, request: Request) -> Reply:
         found = self.collections.get(request.path.rpartition("/")[2])
@@ -168,6 +171,11 @@ class FakeService:
         assert intent.body == body, "other bytes left than were made durable"
         last = self.witness.attempts(intent.id)[-1]
         assert last.ended_at is None, "an attempt left before it was durable"
+
+    def create_elsewhere(self, collection_id: str, *, reference: str) -> None:
+        """Create a collection that no request of ours asked for."""
+        asked = {"amount": 5000, "phone": "255754000001", "reference": reference}
+        self.collections[collection_id] = self._new(collection_id, asked)
 
     def pay(self, collection_id: str) -> None:
         """Let the customer pay."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from kusanya.client import AsyncClient
 from kusanya.errors import (
@@ -40,6 +41,58 @@ NewClient = Any  # the conftest's maker of clients
 def _only(store: Store) -> IntentRow:
     [row] = store.intents().rows
     return row
+
+
+def test_a_create_is_durable_before_and_after_with_one_commit_each(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    commits: list[int] = []
+    event.listen(store._engines.writer, "commit", lambda _: commits.append(len(service.arrived)))
+    create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+    assert commits == [0, 1]
+
+
+def test_many_creates_at_once_share_their_commits(
+    store: Store, service: Any, clock: Any, play: Any
+) -> None:
+    commits: list[None] = []
+    event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
+
+    async def send(request: Any, within_s: float) -> Any:
+        await asyncio.sleep(0)
+        return service(request, within_s)
+
+    async def scenario() -> list[Any]:
+        client = AsyncClient(play.key, base_url="http://127.0.0.1:9", clock=clock, transport=send)
+        orders = [{**ORDER, "reference": f"order-{n}"} for n in range(32)]
+        return await asyncio.gather(
+            *(create_safely_async(store, client, **order) for order in orders)
+        )
+
+    made = asyncio.run(scenario())
+    assert len({creation.collection.id for creation in made}) == 32
+    assert all(creation.intent.state is IntentState.ANSWERED for creation in made)
+    assert len(commits) <= 32
+
+
+def test_who_is_cancelled_while_an_answer_is_kept_leaves_it_kept(
+    store: Store, service: Any, clock: Any, play: Any
+) -> None:
+    async def scenario() -> None:
+        async def send(request: Any, within_s: float) -> Any:
+            answer = service(request, within_s)
+            asyncio.get_running_loop().call_soon(creating.cancel)
+            return answer
+
+        client = AsyncClient(play.key, base_url="http://127.0.0.1:9", clock=clock, transport=send)
+        creating = asyncio.ensure_future(create_safely_async(store, client, **ORDER))
+        with pytest.raises(asyncio.CancelledError):
+            await creating
+
+    asyncio.run(scenario())
+    store.add_note("col_1", "written after it", author="test", mode=Mode.TEST)
+    assert _only(store).state is IntentState.ANSWERED
+    assert store.observations("col_1")
 
 
 def test_an_answered_create_leaves_intent_attempt_and_fact(
@@ -287,6 +340,70 @@ def test_a_collection_that_may_be_anothers_settles_nothing(
     assert _only(store).state is IntentState.UNKNOWN
 
 
+def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_seen(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    service.create_elsewhere("col_9", reference="another")
+    store.record(service.event("col_9"))
+    intent = _only(store)
+    clock.pass_by(timedelta(minutes=13))
+    for named in (None, "col_unseen", "col_9"):
+        with pytest.raises(IntentError, match="window is open for 22 h 47 min more"):
+            decide(store, intent.id, actor="a", why="b", collection_id=named, now=clock.now())
+    assert _only(store).state is IntentState.UNKNOWN
+    assert store.audit().rows == ()
+    clock.pass_by(timedelta(hours=22, minutes=47))
+    decided = decide(
+        store,
+        intent.id,
+        actor="asha",
+        why="not in the statement",
+        collection_id=None,
+        now=clock.now(),
+    )
+    assert (decided.state, decided.collection_id) == (IntentState.SETTLED, None)
+    [row] = store.audit().rows
+    assert (row.actor, row.subject) == ("asha", intent.id)
+    assert row.detail == "nothing was created: not in the statement"
+
+
+def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    store.record(service.event("col_1"))
+    answered: list[IntentRow] = []
+
+    class Racing:
+        """The sweep's store: between its look and its word the intent is answered."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "settle_intent" and not answered:
+                begun = store.begin_attempt(_only(store).id, at=clock.now())
+                answered.append(
+                    store.end_attempt(
+                        begun.intent_id,
+                        begun.number,
+                        at=clock.now(),
+                        outcome="answered",
+                        status=202,
+                        request_id=None,
+                        took_us=1,
+                        state=IntentState.ANSWERED,
+                        collection_id="col_1",
+                    )
+                )
+            return getattr(store, name)
+
+    assert settle_waiting(Racing(), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
+    assert _only(store) == answered[0]
+
+
 def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
     store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
 ) -> None:
@@ -357,18 +474,22 @@ def test_a_claim_that_another_took_over_sends_nothing_more(
         create_safely(store, new_client(transport=slow), **ORDER)
     assert len(service.arrived) == 2
     assert len(service.collections) == 1
+    # What the slow one did not hear does not undo what the other one did.
+    intent = _only(store)
+    assert (intent.state, intent.collection_id) == (IntentState.ANSWERED, "col_1")
+    assert intent.claimed_by is None
 
 
 def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
     store: Store, new_client: NewClient, service: Any
 ) -> None:
-    # Between this call's look and its own row, another process prepares the same reference.
+    # Between this call's look and its own row, another process takes the same reference.
     class Racing:
         def __init__(self) -> None:
             self.raced = False
 
         def __getattr__(self, name: str) -> Any:
-            if name == "prepare_intent" and not self.raced:
+            if name == "begin_intent" and not self.raced:
                 self.raced = True
                 create_safely(store, new_client(), **ORDER, idempotency_key="theirs")
             return getattr(store, name)
@@ -376,9 +497,7 @@ def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
     with pytest.raises(IntentError, match="used before"):
         create_safely(Racing(), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
     assert [sent.key for sent in service.arrived] == ["theirs"]
-    ours = store.intent_by_key(Mode.TEST, "default", "ours")
-    assert ours is not None
-    assert ours.state is IntentState.REFUSED
+    assert store.intent_by_key(Mode.TEST, "default", "ours") is None
 
 
 def test_an_intent_that_was_never_sent_is_closed_after_a_day(

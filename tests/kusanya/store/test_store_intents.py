@@ -4,11 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
+from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import ChangeKind, IntentRow, IntentState
+from kusanya.store.sending import Begun, Repeat
 from kusanya.wire import Mode
 
 
@@ -119,6 +122,146 @@ def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> No
     )
     assert (late.state, late.collection_id) == (IntentState.SETTLED, "col_1")
     assert late.outcome == "the event evt_1 says so"
+
+
+def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> Begun:
+    fields: dict[str, Any] = {
+        "idempotency_key": key,
+        "body": b'{"amount":5000}',
+        "mode": Mode.TEST,
+        "profile": "shop",
+        "reference": "INV-1",
+        "amount": 5000,
+        "phone": "255754000001",
+        "at": make.noon,
+        "by": "a",
+        "until": make.noon + timedelta(minutes=1),
+    }
+    return store.begin_intent(**{**fields, **said}).result()
+
+
+def test_a_new_intent_is_kept_with_its_claim_and_its_first_attempt(store: Store, make: Any) -> None:
+    begun = begin(store, make)
+    assert begun.new
+    row = store.intent(begun.intent.id)
+    assert row == begun.intent
+    assert row is not None
+    assert (row.state, row.attempts, row.first_sent_at) == (IntentState.SENT, 1, make.noon)
+    assert (row.claimed_by, row.claimed_until) == ("a", make.noon + timedelta(minutes=1))
+    [attempt] = store.attempts(row.id)
+    assert (attempt.number, attempt.sent_at, attempt.outcome) == (1, make.noon, None)
+    assert not store.claim_intent(row.id, by="b", until=make.noon + timedelta(minutes=2))
+
+
+def test_a_known_key_begins_nothing_and_leaves_the_intent_as_it_is(store: Store, make: Any) -> None:
+    first = begin(store, make)
+    head = store.head()
+    again = begin(store, make, by="b", at=make.noon + timedelta(hours=1))
+    assert again == Begun(intent=first.intent, new=False)
+    assert store.head() == head
+    with pytest.raises(IntentError, match="another body"):
+        begin(store, make, body=b"{}")
+
+
+def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: Any) -> None:
+    first = begin(store, make)
+    with pytest.raises(IntentError, match="used before") as caught:
+        begin(store, make, "key-2")
+    assert caught.value.intent_id == first.intent.id
+    assert store.intents().rows == (first.intent,)
+    other_mode = begin(store, make, "key-2", mode=Mode.LIVE)
+    assert other_mode.new
+    second = begin(store, make, "key-3", repeat=Repeat(actor="asha", reason="second instalment"))
+    assert second.new
+    [row] = store.audit().rows
+    assert (row.actor, row.subject, row.detail) == ("asha", first.intent.id, "second instalment")
+
+
+def test_a_reference_of_which_nothing_came_is_free_again(store: Store, make: Any) -> None:
+    first = begin(store, make)
+    store.settle_intent(first.intent.id, collection_id=None, sentence="nothing was created")
+    assert begin(store, make, "key-2").new
+
+
+def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, make: Any) -> None:
+    results = [
+        store.begin_intent(
+            idempotency_key=f"key-{n}",
+            body=b"{}",
+            mode=Mode.TEST,
+            profile="shop",
+            reference="INV-1",
+            amount=1,
+            phone="255754000001",
+            at=make.noon,
+            by=f"p{n}",
+            until=make.noon,
+        )
+        for n in range(16)
+    ]
+    failed = [result.exception() for result in results]
+    assert [type(error) for error in failed if error is not None] == [IntentError] * 15
+    assert len(store.intents().rows) == 1
+
+
+def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
+    store: Store, make: Any
+) -> None:
+    begun = begin(store, make)
+    heard = make.heard(1, source=Source.ANSWER)
+    commits: list[None] = []
+    event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
+    row = store.finish_attempt(
+        begun.intent.id,
+        1,
+        at=make.noon,
+        outcome="answered",
+        status=202,
+        request_id=None,
+        took_us=5,
+        state=IntentState.ANSWERED,
+        collection_id="col_1",
+        heard=heard,
+        by="a",
+    ).result()
+    assert commits == [None]
+    assert row == store.intent(begun.intent.id)
+    assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
+    assert store.observations("col_1") == (heard,)
+    [fact, change] = store.changes(begun.intent.seq)
+    assert (fact.kind, change.kind) == (ChangeKind.OBSERVATION, ChangeKind.INTENT)
+    assert store.check() == ()
+
+
+@pytest.mark.parametrize("late", [IntentState.UNKNOWN, IntentState.REFUSED, IntentState.PREPARED])
+def test_only_an_answer_changes_an_intent_that_is_over(
+    store: Store, make: Any, late: IntentState
+) -> None:
+    begun = begin(store, make)
+    store.begin_attempt(begun.intent.id, at=make.noon)
+    ended: dict[str, Any] = {"at": make.noon, "status": None, "request_id": None, "took_us": 1}
+    store.end_attempt(
+        begun.intent.id,
+        2,
+        outcome="answered",
+        state=IntentState.ANSWERED,
+        collection_id="col_1",
+        **ended,
+    )
+    row = store.end_attempt(begun.intent.id, 1, outcome="lost", state=late, **ended)
+    assert (row.state, row.collection_id) == (IntentState.ANSWERED, "col_1")
+    assert [a.outcome for a in store.attempts(begun.intent.id)] == ["lost", "answered"]
+
+
+def test_a_settlement_from_other_states_only_leaves_the_intent(store: Store, make: Any) -> None:
+    begun = begin(store, make)
+    row = store.settle_intent(
+        begun.intent.id,
+        collection_id=None,
+        sentence="late",
+        only_from=(IntentState.PREPARED, IntentState.UNKNOWN),
+    )
+    assert row == begun.intent == store.intent(begun.intent.id)
 
 
 def test_one_process_at_a_time_holds_a_claim(store: Store, clock: ManualClock, make: Any) -> None:

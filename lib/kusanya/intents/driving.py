@@ -1,0 +1,57 @@
+"""Waiting for what becomes durable: without a thread per waiter where there is an event loop.
+
+A create waits for its store twice. Thirty of them at once would otherwise take turns on a handful
+of threads, and share fewer commits than they could.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from kusanya.client import AsyncClient
+from kusanya.client.effects import Do, Effect, Steps
+
+Result = TypeVar("Result")
+
+
+class Keep(Do[Result], frozen=True):
+    """Wait until what `queue` submits is durable; its result or its error comes back.
+
+    For whoever knows nothing of it, this is an act that blocks.
+    """
+
+    queue: Callable[[], "Future[Result]"]
+
+
+def keep(queue: Callable[[], "Future[Result]"]) -> Steps[Result]:
+    """Ask for something to be made durable and return its result."""
+    result: Result = yield Keep(lambda: queue().result(), queue)
+    return result
+
+
+async def run(client: AsyncClient, steps: Steps[Result]) -> Result:
+    """Carry out steps as `client.run` does, and wait on the loop for what becomes durable."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                outcome = await _perform(client, effect)
+            except BaseException as error:  # noqa: BLE001 - the steps decide, and it goes on
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(outcome)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
+async def _perform(client: AsyncClient, effect: Effect) -> object:
+    if isinstance(effect, Keep):
+        # Whoever is cancelled stops waiting; what was queued is kept all the same.
+        return await asyncio.shield(asyncio.wrap_future(effect.queue()))
+    return await client.run(_alone(effect))
+
+
+def _alone(effect: Effect) -> Steps[object]:
+    return (yield effect)

@@ -1,0 +1,337 @@
+"""Sending intents: what is durable before a byte leaves, and what its answer makes durable.
+
+A create costs two commits: one that holds the intent, its claim and its first attempt before the
+first byte, and one that holds how the attempt ended, what was heard, and what the intent is now.
+Many at once share them. What may be sent, and when it must stop, is decided by `kusanya.intents`;
+here is what must hold for all processes at once: one intent per key, one standing intent per
+reference, attempts numbered without a gap, and nothing sent for an intent that is over.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from sqlalchemy import insert, update
+
+from kusanya.errors import IntentError
+from kusanya.state.observation import Observation
+from kusanya.store.base import Base
+from kusanya.store.batch import Writing
+from kusanya.store.intent_rows import (
+    added,
+    change,
+    listed,
+    new_intent_id,
+    one,
+    same_reference,
+    the_intent,
+)
+from kusanya.store.people import audited
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.schema import intent, intent_attempt
+from kusanya.store.values import NAME_MAX, clean, maybe_clean, to_us
+from kusanya.wire import Mode
+
+OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
+"""States after which nothing is sent any more."""
+_NOTHING_HAPPENED: Final = frozenset({IntentState.REFUSED, IntentState.SETTLED})
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent under a key: `new` where its first attempt began just now."""
+
+    intent: IntentRow
+    new: bool
+
+
+class Repeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Who uses a reference once more, and why; audited."""
+
+    actor: str
+    reason: str
+
+
+class Sending(Base):
+    """Beginning and ending the attempts of intents."""
+
+    def begin_intent(
+        self,
+        *,
+        idempotency_key: str,
+        body: bytes,
+        mode: Mode,
+        profile: str,
+        reference: str,
+        amount: int,
+        phone: str,
+        at: datetime,
+        by: str,
+        until: datetime,
+        repeat: Repeat | None = None,
+    ) -> "Future[Begun]":
+        """Keep a new intent, claimed `by` a process `until` an instant, with its first attempt.
+
+        The future resolves once all of it is durable: before that no byte may leave. Where the key
+        has an intent with this body already, that one is the result and nothing is changed. The
+        future fails with IntentError where the key belongs to another body, or where another
+        intent of this mode took the reference and `repeat` gives no reason to use it again.
+        """
+
+        def act(writing: Writing) -> Begun:
+            known = _under_key(writing, mode, profile, idempotency_key, body)
+            if known is not None:
+                return Begun(intent=known, new=False)
+            standing = first_standing(same_reference(writing.connection, mode, reference))
+            if standing is not None:
+                if repeat is None:
+                    raise used_before(standing)
+                audited(
+                    writing,
+                    actor=repeat.actor,
+                    act="repeat reference",
+                    subject=standing.id,
+                    detail=repeat.reason,
+                    outcome="done",
+                )
+            row = IntentRow(
+                id=new_intent_id(),
+                seq=writing.seq(),
+                idempotency_key=idempotency_key,
+                body=body,
+                mode=mode,
+                profile=clean(profile),
+                reference=clean(reference, NAME_MAX),
+                amount=amount,
+                phone=clean(phone),
+                state=IntentState.SENT,
+                prepared_at=at,
+                first_sent_at=at,
+                collection_id=None,
+                outcome=None,
+                attempts=1,
+                claimed_by=by,
+                claimed_until=until,
+            )
+            added(writing, row, at=at)
+            _attempt(writing, row.id, 1, at)
+            return Begun(intent=row, new=True)
+
+        return self._queue(act)
+
+    def prepare_intent(
+        self,
+        *,
+        idempotency_key: str,
+        body: bytes,
+        mode: Mode,
+        profile: str,
+        reference: str,
+        amount: int,
+        phone: str,
+        prepared_at: datetime | None = None,
+        intent_id: str | None = None,
+    ) -> IntentRow:
+        """Make an intent durable and return it, or the one that has this key and body already.
+
+        Nothing is claimed or sent. Keys are unique per mode and profile. Raises IntentError when
+        the key belongs to an intent with another body.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            known = _under_key(writing, mode, profile, idempotency_key, body)
+            if known is not None:
+                return known
+            at = prepared_at or writing.now
+            row = IntentRow(
+                id=intent_id or new_intent_id(),
+                seq=writing.seq(),
+                idempotency_key=idempotency_key,
+                body=body,
+                mode=mode,
+                profile=clean(profile),
+                reference=clean(reference, NAME_MAX),
+                amount=amount,
+                phone=clean(phone),
+                state=IntentState.PREPARED,
+                prepared_at=at,
+                first_sent_at=None,
+                collection_id=None,
+                outcome=None,
+                attempts=0,
+            )
+            added(writing, row, at=at)
+            return row
+
+        return self._act(act)
+
+    def begin_attempt(self, intent_id: str, *, at: datetime) -> AttemptRow:
+        """Make durable that the intent is being sent now; call it before the first byte leaves.
+
+        The intent becomes SENT and keeps the instant of its first sending for ever. Raises
+        IntentError for an intent that is over or unknown.
+        """
+
+        def act(writing: Writing) -> AttemptRow:
+            row = the_intent(writing.connection, intent_id)
+            if row.state in OVER:
+                raise IntentError(
+                    f"this intent is {row.state.value}: nothing is sent for it any more",
+                    intent_id=intent_id,
+                )
+            number = row.attempts + 1
+            change(
+                writing,
+                row,
+                at=at,
+                state=IntentState.SENT,
+                attempts=number,
+                first_sent_at=row.first_sent_at or at,
+            )
+            return _attempt(writing, intent_id, number, at)
+
+        return self._act(act)
+
+    def finish_attempt(
+        self,
+        intent_id: str,
+        number: int,
+        *,
+        at: datetime,
+        outcome: str,
+        status: int | None,
+        request_id: str | None,
+        took_us: int | None,
+        state: IntentState,
+        collection_id: str | None = None,
+        sentence: str | None = None,
+        heard: Observation | None = None,
+        by: str | None = None,
+    ) -> "Future[IntentRow]":
+        """Keep how an attempt ended, what was heard, and what the intent is now.
+
+        `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
+        was settled meanwhile stays settled, and only an answer changes one that is over otherwise.
+        Where the intent is over, a claim held `by` the caller is given up. The future resolves to
+        the intent once all of it is durable, and fails with IntentError for an unknown attempt.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            row = the_intent(writing.connection, intent_id)
+            ended = writing.connection.execute(
+                update(intent_attempt)
+                .where(intent_attempt.c.intent_id == intent_id, intent_attempt.c.number == number)
+                .values(
+                    ended_at=to_us(at),
+                    outcome=clean(outcome),
+                    status=status,
+                    request_id=maybe_clean(request_id),
+                    took_us=took_us,
+                )
+            )
+            if ended.rowcount != 1:
+                raise IntentError(f"attempt {number} was never begun", intent_id=intent_id)
+            # Whoever was slow may end an attempt after another process came to the answer.
+            stays = row.state in OVER and not (
+                state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
+            )
+            now = row.state if stays else state
+            free = now in OVER and by is not None and row.claimed_by == by
+            return change(
+                writing,
+                row,
+                at=at,
+                state=now,
+                collection_id=collection_id or row.collection_id,
+                outcome=row.outcome if stays else maybe_clean(sentence) or row.outcome,
+                claimed_by=None if free else row.claimed_by,
+                claimed_until=None if free else row.claimed_until,
+            )
+
+        return self._queue(act, heard=heard)
+
+    def end_attempt(
+        self,
+        intent_id: str,
+        number: int,
+        *,
+        at: datetime,
+        outcome: str,
+        status: int | None,
+        request_id: str | None,
+        took_us: int | None,
+        state: IntentState,
+        collection_id: str | None = None,
+        sentence: str | None = None,
+    ) -> IntentRow:
+        """Do what `finish_attempt` does, wait until it is durable and return the intent."""
+        return self.finish_attempt(
+            intent_id,
+            number,
+            at=at,
+            outcome=outcome,
+            status=status,
+            request_id=request_id,
+            took_us=took_us,
+            state=state,
+            collection_id=collection_id,
+            sentence=sentence,
+        ).result()
+
+
+def first_standing(same: Sequence[IntentRow]) -> IntentRow | None:
+    """Return the first that took its reference: it became a collection, or still may."""
+    for row in same:
+        if row.collection_id is not None or row.state not in _NOTHING_HAPPENED:
+            return row
+    return None
+
+
+def used_before(standing: IntentRow) -> IntentError:
+    """Return the error of a reference that an intent took already."""
+    return IntentError(
+        f"this reference was used before, by {standing.id} ({standing.state.value}): resume that "
+        "one, or force a repeat with a reason",
+        intent_id=standing.id,
+    )
+
+
+def other_body(known: IntentRow) -> IntentError:
+    """Return the error of a key that is used for something else than before."""
+    return IntentError(
+        "this idempotency key belongs to an intent with another body: "
+        "look at that one before creating anew",
+        intent_id=known.id,
+    )
+
+
+def _under_key(
+    writing: Writing, mode: Mode, profile: str, key: str, body: bytes
+) -> IntentRow | None:
+    it = intent.c
+    known = one(
+        writing.connection,
+        listed().where(
+            it.mode == mode.value, it.profile == clean(profile), it.idempotency_key == key
+        ),
+    )
+    if known is not None and known.body != body:
+        raise other_body(known)
+    return known
+
+
+def _attempt(writing: Writing, intent_id: str, number: int, at: datetime) -> AttemptRow:
+    writing.connection.execute(
+        insert(intent_attempt).values(intent_id=intent_id, number=number, sent_at=to_us(at))
+    )
+    return AttemptRow(
+        intent_id=intent_id,
+        number=number,
+        sent_at=at,
+        ended_at=None,
+        outcome=None,
+        status=None,
+        request_id=None,
+        took_us=None,
+    )
