@@ -36,6 +36,8 @@ _AMOUNT: Final = re.compile(
     r"(?:TZS\s*)?([0-9][0-9,. ]{0,16}?)(?:\s+([0-2]?[0-9])[:.h]([0-5][0-9]))?", re.IGNORECASE
 )
 _AROUND: Final = timedelta(minutes=15)
+_PART_LENGTH: Final = 4
+"""Shorter parts of a reference or a note match too much to help anybody."""
 
 
 class Way(StrEnum):
@@ -47,6 +49,8 @@ class Way(StrEnum):
     REFERENCE = "reference"
     PHONE = "phone"
     PREFIX = "beginning of a reference"
+    NOTE = "note"
+    PART = "part of a reference"
     AMOUNT = "amount"
 
 
@@ -123,11 +127,21 @@ def _matches(
         ranked += [Match(row, Way.PHONE) for row in by_phone]
     page = store.collections(mode, where=CollectionFilter(reference_prefix=asked), limit=limit)
     ranked += [Match(row, Way.PREFIX) for row in page.rows]
+    if len(asked) >= _PART_LENGTH and len(ranked) < limit:
+        ranked += _by_note(store, asked, mode)
+        ranked += [Match(row, Way.PART) for row in store.search_reference(mode, asked, limit=limit)]
     if not ranked:
         ranked = _by_amount(store, asked, mode=mode, now=now, day=day, limit=limit)
     once = {match.row.id: match for match in reversed(ranked)}
     kept = [match for match in ranked if once[match.row.id] is match]
     return kept[:limit], page.more or len(kept) > limit, trouble
+
+
+def _by_note(store: Store, asked: str, mode: Mode) -> list[Match]:
+    """Return collections with a note that contains the text: an SMS receipt number, say."""
+    notes = store.search_notes(asked, limit=_BOUND)
+    rows = store.collections_by_id([note.subject for note in notes])
+    return [Match(row, Way.NOTE) for row in rows.values() if row.mode is mode]
 
 
 def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:

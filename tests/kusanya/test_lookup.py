@@ -162,6 +162,22 @@ def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
     assert ask(store, "col_1").matches == ()
 
 
+def test_four_characters_of_a_reference_find_it_wherever_they_stand(store: Store) -> None:
+    heard(store, collection("482917"))
+    found = ask(store, "8291")
+    assert [(match.row.id, match.way) for match in found.matches] == [("col_482917", Way.PART)]
+    assert ask(store, "829").matches == ()
+
+
+def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -> None:
+    heard(store, collection("1"))
+    heard(store, collection("2", mode="test"))
+    for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
+        store.add_note(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
+    found = ask(store, "9xk41plm2")
+    assert [(match.row.id, match.way) for match in found.matches] == [("col_1", Way.NOTE)]
+
+
 def test_an_empty_box_asks_nothing(store: Store) -> None:
     assert ask(store, "   ") == Found(text="")
 
