@@ -64,6 +64,8 @@ def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(
         "host:x@" + this_process().partition("@")[2] + ":0",
         this_process() + ":0",
     ],
+    # Named by us: a process id in a test's name differs from one test process to the next.
+    ids=["nobody", "no start", "no boot", "another boot", "no number", "this process"],
 )
 def test_whoever_cannot_be_seen_to_be_gone_is_not(holder: str) -> None:
     assert not is_gone(holder)
