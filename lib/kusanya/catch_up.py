@@ -6,8 +6,8 @@ collection is no longer open and a checked event is marked. Source: Delivery rul
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -19,7 +19,7 @@ from kusanya.client.observed import event_checked, polled
 from kusanya.errors import KusanyaError, NotFound, StoreError
 from kusanya.intents import settle_waiting
 from kusanya.store import Store
-from kusanya.store.records import DeliveryFilter, DeliveryRow, Verdict
+from kusanya.store.records import EventRow
 from kusanya.wire import Event, Mode
 
 _TROUBLES_MAX: Final = 3
@@ -55,7 +55,7 @@ class CaughtUp(msgspec.Struct, kw_only=True):
 
 class _Work(msgspec.Struct, frozen=True):
     collection_id: str | None = None
-    delivery: DeliveryRow | None = None
+    event: EventRow | None = None
 
 
 class _Run:
@@ -124,38 +124,21 @@ def _gather(run: _Run, events_since: timedelta, limit: int) -> None:
     page = run.store.open_collections(run.mode, limit=limit)
     run.work.extend(_Work(collection_id=row.id) for row in page.rows)
     since = run.core.clock.now() - events_since
-    run.work.extend(_Work(delivery=row) for row in _unchecked(run, since, limit))
+    unchecked = run.store.unchecked_events(run.mode, since=since, limit=limit)
+    run.work.extend(_Work(event=row) for row in unchecked.rows)
     run.total = len(run.work)
-
-
-def _unchecked(run: _Run, since: datetime, limit: int) -> Iterator[DeliveryRow]:
-    """Yield the first authentic delivery of each event that was not double-checked yet."""
-    where = DeliveryFilter(verdicts=(Verdict.VERIFIED,), arrived_from=since)
-    page = run.store.deliveries(run.mode, where=where)
-    found = 0
-    while True:
-        for row in page.rows:
-            known = None if row.event_id is None else run.store.event(row.event_id, run.mode)
-            if known is not None and known.checked_at is None:
-                yield row
-                found += 1
-                if found == limit:
-                    return
-        if not page.more:
-            return
-        page = run.store.deliveries(run.mode, where=where, older_than=page.rows[-1].key)
 
 
 def _worker(run: _Run) -> Steps[None]:
     while run.work and run.found.stopped is None:
         work = run.work.popleft()
         try:
-            if work.delivery is not None:
-                yield from _check(run, work.delivery)
+            if work.event is not None:
+                yield from _check(run, work.event)
             elif work.collection_id is not None:
                 yield from _ask(run, work.collection_id)
         except NotFound:
-            name = work.collection_id or (work.delivery and work.delivery.event_id) or ""
+            name = work.collection_id or (work.event and work.event.id) or ""
             run.found.unknown = (*run.found.unknown, name)
         except StoreError:
             raise
@@ -180,14 +163,13 @@ def _ask(run: _Run, collection_id: str) -> Steps[None]:
     run.found.missing_events += after is not None and after.missing_event
 
 
-def _check(run: _Run, delivery: DeliveryRow) -> Steps[None]:
-    event_id = delivery.event_id or ""
-    found = yield from run.core.event(event_id)
+def _check(run: _Run, event: EventRow) -> Steps[None]:
+    found = yield from run.core.event(event.id)
     yield from do(lambda: run.store.record(event_checked(found, at=run.core.clock.now())))
-    body = yield from do(lambda: run.store.delivery_body(delivery.id))
+    body = yield from do(lambda: run.store.delivery_body(event.delivery_id))
     run.found.events_checked += 1
     if body is not None and body.body is not None and not _says_the_same(found, body.body):
-        run.found.events_differing = (*run.found.events_differing, event_id)
+        run.found.events_differing = (*run.found.events_differing, event.id)
 
 
 def _says_the_same(event: Event, delivered: bytes) -> bool:

@@ -1,6 +1,7 @@
 """Deliveries and events as they arrived: lists, single ones, exact bytes."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
@@ -92,6 +93,27 @@ class Deliveries(Base):
         """Return the events of a collection in the order of their first arrival."""
         query = select(*_EVENT).where(event.c.collection_id == clean(collection_id))
         return self._events(query.order_by(event.c.seq))
+
+    def unchecked_events(
+        self,
+        mode: Mode,
+        *,
+        since: datetime | None = None,
+        after: Key | None = None,
+        limit: int = 200,
+    ) -> Page[EventRow]:
+        """Return events that were never double-checked, the first to arrive first.
+
+        From those that arrived at `since` on, and from just after a key on.
+        """
+        it = event.c
+        query = select(*_EVENT).where(it.mode == mode.value, it.checked_at.is_(None))
+        if since is not None:
+            query = query.where(it.first_arrived_at >= to_us(since))
+        if after is not None:
+            query = query.where(tuple_(it.first_arrived_at, it.id) > tuple_(after.value, after.id))
+        found = self._events(query.order_by(it.first_arrived_at, it.id).limit(limit + 1))
+        return Page(rows=found[:limit], more=len(found) > limit)
 
     def _deliveries(self, query: Select[Any]) -> tuple[DeliveryRow, ...]:
         with self._reading("read deliveries") as connection:

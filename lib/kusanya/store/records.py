@@ -13,7 +13,7 @@ import msgspec
 
 from kusanya.privacy import mask_phone
 from kusanya.state.observation import Observation
-from kusanya.store.values import to_us
+from kusanya.store.values import delivery_id, to_us
 from kusanya.wire import Mode
 
 Record = TypeVar("Record")
@@ -257,6 +257,16 @@ class EventRow(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: int
     checked_at: datetime | None
     """When GET /v1/events/{id} was last compared with it; None until then."""
+
+    @property
+    def key(self) -> Key:
+        """Return this record's place in the order of first arrival."""
+        return Key(to_us(self.first_arrived_at), self.id)
+
+    @property
+    def delivery_id(self) -> str:
+        """Return the id of the delivery that brought it first."""
+        return delivery_id(self.seq)
 
 
 class RollupRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -132,6 +132,15 @@ event: Final = Table(
     Column("digest", LargeBinary, nullable=False),
     # events_of.
     Index(None, "collection_id"),
+    # unchecked_events: what was never compared with GET /v1/events/{id}.
+    Index(
+        "ix_event_unchecked",
+        "mode",
+        "first_arrived_at",
+        "id",
+        sqlite_where=text("checked_at IS NULL"),
+        postgresql_where=text("checked_at IS NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 

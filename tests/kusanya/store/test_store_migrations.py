@@ -11,9 +11,16 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
+from kusanya.clock import SystemClock
+from kusanya.errors import StoreUnavailable
+from kusanya.state.observation import Source
 from kusanya.store import Store, migrations
-from kusanya.store.engine import create_file, engines
+from kusanya.store.engine import Engines, create_file, engines
+from kusanya.store.journal import Journal, Pace
+from kusanya.store.rejected import Limits
 from kusanya.store.schema import metadata
+from kusanya.store.search import index_references
+from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
 
@@ -78,6 +85,79 @@ def test_nothing_is_left_to_migrate(open_store: Opener) -> None:
     with store._engines.reader.connect() as connection:
         context = MigrationContext.configure(connection, opts={"include_name": ours})
         assert compare_metadata(context, metadata) == []
+
+
+def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
+    url: str, open_store: Opener, make: Any
+) -> None:
+    found = engines(url)
+    if found.path is not None:
+        create_file(found.path)
+    with found.writer.begin() as connection:
+        assert migrations.upgrade(connection, to="0001")
+    # Written as the first revision's rows are: its tables are the same to a journal.
+    with found.writer.begin() as connection:
+        assert migrations.revision(connection) == "0001"
+        store_id = connection.execute(
+            text("SELECT value FROM store_meta WHERE name = 'store_id'")
+        ).scalar_one()
+    with Journaled(found) as old:
+        for number in range(20):
+            old.record(make.arrival(number))
+        old.record(make.heard(3, source=Source.EVENT_CHECK))
+        old.record(make.rejected(1))
+        begun = old.prepare_intent(
+            idempotency_key="k",
+            body=b"{}",
+            mode=Mode.TEST,
+            profile="shop",
+            reference="INV-1",
+            amount=5,
+            phone="255754000001",
+        )
+        old.begin_attempt(begun.id, at=make.noon)
+        old.add_note("col_1", "kept", author="asha", mode=Mode.TEST)
+    before = everything(found)
+    with pytest.raises(StoreUnavailable, match="older version"):
+        Store.open(url, migrate=False)
+    found.dispose()
+    store = open_store()
+    assert store.store_id == store_id
+    after = everything(store._engines)
+    assert after == before
+    assert len(before["delivery"]) == 21
+    assert store.check() == ()
+    unchecked = store.unchecked_events(Mode.TEST).rows
+    assert [row.id for row in unchecked] == [f"evt_{n}" for n in range(20) if n != 3]
+    assert store.record(make.arrival(50)).seq == store.head() - 1
+
+
+def everything(found: Engines) -> dict[str, list[Any]]:
+    """Return every row of every table."""
+    with found.reader.connect() as connection:
+        return {
+            name: sorted(map(repr, connection.execute(table.select())))
+            for name, table in metadata.tables.items()
+        }
+
+
+class Journaled(Store):
+    """A store of an older revision, written without bringing it up to date."""
+
+    def __init__(self, found: Engines) -> None:
+        journal = Journal(
+            found.writer,
+            clock=SystemClock(),
+            pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001),
+            rejected=Limits(rows=10, body_bytes=1_000),
+            chore=index_references,
+        )
+        super().__init__(found, journal=journal, clock=SystemClock(), store_id="")
+
+    def close(self) -> None:
+        """Stop the writer; the connections are the test's."""
+        assert self._journal is not None
+        self._journal.close()
 
 
 def test_every_revision_is_known_by_its_name() -> None:

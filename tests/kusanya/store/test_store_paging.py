@@ -182,3 +182,23 @@ def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: An
     assert row is not None
     with pytest.raises(ValueError, match="final"):
         row.key_in(Order.FINAL)
+
+
+def test_events_that_were_never_double_checked_are_paged_oldest_first(
+    store: Store, make: Any
+) -> None:
+    for number in (4, 2, 0, 3, 1):
+        store.record(make.arrival(number))
+    store.record(make.arrival(9, mode="live"))
+    store.record(make.heard(3, source=Source.EVENT_CHECK))
+    first = store.unchecked_events(Mode.TEST, limit=2)
+    assert [row.id for row in first.rows] == ["evt_0", "evt_1"]
+    assert first.more
+    rest = store.unchecked_events(Mode.TEST, after=first.rows[-1].key)
+    assert [row.id for row in rest.rows] == ["evt_2", "evt_4"]
+    assert not rest.more
+    since = rest.rows[-1].first_arrived_at
+    assert store.unchecked_events(Mode.TEST, since=since).rows == rest.rows[-1:]
+    body = store.delivery_body(rest.rows[-1].delivery_id)
+    assert body is not None
+    assert body.body == make.body(4)

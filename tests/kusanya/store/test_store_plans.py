@@ -41,6 +41,7 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "unwell deliveries": lambda s, _: s.deliveries(TEST, where=DeliveryFilter(unwell=True)),
     "delivery body": lambda s, _: s.delivery_body("dlv_0000000000000005"),
     "event": lambda s, _: s.event("evt_1"),
+    "unchecked events": lambda s, noon: s.unchecked_events(TEST, since=noon, after=KEY),
     "figures": lambda s, noon: s.rollups(TEST, since=noon, until=noon + timedelta(days=31)),
     "delivery figures": lambda s, noon: s.delivery_rollups(
         TEST, since=noon, until=noon + timedelta(days=31)
@@ -129,6 +130,7 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
     "attempts of an event": (FEW["attempts of an event"], "ix_delivery_event_id"),
     "intents by reference": (FEW["intents by reference"], "ix_intent_mode_reference"),
+    "unchecked events": (CALLS["unchecked events"], "ix_event_unchecked"),
     "of a collection": (FEW["deliveries of a collection"], "ix_delivery_collection_id"),
 }
 
