@@ -24,6 +24,7 @@ Line = tuple[Run, ...]
 _WEEK: Final = timedelta(days=6)
 _SECOND: Final = timedelta(seconds=1)
 _LABEL: Final = 12
+_PREFIX: Final = len("evt_")
 
 
 class TimeFormat(Enum):
@@ -145,11 +146,15 @@ def labelled(label: str, *runs: Run) -> Line:
 
 
 def fit_id(value: str, width: int) -> str:
-    """Return an identifier in exactly `width` cells, cut in its middle: both ends tell it apart."""
-    if cell_len(value) <= width or width < 9:  # noqa: PLR2004 - prefix, mark and four more
+    """Return an identifier in exactly `width` cells; a cut keeps its prefix and its end.
+
+    Many services begin their ids with the time, so the end is what tells two of them apart.
+    """
+    if cell_len(value) <= width or width <= _PREFIX + 1:
         return fit(value, width)
-    tail = (width - 5) // 2
-    return f"{fit(value[: width - 1 - tail], width - 1 - tail)}…{fit(value[-tail:], tail)}"
+    return (
+        f"{fit(value[:_PREFIX], _PREFIX)}…{fit(value[_PREFIX + 1 - width :], width - _PREFIX - 1)}"
+    )
 
 
 def wrapped(

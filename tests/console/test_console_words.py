@@ -77,7 +77,7 @@ def test_a_share_is_rounded_down_so_that_100_means_all() -> None:
 def test_text_fills_exactly_its_cells_also_where_letters_are_wide() -> None:
     assert fit("漢字カナ", 5) == "漢字…"
     assert fit("7", 3, right=True) == "  7"
-    assert fit_id("evt_4kQ81mZ7pXw2", 12) == "evt_4kQ8…Xw2"
+    assert fit_id("evt_4kQ81mZ7pXw2", 12) == "evt_…mZ7pXw2"
     assert fit_id("evt_1", 12) == "evt_1       "
 
 

@@ -11,6 +11,7 @@ from kusanya_console.present import Line, Look, span, spread, wall
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 
+_STORE = 36
 _STALE: timedelta = timedelta(seconds=10)
 
 
@@ -71,6 +72,9 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     ]  # fmt: skip
     clock = wall(look) + (" virtual" if standing.virtual else "")
     access = ("read-only", MUTED) if standing.read_only else ("WRITES ON", WARN)
+    # The end of an address tells stores apart; its beginning rarely does.
+    named = safe(standing.store, 400)
+    store = (named if len(named) <= _STORE else f"…{named[1 - _STORE :]}", MUTED)
     right: list[Run] = [freshness(standing, look)]
     if standing.unknown:
         many = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
@@ -83,10 +87,10 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     for alarm in alarms:
         if _width([*left, *right, alarm]) + 3 * (len(right) + 2) <= width:
             right.insert(-1, alarm)
-    for extra in (access, (clock, PLAIN), (safe(standing.store, 60), MUTED)):
+    for extra in (access, (clock, PLAIN), store):
         if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
             right.append(extra)
-    if right[-1] == (safe(standing.store, 60), MUTED):
+    if right[-1] == store:
         right.insert(-2, right.pop())
     apart: list[Run] = []
     for run in right:
