@@ -47,6 +47,7 @@ TERMS: Final = Schema(
         "last": Kind.DAY,
         "as_of": Kind.DAY,
         "net_basis": Kind.FLAG,
+        "everything": Kind.FLAG,
         **dict.fromkeys(_COLUMNS.values(), Kind.WHOLE),
     },
 )
@@ -54,7 +55,12 @@ TERMS: Final = Schema(
 
 
 def terms(
-    period: Period, tolerance: Tolerance, *, as_of: date | None = None, basis: str = "gross"
+    period: Period,
+    tolerance: Tolerance,
+    *,
+    as_of: date | None = None,
+    basis: str = "gross",
+    everything: bool = True,
 ) -> pd.DataFrame:
     """Return the one row of TERMS. `as_of` is the day ages are counted to, else the last one."""
     return columns.frame(
@@ -64,6 +70,7 @@ def terms(
             "last": [pd.Timestamp(period.last)],
             "as_of": [pd.Timestamp(as_of or period.last)],
             "net_basis": [basis == "net"],
+            "everything": [everything],
             **{column: [getattr(tolerance, name)] for name, column in _COLUMNS.items()},
         },
     )

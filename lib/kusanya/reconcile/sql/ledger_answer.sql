@@ -1,38 +1,45 @@
 -- The rows for people, worst first: breaks in the order of their codes, the oldest on top.
+WITH listed AS (
+    SELECT j.*, v.standing, v.place, v.action
+    FROM judged AS j
+    INNER JOIN verdicts AS v ON v.break_code = j.break_code
+    WHERE $everything OR v.standing <> 'ok'
+)
+
 SELECT
     j.break_code,
-    v.standing,
+    j.standing,
     j.match_rule,
-    coalesce(j.reference_ledger, j.reference_service) AS reference,
-    coalesce(j.id, j.named_id) AS collection_id,
+    coalesce(b.reference, s.reference) AS reference,
+    coalesce(j.id, b.collection_id) AS collection_id,
     j.row_no,
-    j.mode,
-    coalesce(j.channel_service, j.channel_ledger) AS channel,
-    j.currency_ledger,
-    j.currency_service,
-    j.amount_ledger,
-    j.amount_service,
-    j.fee_ledger,
-    j.fee_service,
-    j.status_ledger,
-    j.status_service,
-    j.amount_ledger - j.due AS amount_drift,
-    j.fee_ledger - j.fee_service AS fee_drift,
+    s.mode,
+    coalesce(s.channel, b.channel) AS channel,
+    b.currency AS currency_ledger,
+    s.currency AS currency_service,
+    b.amount AS amount_ledger,
+    s.amount AS amount_service,
+    b.fee AS fee_ledger,
+    s.fee AS fee_service,
+    b.status AS status_ledger,
+    s.status AS status_service,
+    b.amount - s.due AS amount_drift,
+    b.fee - s.fee AS fee_drift,
     CASE
-        WHEN j.net_basis THEN j.amount_ledger - j.due
-        ELSE j.amount_ledger - j.due - coalesce(j.fee_ledger - j.fee_service, 0)
+        WHEN terms.net_basis THEN b.amount - s.due
+        ELSE b.amount - s.due - coalesce(b.fee - s.fee, 0)
     END AS net_drift,
     j.counted_ledger,
     j.counted_service,
     CASE
-        WHEN j.currency_ledger <> j.currency_service THEN NULL
+        WHEN b.currency <> s.currency THEN NULL
         ELSE j.counted_ledger - j.counted_service
     END AS bridge_effect,
-    j.created_at,
-    j.completed_at,
-    j.booked_at,
-    j.business_day,
-    j.booked_day,
+    s.created_at,
+    s.completed_at,
+    b.booked_at,
+    s.business_day,
+    b.booked_day,
     j.age_days,
     CASE
         WHEN j.age_days <= 1 THEN '0-1'
@@ -41,18 +48,19 @@ SELECT
         WHEN j.age_days <= 30 THEN '8-30'
         ELSE '>30'
     END AS age_bucket,
-    v.action AS suggested_action,
+    j.action AS suggested_action,
     coalesce(of_row.id, 'row ' || of_id.row_no) AS suggested_match,
     NULL::VARCHAR AS note,
     NULL::VARCHAR AS owner
-FROM judged AS j
-INNER JOIN verdicts AS v ON v.break_code = j.break_code
-LEFT JOIN hints AS of_row ON of_row.row_no = j.row_no AND of_row.place_row = 1 AND j.id IS NULL
-LEFT JOIN hints AS of_id ON of_id.id = j.id AND of_id.place_id = 1 AND j.row_no IS NULL
-WHERE $everything OR v.standing <> 'ok'
+FROM listed AS j
+CROSS JOIN terms
+LEFT JOIN books AS b ON b.row_no = j.row_no
+LEFT JOIN service AS s ON s.id = j.id
+LEFT JOIN hints AS of_row ON of_row.row_no = j.row_no AND of_row.place_row = 1 AND j.only_ledger
+LEFT JOIN hints AS of_id ON of_id.id = j.id AND of_id.place_id = 1 AND j.only_service
 ORDER BY
-    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
-    v.place,
+    CASE j.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    j.place,
     j.age_days DESC,
     reference NULLS LAST,
     collection_id NULLS LAST,

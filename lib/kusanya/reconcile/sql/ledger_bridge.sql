@@ -17,23 +17,42 @@ WITH sides AS (
     GROUP BY currency
 ),
 
+sums AS (
+    SELECT
+        break_code,
+        currency_ledger,
+        currency_service,
+        count(*) FILTER (in_ledger OR in_service) AS rows,
+        count(*) FILTER (in_ledger) AS rows_ledger,
+        count(*) FILTER (in_service) AS rows_service,
+        sum(counted_ledger) AS ledger,
+        sum(counted_service) AS service
+    FROM judged
+    GROUP BY break_code, currency_ledger, currency_service
+),
+
 parts AS (
-    SELECT break_code, currency_ledger AS currency, row_no, id, counted_ledger AS effect
-    FROM judged
-    WHERE in_ledger
+    SELECT
+        break_code, coalesce(currency_ledger, currency_service) AS currency, rows,
+        ledger - service AS effect
+    FROM sums
+    WHERE currency_ledger = currency_service
+        OR currency_ledger IS NULL
+        OR currency_service IS NULL
     UNION ALL
-    SELECT break_code, currency_service AS currency, row_no, id, -counted_service AS effect
-    FROM judged
-    WHERE in_service
+    SELECT break_code, currency_ledger AS currency, rows_ledger AS rows, ledger AS effect
+    FROM sums
+    WHERE currency_ledger <> currency_service
+    UNION ALL
+    SELECT break_code, currency_service AS currency, rows_service AS rows, -service AS effect
+    FROM sums
+    WHERE currency_ledger <> currency_service
 ),
 
 effects AS (
-    SELECT
-        break_code,
-        currency,
-        count(DISTINCT (row_no, id)) AS rows,
-        sum(effect)::BIGINT AS amount
+    SELECT break_code, currency, sum(rows)::BIGINT AS rows, sum(effect)::BIGINT AS amount
     FROM parts
+    WHERE rows > 0
     GROUP BY break_code, currency
 ),
 

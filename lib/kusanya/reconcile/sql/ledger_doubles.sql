@@ -36,6 +36,14 @@ certain AS (
     GROUP BY second.mode, second.currency, second.reference
 ),
 
+again AS (
+    SELECT phone_key, amount, currency
+    FROM service
+    WHERE paid AND phone_key IS NOT NULL
+    GROUP BY phone_key, amount, currency
+    HAVING count(*) > 1
+),
+
 followed AS (
     SELECT
         s.*,
@@ -44,7 +52,11 @@ followed AS (
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
     FROM service AS s
-    WHERE s.paid AND s.phone_key IS NOT NULL
+    SEMI JOIN again
+        ON again.phone_key = s.phone_key
+        AND again.amount = s.amount
+        AND again.currency = s.currency
+    WHERE s.paid
     WINDOW payer AS (
         PARTITION BY s.mode, s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
     )

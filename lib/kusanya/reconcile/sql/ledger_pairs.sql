@@ -42,10 +42,10 @@ FROM books
 INNER JOIN service ON service.id = books.collection_id;
 
 CREATE TEMP VIEW rest_books AS
-SELECT * FROM books WHERE row_no NOT IN (SELECT row_no FROM named);
+SELECT b.* FROM books AS b ANTI JOIN named ON named.row_no = b.row_no;
 
 CREATE TEMP VIEW rest_service AS
-SELECT * FROM service WHERE id NOT IN (SELECT id FROM named);
+SELECT s.* FROM service AS s ANTI JOIN named ON named.id = s.id;
 
 CREATE TEMP TABLE repeated AS
 SELECT reference FROM rest_books WHERE reference IS NOT NULL GROUP BY reference HAVING count(*) > 1
@@ -66,9 +66,17 @@ SELECT
     s.paid,
     s.rank,
     s.created_at,
-    s.reference IN (SELECT reference FROM service WHERE paid AND reference IS NOT NULL) AS has_paid
+    won.reference IS NOT NULL AS has_paid
 FROM rest_service AS s
-WHERE s.reference IN (SELECT reference FROM repeated);
+SEMI JOIN repeated ON repeated.reference = s.reference
+LEFT JOIN
+    (
+        SELECT DISTINCT w.reference
+        FROM service AS w
+        SEMI JOIN repeated ON repeated.reference = w.reference
+        WHERE w.paid
+    ) AS won
+    ON won.reference = s.reference;
 
 CREATE TEMP TABLE by_amount AS
 WITH ranked_books AS (
@@ -123,17 +131,19 @@ WHERE NOT (b.paid AND NOT s.paid AND s.has_paid);
 CREATE TEMP TABLE pairs AS
 SELECT row_no, id, 'id' AS match_rule FROM named WHERE place = 1
 UNION ALL
-SELECT
-    b.row_no,
-    s.id,
-    CASE
-        WHEN b.currency = s.currency AND b.amount = s.due THEN 'reference_amount'
-        ELSE 'reference'
-    END
-FROM rest_books AS b
-INNER JOIN rest_service AS s ON b.reference = s.reference
-WHERE b.reference NOT IN (SELECT reference FROM repeated)
-UNION ALL
 SELECT row_no, id, 'reference_amount' FROM by_amount
 UNION ALL
 SELECT row_no, id, 'reference' FROM by_reference;
+
+-- Everything that was ranked or named, met or not; all other references are there at most once on
+-- either side and simply join.
+CREATE TEMP TABLE special AS
+SELECT row_no, id, match_rule FROM pairs
+UNION ALL
+SELECT row_no, NULL AS id, NULL AS match_rule
+FROM (SELECT row_no FROM many_books UNION ALL SELECT row_no FROM named)
+WHERE row_no NOT IN (SELECT row_no FROM pairs)
+UNION ALL
+SELECT NULL AS row_no, id, NULL AS match_rule
+FROM many_service
+WHERE id NOT IN (SELECT id FROM pairs);
