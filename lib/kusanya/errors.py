@@ -19,6 +19,7 @@
     │   └── OutcomeUnknown          the same for a create: the customer may have been charged
     ├── WaitTimeout                 a collection was not final in time; it may still become so
     ├── IntentError                 an intent cannot be sent, resumed or decided as asked
+    ├── reconcile.ReconcileError    inputs or frames cannot be reconciled, or a pack not written
     └── StoreError
         ├── StoreUnavailable        it cannot be opened, read or written now
         ├── StoreBusy               its queue is full; nothing was written, try again
