@@ -147,26 +147,85 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
+class Databases:
+    """Makes databases: empty ones, and copies of one that holds an empty store."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._admin = create_engine(
+            address.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+        )
+        self._prepared = ""
+        # Clients are killed here, the server never is: it need not wait for its disk.
+        self._run("ALTER SYSTEM SET fsync = off")
+        self._run("SELECT pg_reload_conf()")
+
+    def url(self, name: str) -> str:
+        """Return the address of a database."""
+        return self._address.replace("/postgres?", f"/{name}?")
+
+    def create(self, *, prepared: bool) -> str:
+        """Create a database and return its name."""
+        if prepared and not self._prepared:
+            made = self.create(prepared=False)
+            Store.open(self.url(made)).close()
+            self._prepared = made
+        name = f"kusanya_{os.urandom(6).hex()}"
+        template = self._prepared if prepared else "template1"
+        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return name
+
+    def drop(self, name: str) -> None:
+        """Remove a database, whoever is connected."""
+        self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    def close(self) -> None:
+        """Close the connections of the administration."""
+        self._admin.dispose()
+
+    def _run(self, statement: str) -> None:
+        with self._admin.connect() as connection:
+            connection.execute(text(statement))
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: str) -> Iterator[Databases]:
+    """Return the maker of databases."""
+    made = Databases(postgres)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def prepared_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of an empty store, to be copied."""
+    path = tmp_path_factory.mktemp("prepared") / "store.db"
+    Store.open(path).close()
+    return path
+
+
 @pytest.fixture
-def postgres_url(postgres: str) -> Iterator[str]:
+def prepared() -> bool:
+    """Tell whether an empty store is there already: most tests need not wait for migrations."""
+    return True
+
+
+@pytest.fixture
+def postgres_url(databases: Databases, prepared: bool) -> Iterator[str]:
     """Return the address of a fresh database."""
-    name = f"kusanya_{os.urandom(6).hex()}"
-    admin = create_engine(
-        postgres.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-    )
-    with admin.connect() as connection:
-        connection.execute(text(f'CREATE DATABASE "{name}"'))
-    yield postgres.replace("/postgres?", f"/{name}?")
-    with admin.connect() as connection:
-        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
-    admin.dispose()
+    name = databases.create(prepared=prepared)
+    yield databases.url(name)
+    databases.drop(name)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the address of a store that does not exist yet, on each engine."""
+def url(request: pytest.FixtureRequest, tmp_path: Path, prepared: bool) -> str:
+    """Return the address of a store, on each engine."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'store.db'}"
+        path = tmp_path / "store.db"
+        if prepared:
+            shutil.copyfile(request.getfixturevalue("prepared_file"), path)
+        return f"sqlite:///{path}"
     found: str = request.getfixturevalue("postgres_url")
     return found
 

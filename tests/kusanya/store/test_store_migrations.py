@@ -25,6 +25,12 @@ from kusanya.wire import Mode
 Opener = Callable[..., Store]
 
 
+@pytest.fixture
+def prepared() -> bool:
+    """Begin with nothing: these tests are about how a store comes to be."""
+    return False
+
+
 def described(connection: Connection) -> dict[str, Any]:
     """Return everything that a schema is made of, as the engine itself tells it."""
     found: dict[str, Any] = {}

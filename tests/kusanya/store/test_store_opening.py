@@ -16,6 +16,12 @@ from kusanya.wire import Mode
 Opener = Callable[..., Store]
 
 
+@pytest.fixture
+def prepared() -> bool:
+    """Begin with nothing: these tests are about how a store comes to be."""
+    return False
+
+
 def test_a_store_keeps_its_id_and_its_facts(open_store: Opener, make: Any) -> None:
     first = open_store()
     first.record(make.arrival(1))
