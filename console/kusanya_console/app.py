@@ -4,10 +4,11 @@ The application owns what all screens share: the feed, the mode, the status line
 times are written. Screens own what they show. The store arrives built.
 """
 
+import asyncio
 import random
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -53,7 +54,8 @@ class ConsoleApp(App[None]):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
-    how often the store is looked at in real seconds, or None to look only when `tick` is called.
+    how often the store is looked at in real seconds, or None to look only when `tick` is called;
+    `asleep` is how the console waits for a cursor to rest.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -86,9 +88,10 @@ class ConsoleApp(App[None]):
         virtual: bool = False,
         tick_s: float | None = TICK_S,
         jitter: Callable[[], float] = random.random,
+        asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__()
-        self.desk = Desk(store=store, mode=mode, clock=clock, read_only=read_only)
+        self.desk = Desk(store=store, mode=mode, clock=clock, read_only=read_only, asleep=asleep)
         shown = store.url_shown if store_shown is None else store_shown
         self._standing = Standing(
             mode=mode,

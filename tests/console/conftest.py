@@ -321,10 +321,19 @@ def console(store: Store, clock: ManualClock) -> Callable[..., ConsoleApp]:
     """Return what builds a console on the store; nothing in it moves by itself."""
 
     def build(*, mode: Mode = Mode.LIVE, **options: Any) -> ConsoleApp:
-        told = {"store_shown": "sqlite:///kusanya.db", "profile": "main", "tick_s": None} | options
+        told: dict[str, Any] = {
+            "store_shown": "sqlite:///kusanya.db",
+            "profile": "main",
+            "tick_s": None,
+        }
+        told |= {"asleep": at_once} | options
         return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)
 
     return build
+
+
+async def at_once(_seconds: float) -> None:
+    """Wait for nothing."""
 
 
 async def settle(pilot: Pilot[Any]) -> None:

@@ -482,3 +482,28 @@ async def test_without_colour_every_word_is_the_same(
     told = "\n".join(seen[0])
     for word in ("● succeeded", "✕ failed", "⊘ expired", "? unknown", "LIVE MODE", "✕ rejected"):
         assert word in told
+
+
+async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    resting = ManualClock()
+    app = console(asleep=resting.asleep)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        screen = app.console_screen
+        assert screen is not None
+        while not table(app).window.rows:
+            await pilot.pause()
+        await resting.advance(1)
+        await settled(pilot)
+        before = screen._asked["story"]
+        for _ in range(9):
+            await pilot.press("j")
+            await resting.advance(0.03)
+        assert screen._asked["story"] == before, "nothing is read while the key is held"
+        await resting.advance(0.08)
+        await settled(pilot)
+        assert screen._asked["story"] == before + 1
+        assert any(reference(app) in line and "created" in line for line in shown(app))

@@ -4,8 +4,9 @@ A question runs on a worker thread and comes back as a message; only handlers to
 questions of one kind the later counts: an answer that nobody waits for any more is dropped.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, Final
 
 import msgspec
 from textual.app import ComposeResult
@@ -26,6 +27,8 @@ from kusanya_console.widgets.status_line import Standing, StatusLine
 from kusanya_console.words import WARN
 
 SMALLEST = (60, 16)
+REST_S: Final = 0.08
+"""A held key repeats faster than this, a person who reads stops for longer."""
 
 
 class Desk(msgspec.Struct, kw_only=True):
@@ -37,6 +40,7 @@ class Desk(msgspec.Struct, kw_only=True):
     read_only: bool = True
     times: TimeFormat = TimeFormat.EAT
     snapshot: Snapshot | None = None
+    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property
     def look(self) -> Look:
@@ -54,6 +58,7 @@ class ConsoleScreen(Screen[None]):
         super().__init__()
         self.desk = desk
         self._asked: dict[str, int] = {}
+        self._moves = 0
 
     def compose(self) -> ComposeResult:
         """Lay out the lines that every screen has around its own body."""
@@ -111,6 +116,17 @@ class ConsoleScreen(Screen[None]):
                 self.post_message(Fetched(what, generation, value))
 
         self.run_worker(run, thread=True, group=what, name=what)
+
+    def when_rested(self, fetch: Callable[[], None]) -> None:
+        """Run `fetch` once the cursor has rested; a move before that lets it wait anew."""
+        self._moves = move = self._moves + 1
+
+        async def wait() -> None:
+            await self.desk.asleep(REST_S)
+            if move == self._moves:
+                fetch()
+
+        self.run_worker(wait(), group="rest", name="rest")
 
     def answered(self, what: str, value: Any) -> None:
         """Apply the answer to a question."""

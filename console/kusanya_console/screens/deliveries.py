@@ -111,7 +111,7 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
     def on_record_table_highlighted(self) -> None:
         """Show the card of the arrival that the cursor reached, then fetch its siblings."""
         self._show_card()
-        self._fetch()
+        self.when_rested(self._fetch)
 
     def changed(self, ids: frozenset[str]) -> None:
         """Fetch the siblings again: a new arrival may be the next attempt."""

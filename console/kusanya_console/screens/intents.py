@@ -125,7 +125,7 @@ class IntentsScreen(ConsoleScreen):
     def on_record_table_highlighted(self) -> None:
         """Show the card of the intent that the cursor reached, then fetch its attempts."""
         self._show()
-        self._fetch_attempts()
+        self.when_rested(self._fetch_attempts)
 
     def _fetch_attempts(self) -> None:
         row, store = self.table.row, self.desk.store

@@ -89,7 +89,7 @@ class LiveScreen(ListScreen[CollectionRow]):
     def on_record_table_highlighted(self) -> None:
         """Show the card of the record that the cursor reached, then fetch its story."""
         self._show_card()
-        self._fetch_story()
+        self.when_rested(self._fetch_story)
 
     def changed(self, ids: frozenset[str]) -> None:
         """Fetch the story again when its record has news."""

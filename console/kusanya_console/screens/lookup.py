@@ -122,6 +122,10 @@ class LookupScreen(ConsoleScreen):
         """Tell the story of the match that the cursor reached."""
         row_id, told = message.row_id, self._story
         if row_id is not None and (told is None or told.row.id != row_id):
+            self.when_rested(lambda: self._fetch_pointed(row_id))
+
+    def _fetch_pointed(self, row_id: str) -> None:
+        if self.table.cursor == row_id:  # not after the box was answered anew
             self._fetch(row_id)
 
     def _fetch(self, row_id: str) -> None:
