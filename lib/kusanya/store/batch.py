@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -100,8 +101,15 @@ class Writing:
             with self._cursor.copy(copy) as out:
                 for row in rows:
                     out.write_row(row)
-        elif rows:
-            self._cursor.executemany(statement, rows)
+            return
+        start = 0
+        for size, together in self.statements.together.get(statement, ()):
+            while len(rows) - start >= size:
+                some = rows[start : start + size]
+                self._cursor.execute(together, tuple(chain.from_iterable(some)))
+                start += size
+        if start < len(rows):
+            self._cursor.executemany(statement, rows[start:])
 
     def finish(self) -> None:
         """Move the journal's end to the last place taken."""
