@@ -1,7 +1,9 @@
 """PostgreSQL servers from the wheel, started, killed and promoted as a test needs it."""
 
+import contextlib
 import os
 import pwd
+import select
 import signal
 import socket
 import subprocess
@@ -63,7 +65,16 @@ class Server:
             self._process = subprocess.Popen(
                 [*command, *where, *options], stdout=log, stderr=log, cwd="/", **self._as
             )
-        ready = [str(self._bin / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        ready = [
+            str(self._bin / "pg_isready"),
+            "-q",
+            "-U",
+            "postgres",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+        ]
         ends = time.monotonic() + 30
         while subprocess.run(ready, check=False).returncode != 0:
             assert self._process.poll() is None, self._log.read_text()[-2000:]
@@ -80,9 +91,15 @@ class Server:
             return
         # Stopped first, so that none can finish what another began.
         self._process.send_signal(signal.SIGSTOP)
-        for pid in _children(self._process.pid):
-            os.kill(pid, signal.SIGKILL)
+        handles = [os.pidfd_open(pid) for pid in _children(self._process.pid)]
+        for handle in handles:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
         self._process.kill()
+        for handle in handles:
+            # A server does not start again while one of the last still holds its memory.
+            assert select.select([handle], [], [], 30)[0], "a killed server did not end"
+            os.close(handle)
         self._process.wait(30)
         self._process = None
 
