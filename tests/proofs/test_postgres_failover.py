@@ -22,7 +22,7 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 def servers(memory: Path) -> Iterator[list[Server]]:
-    """Return two servers that do not exist yet; whatever runs at the end is killed."""
+    """Return two servers that do not exist yet; whatever runs at the end is ended."""
     bin_ = programs()
     # In memory: a killed process loses nothing that it gave to the system, on any disk.
     folder = memory / "pg"
@@ -32,7 +32,7 @@ def servers(memory: Path) -> Iterator[list[Server]]:
     made = [Server(bin_, folder / name) for name in ("primary", "standby")]
     yield made
     for server in made:
-        server.kill()
+        server.remove()
 
 
 class Crowd:
@@ -107,7 +107,7 @@ def test_a_standby_that_is_promoted_has_everything_that_was_acknowledged(
     for _ in range(rounds):
         primary, standby = servers
         for server in servers:
-            server.kill()
+            server.remove()
             shutil.rmtree(server.data, ignore_errors=True)
         primary.create()
         primary.start(synchronous_standby_names="*")

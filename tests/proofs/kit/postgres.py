@@ -4,6 +4,7 @@ import contextlib
 import os
 import pwd
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,6 +61,8 @@ class Server:
         """Start, and wait until connections are accepted."""
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [str(self._bin / "postgres"), "-D", str(self.data), "-p", str(self.port)]
+        # What a killed server leaves behind lies in its own folder then.
+        options += ["-c", "dynamic_shared_memory_type=mmap"]
         where = ["-h", "127.0.0.1", "-k", str(self.data)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -102,6 +105,19 @@ class Server:
             os.close(handle)
         self._process.wait(30)
         self._process = None
+
+    def remove(self) -> None:
+        """End the server and give back what it holds of the system."""
+        if self._process is not None:
+            # Immediate shutdown: no checkpoint, but it cleans up after itself.
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(30)
+            self._process = None
+        left, ipcrm = self.data / "postmaster.pid", shutil.which("ipcrm")
+        if left.exists() and ipcrm is not None:
+            # A killed one leaves a segment of a few bytes; the seventh line names it.
+            segment = left.read_text().splitlines()[6].split()[1]
+            subprocess.run([ipcrm, "-m", segment], capture_output=True, check=False)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
