@@ -78,9 +78,22 @@ def mask_phone(phone: str) -> str:
 _REDACTIONS: Final = (
     (re.compile(r"(?i)\bbearer\s+[^\s'\",;]+"), "Bearer (secret)"),
     (re.compile(r"whsec_[A-Za-z0-9_+/=\-]*"), "whsec_(secret)"),
-    (re.compile(r"\b[A-Za-z0-9]*_(test|live)_sk_[A-Za-z0-9_\-]*"), r"\1 key (secret)"),
+    # The service's prefix is configurable and may hold underscores itself.
+    (re.compile(r"[A-Za-z0-9_\-]*_(test|live)_sk_[^\s'\",;]*"), r"\1 key (secret)"),
     (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
-    # 8 to 15 digits with an optional +, not part of a longer run, an id or a decimal number.
+    # A Tanzanian number in any spelling: with 255 whatever stands around it but further digits...
+    (
+        re.compile(
+            r"(?<![0-9])(?:\+|%2B|00)?255[\s().\-\u00a0]*[67](?:[\s().\-\u00a0]*[0-9]){8}(?![0-9])"
+        ),
+        "(phone)",
+    ),
+    # ... and without it where it is no part of a word or an id.
+    (
+        re.compile(r"(?<![A-Za-z0-9_])0?[67](?:[\s().\-\u00a0]*[0-9]){8}(?![A-Za-z0-9_])"),
+        "(phone)",
+    ),
+    # Any other 8 to 15 digits with an optional +, not part of a longer run, an id or a decimal.
     (re.compile(r"(?<![A-Za-z0-9_.\-])\+?[0-9]{8,15}(?![A-Za-z0-9_]|\.[0-9])"), "(phone)"),
 )
 

@@ -119,6 +119,15 @@ def test_at_least_five_digits_stay_hidden(phone: str) -> None:
         ("it was 0754123456.", "0754123456"),
         ('{"phone":"255754000001"}', "255754000001"),
         ("(0754123456)", "0754123456"),
+        ("unexpected 0754 000 002 here", "000 002"),
+        ("+255 754-000-001", "754-000-001"),
+        ("no 754123456!", "754123456"),
+        ("00255754123456", "754123456"),
+        ("x-255754000001", "255754000001"),
+        ("255754000001_", "255754000001"),
+        ("%2B255754000001", "255754000001"),
+        ("my_svc_live_sk_canary", "canary"),
+        ("svc_test_sk_ab+canary/ef==", "canary"),
     ],
 )
 def test_secrets_and_phones_are_redacted_from_text(text: str, canary: str) -> None:
@@ -126,7 +135,19 @@ def test_secrets_and_phones_are_redacted_from_text(text: str, canary: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["amount 5000", "col_123456789012", "took 0.123456789 s", "2026-03-02T12:00:00Z"]
+    "text",
+    [
+        "amount 5000",
+        "col_123456789012",
+        "evt_0000712345678",
+        "int_eafd194d29459c61000000047",
+        "took 0.123456789 s",
+        "2026-03-02T12:00:00Z",
+        "2026-03-02 12:00:00",
+        "127.0.0.1:46511",
+        "INV-482917",
+        "TZS 750,000,000",
+    ],
 )
 def test_amounts_ids_fractions_and_times_are_left_alone(text: str) -> None:
     assert redact(text) == text

@@ -1,7 +1,7 @@
 """The `kusanya` command: one room per group of commands, each importing late what it needs.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage. An error is one line on standard error:
-never a traceback, never a secret or a full phone number.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C. An error is one line
+on standard error: never a traceback, never a secret or a full phone number.
 """
 
 import os
@@ -54,6 +54,9 @@ for room in (
     room.add_to(app)
 
 
+_INTERRUPTED = 128 + signal.SIGINT
+
+
 def main() -> NoReturn:
     """Run the command line and exit with 0, 1 or 2."""
     quiet_logs()
@@ -69,7 +72,7 @@ def _run() -> int:
         return FAILED
     except KeyboardInterrupt:
         complain("stopped")
-        return 128 + signal.SIGINT
+        return _INTERRUPTED
     except Exception as error:
         if os.environ.get("KUSANYA_DEBUG"):
             raise
@@ -77,6 +80,9 @@ def _run() -> int:
         if message:
             complain(message)
         return code
+    if result == _INTERRUPTED:
+        # The command line swallows Ctrl-C and returns its code.
+        complain("stopped")
     return result if isinstance(result, int) else DONE
 
 

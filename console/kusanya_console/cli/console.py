@@ -1,10 +1,12 @@
 """`kusanya console`: the terminal console."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.output import USAGE, Refused
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,9 +30,12 @@ def console(
     from kusanya_console.app import ConsoleApp
     from kusanya_console.cli.terminal import run_app
 
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
-    with Store.open(chosen.store, clock=time) as opened:
+    # Looking never creates or migrates: an empty new store would look like a quiet day.
+    with Store.open(chosen.store, clock=time, read_only=True) as opened:
         app = ConsoleApp(
             opened, mode=chosen.mode, clock=time, profile=chosen.name, ascii=ascii_only
         )

@@ -1,5 +1,6 @@
 """`kusanya whoami`, `collect`, `intents`: commands that talk to the service about money."""
 
+import signal
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,7 +47,10 @@ def collect(
     description: Annotated[str | None, typer.Option(help="Free text.")] = None,
     meta: Annotated[list[str] | None, typer.Option(help="KEY=VALUE; may repeat.")] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="Your job's idempotency key; else a new one.")
+        str | None,
+        typer.Option(
+            "--key", help="Your job's idempotency key; else made from profile and reference."
+        ),
     ] = None,
     again: Annotated[
         str | None, typer.Option(help="Why this reference is used a second time; audited.")
@@ -60,7 +64,7 @@ def collect(
 
     Exits with 1 unless the collection was created and, with --wait, has succeeded.
     """
-    from kusanya.errors import OutcomeUnknown
+    from kusanya.errors import KusanyaError
     from kusanya.intents import create_safely
     from kusanya.store import Store
 
@@ -82,10 +86,13 @@ def collect(
             ).collection
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
-        except OutcomeUnknown as error:
+        except (KusanyaError, KeyboardInterrupt) as error:
+            stopped = isinstance(error, KeyboardInterrupt)
             raise Refused(
-                f"{error}; the customer may have been asked: do not create it again, run "
-                "'kusanya intents resume'"
+                _what_is_known(
+                    opened, chosen, reference, said="stopped" if stopped else str(error)
+                ),
+                code=128 + signal.SIGINT if stopped else FAILED,
             ) from error
         _report(made, as_json=as_json, more=wait and not made.is_final)
         if wait and not made.is_final:
@@ -157,11 +164,63 @@ def intents_resume(
         stop(FAILED)
 
 
+@_intents.command(
+    "decide", epilog="Example: kusanya intents decide int_... --nothing-created --why 'statement'"
+)
+def intents_decide(
+    intent_id: Annotated[str, typer.Argument(help="An intent whose replay window is over.")],
+    *,
+    why: Annotated[str, typer.Option(help="What you saw and where; audited.")],
+    collection: Annotated[
+        str | None, typer.Option(help="The col_ id that it became, from a statement.")
+    ] = None,
+    nothing_created: Annotated[
+        bool, typer.Option("--nothing-created", help="The customer was never charged.")
+    ] = False,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+) -> None:
+    """Record a person's decision on a creation that nothing else can settle; audited."""
+    import getpass
+
+    from kusanya.intents import decide
+    from kusanya.store import Store
+
+    if (collection is None) is not nothing_created:
+        raise Refused("say either --collection col_... or --nothing-created", code=USAGE)
+    with Store.open(profile_of(profile, store).store) as opened:
+        try:
+            decided = decide(
+                opened,
+                intent_id,
+                actor=getpass.getuser(),
+                why=why,
+                collection_id=collection,
+                now=_now(),
+            )
+        except ValueError as error:
+            raise Refused(str(error), code=USAGE) from error
+    say(safe(f"{decided.id}  {decided.reference}  {decided.state}: {decided.outcome}", 400))
+
+
 def client_of(profile: "Profile") -> "Client":
     """Return a client for the profile's service; raises ConfigurationError for what is missing."""
     from kusanya.client import Client
 
     return Client(profile.need_api_key(), base_url=profile.need_base_url(), mode=profile.mode)
+
+
+def _what_is_known(store: "Store", profile: "Profile", reference: str, *, said: str) -> str:
+    """Return what went wrong, and whether the customer may have been asked all the same."""
+    from kusanya.store.records import IntentState
+
+    for intent in store.intents_by_reference(profile.mode, reference):
+        if intent.state in {IntentState.SENT, IntentState.UNKNOWN}:
+            return (
+                f"{said}; the customer may have been asked: do not create it again, run "
+                f"'kusanya intents resume {intent.id}'"
+            )
+    return said
 
 
 def _metadata(pairs: list[str]) -> dict[str, str] | None:

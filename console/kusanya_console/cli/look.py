@@ -27,7 +27,10 @@ def add_to(app: typer.Typer) -> None:
 
 def find(
     text: Annotated[
-        str, typer.Argument(help="A reference, a col_ or evt_ id, or a phone in any spelling.")
+        str,
+        typer.Argument(
+            help="A reference or a part of it, an id, a phone, or an amount and a time."
+        ),
     ],
     *,
     profile: ProfileName = None,

@@ -39,9 +39,24 @@ def say(line: str = "") -> None:
 
 
 def say_json(value: object) -> None:
-    """Print one JSON document in one line; integers stay integers."""
-    typer.echo(msgspec.json.encode(value, enc_hook=_encode).decode())
+    """Print one JSON document in one line; integers stay integers.
+
+    Characters that a terminal may act on or that nobody can see are written as escapes, which
+    leaves the value the same for whoever parses it.
+    """
+    document = msgspec.json.encode(value, enc_hook=_encode).decode()
+    typer.echo("".join(map(_visible, document)))
     sys.stdout.flush()
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code > 0xFFFF:  # noqa: PLR2004 - beyond it JSON writes two surrogates
+        high, low = divmod(code - 0x10000, 0x400)
+        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return f"\\u{code:04x}"
 
 
 def _encode(value: Any) -> Any:

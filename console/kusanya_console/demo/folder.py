@@ -40,7 +40,8 @@ class DemoFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(0o700)
             self._lock = (path / "lock").open("w")
         except OSError as error:
             raise ConfigurationError(

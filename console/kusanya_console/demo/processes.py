@@ -31,6 +31,7 @@ class Child:
     ) -> None:
         self.name = name
         self._log = log
+        log.touch(mode=0o600)
         with log.open("ab") as sink:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own command
                 [sys.executable, "-m", "kusanya_console.cli", *arguments],

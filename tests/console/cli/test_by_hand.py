@@ -161,6 +161,33 @@ def test_a_lost_answer_is_replayed_and_charges_once(
     assert "none" in shop("intents")[1]
 
 
+def test_a_create_that_fails_at_the_service_warns_against_asking_again(
+    shop: Kusanya, payment_service: PaymentService
+) -> None:
+    rules = {"rules": [{"kind": "fail_before_commit", "rate": 1.0}]}
+    payment_service.dashboard("PUT", "faults", rules)
+    code, _, err = shop("collect", "5000", "0754000001", "INV-15")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "do not create it again" in err
+    (waiting,) = told(shop("intents", "--json"))["data"]
+    assert waiting["id"] in err
+
+
+def test_an_intent_inside_its_window_is_resumed_and_not_decided(shop: Kusanya) -> None:
+    shop("collect", "5000", "0754000001", "INV-16")
+    code, _, err = shop("intents", "decide", "int_none", "--nothing-created", "--why", "none")
+    assert (code, err.count("\n")) == (1, 1)
+    assert shop("intents", "decide", "int_none", "--why", "none")[0] == 2
+
+
+def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(shop: Kusanya) -> None:
+    reference = "INV-\x9b31m\u202e\U000e0041"
+    shop("collect", "5000", "0754000001", reference)
+    _, out, _ = shop("find", "0754000001", "--json")
+    assert out.rstrip("\n").isprintable()
+    assert json.loads(out)["data"][0]["reference"] == reference
+
+
 def test_a_service_that_is_away_leaves_an_intent_to_resume(
     shop: Kusanya,
     payment_service: PaymentService,

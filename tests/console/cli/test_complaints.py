@@ -108,16 +108,29 @@ def test_a_file_that_is_no_store_is_told_and_left_alone(
 ) -> None:
     file = tmp_path / "shopping-list.txt"
     file.write_text("maize flour, beans\n" * 100, encoding="utf-8")
-    code, _, err = kusanya("console", f"--store={file}")
+    code, _, err = kusanya("store", "check", f"--store={file}")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert file.read_text(encoding="utf-8").startswith("maize flour")
 
 
+def test_a_console_without_a_terminal_is_refused(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("console")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "terminal" in err
+
+
+def test_a_phone_in_a_wrong_place_is_not_repeated(kusanya: Callable[..., Ended]) -> None:
+    code, _, err = kusanya("collect", "5000", "0754 000 001", "INV-2", "0754 000 002")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "000 002" not in err
+
+
 def test_a_clock_that_cannot_be_followed_is_told(
-    kusanya: Callable[..., Ended], tmp_path: Path
+    kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
-    code, _, err = kusanya("console", f"--store={store}", "--clock=60x")
+    code, _, err = kusanya("receive", "--port=0", f"--store={store}", "--clock=60x")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert "/dashboard/clock" in err
 
