@@ -78,6 +78,26 @@ def backup(
     say(f"saved {safe(str(target))}")
 
 
+@_store.command("forget-bodies", epilog="Example: kusanya store forget-bodies --before 2026-01-01")
+def forget_bodies(
+    *,
+    before: Annotated[str, typer.Option(help="Business day; older bodies go, this day's stay.")],
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+) -> None:
+    """Remove the raw bodies of old deliveries; what follows from them stays."""
+    from datetime import datetime, time
+
+    from kusanya.business_day import EAT
+
+    day = _day(before)
+    if day is None:
+        raise Refused("--before is a day as 2026-03-31", code=USAGE)
+    with _open(profile, store, migrate=False) as opened:
+        count = opened.forget_bodies(before=datetime.combine(day, time(), EAT))
+    say(f"removed the bodies of {count:,} deliveries that arrived before {before}")
+
+
 @_store.command(epilog="Example: kusanya store export ./export --from 2026-03-01 --to 2026-03-31")
 def export(
     target: Annotated[Path, typer.Argument(help="Folder for one Parquet file a business day.")],

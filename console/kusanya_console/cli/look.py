@@ -193,6 +193,7 @@ def _evidence(store: "Store", row: "CollectionRow") -> dict[str, Any]:
             }
             for one in deliveries
         ],
+        "anomalies": _oddities(store, row),
     }
 
 
@@ -234,9 +235,18 @@ def _print_card(store: "Store", row: "CollectionRow") -> None:
                 f"{attempt} of 7, we answered {one.answer}"
             )
         )
+    for sentence in _oddities(store, row):
+        say(safe(f"  ! {sentence}", 400))
+
+
+def _oddities(store: "Store", row: "CollectionRow") -> list[str]:
+    """Return what is odd about a collection, a sentence each, for an operator."""
+    from kusanya.state.anomalies import anomalies
+
     state = store.state(row.id)
-    for found in state.contradictions if state else ():
-        say(safe(f"  contradiction in {found.field}: {' / '.join(found.values)}"))
+    if state is None:
+        return []
+    return [found.sentence for found in anomalies(state, store.observations(row.id), now=_now())]
 
 
 def _at(instant: Any) -> str:

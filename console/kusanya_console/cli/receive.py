@@ -52,6 +52,9 @@ def receive(
     double_check: Annotated[
         Policy, typer.Option(help="Which deliveries to ask the service about, after the answer.")
     ] = Policy.NEVER,
+    metrics: Annotated[
+        bool, typer.Option(help="Answer /metrics; turn it off where the port is public.")
+    ] = True,
     profile: ProfileName = None,
     clock: ClockName = "real",
     as_json: AsJson = False,
@@ -97,6 +100,7 @@ def receive(
             signature_header=chosen.signature_header,
             on_ready=ready,
             on_receipt=None if checks is None else checks.offer,
+            metrics=metrics,
         )
 
 

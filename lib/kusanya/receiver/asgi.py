@@ -81,6 +81,7 @@ def app(
     limits: Limits = _NO_LIMITS_GIVEN,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
     stopwatch: Callable[[], float] = time.perf_counter,
+    metrics: bool = True,
 ) -> Receiver:
     """Return an ASGI application that receives deliveries into `store`.
 
@@ -88,7 +89,8 @@ def app(
     one signing secret, several of one endpoint during a rotation, or an EndpointSecrets per
     endpoint; bare secrets are those of one endpoint of `mode`. `on_receipt` is called on the event
     loop after the answer has left, and returns at once. `stopwatch` gives the real seconds in which
-    our answers are measured: an event loop's own time may count whole milliseconds only.
+    our answers are measured: an event loop's own time may count whole milliseconds only. Without
+    `metrics` there is no /metrics: it tells everybody who reaches the port how much arrives.
     Raises ConfigurationError for secrets that cannot be used.
     """
     endpoints = Endpoints.of(secrets, mode=mode, signature_header=signature_header)
@@ -99,6 +101,7 @@ def app(
         limits=limits,
         on_receipt=on_receipt,
         stopwatch=stopwatch,
+        metrics=metrics,
     )
 
 
@@ -126,6 +129,7 @@ class _Receiver:
         limits: Limits,
         on_receipt: Callable[[Arrival, Receipt], None] | None,
         stopwatch: Callable[[], float],
+        metrics: bool,
     ) -> None:
         self._store = store
         self._endpoints = endpoints
@@ -133,6 +137,7 @@ class _Receiver:
         self._limits = limits
         self._on_receipt = on_receipt
         self._stopwatch = stopwatch
+        self._metrics = metrics
         names = (endpoint.name for endpoint in endpoints.every)
         self._meter = Meter(names, started_at=clock.now())
         self._acks: Acks[Receipt] | None = None
@@ -214,7 +219,7 @@ class _Receiver:
         if scope["method"] in {"GET", "HEAD"} and path == "/healthz":
             status, text = await self._healthy()
             await _answer(send, status, text)
-        elif scope["method"] in {"GET", "HEAD"} and path == "/metrics":
+        elif self._metrics and scope["method"] in {"GET", "HEAD"} and path == "/metrics":
             found = self._meter.exposition(
                 queue_depth=lambda: self._store.queue_depth, now=self._clock.now()
             )

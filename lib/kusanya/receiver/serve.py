@@ -70,6 +70,7 @@ def run(
     connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
     on_ready: Callable[[Serving], None] | None = None,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+    metrics: bool = True,
 ) -> None:
     """Receive deliveries until SIGINT, SIGTERM or `Serving.stop`, then return.
 
@@ -84,6 +85,7 @@ def run(
         signature_header=signature_header,
         limits=limits,
         on_receipt=on_receipt,
+        metrics=metrics,
     )
     serve(application, host=host, port=port, connections=connections, on_ready=on_ready)
 

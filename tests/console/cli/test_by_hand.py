@@ -230,6 +230,8 @@ def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_pa
     with Store.open(copy, read_only=True) as store:
         assert [row.reference for row in store.collections(Mode.TEST).rows] == ["INV-13"]
     assert "1 collections" in shop("store", "export", str(tmp_path / "parquet"))[1]
+    assert "0 deliveries" in shop("store", "forget-bodies", "--before", "2026-01-01")[1]
+    assert shop("store", "forget-bodies", "--before", "yesterday")[0] == 2
 
 
 def test_a_month_without_books_is_told_as_not_proven(shop: Kusanya, tmp_path: Path) -> None:

@@ -351,6 +351,15 @@ async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
     }
 
 
+async def test_a_public_receiver_can_keep_its_metrics_to_itself(
+    store: Store, clock: Clock, ask: Ask
+) -> None:
+    answer = await ask(
+        app(store, SECRET, clock=clock, metrics=False), method="GET", path="/metrics"
+    )
+    assert (answer.status, "kusanya" in answer.text) == (405, False)
+
+
 async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
     store: Store, clock: ManualClock, body: Body, signed: Signed, ask: Ask
 ) -> None:
