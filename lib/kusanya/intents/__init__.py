@@ -56,7 +56,8 @@ def create_safely(
 
     `idempotency_key` ties a retry of the caller's own job to the same intent: the same call again
     returns the same collection. Without it a `reference` is used once; repeating one takes a
-    `force_repeat_reason`, which is audited. Keys belong to `profile` and mode.
+    `force_repeat_reason`, which is audited, and is refused while it is not known what became of
+    the one before. Keys belong to `profile` and mode.
 
     On return the answer is durable. Raises IntentError where the reference was used, the key
     belongs to other contents, another process is sending the intent, or its window is over;

@@ -31,7 +31,7 @@ from kusanya.intents.recording import Opening, Recorded, Tied
 from kusanya.intents.settling import OPEN, review
 from kusanya.store import Store
 from kusanya.store.records import IntentRow
-from kusanya.store.sending import Begun, Repeat, first_standing, other_body, used_before
+from kusanya.store.sending import Begun, Repeat, check_reference, other_body
 from kusanya.wire import Collection, Mode
 
 DEFAULT_PROFILE: Final = "default"
@@ -187,9 +187,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
                 raise other_body(known)
             return known
     same = store.intents_by_reference(mode, order.reference)
-    standing = first_standing(same)
-    if standing is not None and order.force_repeat_reason is None:
-        raise used_before(standing)
+    check_reference(same, repeated=order.force_repeat_reason is not None)
     repeat = None
     if order.force_repeat_reason is not None:
         repeat = Repeat(actor=this_process(), reason=order.force_repeat_reason)

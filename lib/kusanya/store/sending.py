@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import insert, update
+from sqlalchemy import bindparam, insert, update
 
 from kusanya.errors import IntentError
 from kusanya.state.observation import Observation
@@ -22,20 +22,25 @@ from kusanya.store.batch import Writing
 from kusanya.store.intent_rows import (
     added,
     change,
-    listed,
     new_intent_id,
-    one,
     same_reference,
     the_intent,
+    under_key,
 )
 from kusanya.store.people import audited
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
-from kusanya.store.schema import intent, intent_attempt
+from kusanya.store.schema import intent_attempt
 from kusanya.store.values import NAME_MAX, clean, maybe_clean, to_us
 from kusanya.wire import Mode
 
 OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
 """States after which nothing is sent any more."""
+# Made once: building a statement costs many times what running it does.
+_BEGIN: Final = insert(intent_attempt)
+_END: Final = update(intent_attempt).where(
+    intent_attempt.c.intent_id == bindparam("of"),
+    intent_attempt.c.number == bindparam("at_number"),
+)
 _NOTHING_HAPPENED: Final = frozenset({IntentState.REFUSED, IntentState.SETTLED})
 
 
@@ -75,18 +80,18 @@ class Sending(Base):
 
         The future resolves once all of it is durable: before that no byte may leave. Where the key
         has an intent with this body already, that one is the result and nothing is changed. The
-        future fails with IntentError where the key belongs to another body, or where another
-        intent of this mode took the reference and `repeat` gives no reason to use it again.
+        future fails with IntentError where the key belongs to another body, and where another
+        intent of this mode took the reference: unless that one is over and `repeat` says why it
+        is used again.
         """
 
         def act(writing: Writing) -> Begun:
             known = _under_key(writing, mode, profile, idempotency_key, body)
             if known is not None:
                 return Begun(intent=known, new=False)
-            standing = first_standing(same_reference(writing.connection, mode, reference))
-            if standing is not None:
-                if repeat is None:
-                    raise used_before(standing)
+            same = same_reference(writing.connection, mode, reference)
+            standing = check_reference(same, repeated=repeat is not None)
+            if standing is not None and repeat is not None:
                 audited(
                     writing,
                     actor=repeat.actor,
@@ -220,15 +225,16 @@ class Sending(Base):
         def act(writing: Writing) -> IntentRow:
             row = the_intent(writing.connection, intent_id)
             ended = writing.connection.execute(
-                update(intent_attempt)
-                .where(intent_attempt.c.intent_id == intent_id, intent_attempt.c.number == number)
-                .values(
-                    ended_at=to_us(at),
-                    outcome=clean(outcome),
-                    status=status,
-                    request_id=maybe_clean(request_id),
-                    took_us=took_us,
-                )
+                _END,
+                {
+                    "of": intent_id,
+                    "at_number": number,
+                    "ended_at": to_us(at),
+                    "outcome": clean(outcome),
+                    "status": status,
+                    "request_id": maybe_clean(request_id),
+                    "took_us": took_us,
+                },
             )
             if ended.rowcount != 1:
                 raise IntentError(f"attempt {number} was never begun", intent_id=intent_id)
@@ -280,21 +286,33 @@ class Sending(Base):
         ).result()
 
 
-def first_standing(same: Sequence[IntentRow]) -> IntentRow | None:
-    """Return the first that took its reference: it became a collection, or still may."""
-    for row in same:
-        if row.collection_id is not None or row.state not in _NOTHING_HAPPENED:
-            return row
-    return None
+def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow | None:
+    """Return the intent of which a new one is a repeat, or None where the reference is free.
+
+    `same` are the intents with this reference. Raises IntentError where one of them may still
+    become a collection, `repeated` or not, for a repeat would then be a second charge; and where
+    one became a collection and the new one is not meant as a repeat.
+    """
+    unsettled = next((row for row in same if row.state not in OVER), None)
+    if unsettled is not None:
+        raise IntentError(
+            f"this reference was used before, by {unsettled.id} ({unsettled.state.value}), and "
+            "the customer may still be charged for it: resume that one first, or decide it by "
+            "hand once its replay window is over",
+            intent_id=unsettled.id,
+        )
+    standing = next((row for row in same if _became_something(row)), None)
+    if standing is not None and not repeated:
+        raise IntentError(
+            f"this reference was used before, by {standing.id} ({standing.state.value}): look at "
+            "that one, or force a repeat with a reason (--again)",
+            intent_id=standing.id,
+        )
+    return standing
 
 
-def used_before(standing: IntentRow) -> IntentError:
-    """Return the error of a reference that an intent took already."""
-    return IntentError(
-        f"this reference was used before, by {standing.id} ({standing.state.value}): resume that "
-        "one, or force a repeat with a reason",
-        intent_id=standing.id,
-    )
+def _became_something(row: IntentRow) -> bool:
+    return row.collection_id is not None or row.state not in _NOTHING_HAPPENED
 
 
 def other_body(known: IntentRow) -> IntentError:
@@ -309,13 +327,7 @@ def other_body(known: IntentRow) -> IntentError:
 def _under_key(
     writing: Writing, mode: Mode, profile: str, key: str, body: bytes
 ) -> IntentRow | None:
-    it = intent.c
-    known = one(
-        writing.connection,
-        listed().where(
-            it.mode == mode.value, it.profile == clean(profile), it.idempotency_key == key
-        ),
-    )
+    known = under_key(writing.connection, mode, profile, key)
     if known is not None and known.body != body:
         raise other_body(known)
     return known
@@ -323,7 +335,7 @@ def _under_key(
 
 def _attempt(writing: Writing, intent_id: str, number: int, at: datetime) -> AttemptRow:
     writing.connection.execute(
-        insert(intent_attempt).values(intent_id=intent_id, number=number, sent_at=to_us(at))
+        _BEGIN, {"intent_id": intent_id, "number": number, "sent_at": to_us(at)}
     )
     return AttemptRow(
         intent_id=intent_id,
