@@ -243,6 +243,9 @@ class Sending(Base):
                 state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
             )
             now = row.state if stays else state
+            said = maybe_clean(sentence)
+            # An answer ends what an earlier attempt's failure said of the intent.
+            kept = None if now is IntentState.ANSWERED and not stays else row.outcome
             free = now in OVER and by is not None and row.claimed_by == by
             return change(
                 writing,
@@ -250,7 +253,7 @@ class Sending(Base):
                 at=at,
                 state=now,
                 collection_id=collection_id or row.collection_id,
-                outcome=row.outcome if stays else maybe_clean(sentence) or row.outcome,
+                outcome=row.outcome if stays else said or kept,
                 claimed_by=None if free else row.claimed_by,
                 claimed_until=None if free else row.claimed_until,
             )

@@ -238,6 +238,18 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
     assert store.intent_by_key(Mode.TEST, "default", "ours") is None
 
 
+def test_an_answer_ends_what_an_earlier_failure_said(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    assert _only(store).outcome == "no usable answer: no answer in time"
+    made = resume(store, new_client(), _only(store))
+    assert (made.intent.state, made.intent.outcome) == (IntentState.ANSWERED, None)
+    assert _only(store) == made.intent
+
+
 @pytest.mark.parametrize("fault", ["LOST_ANSWER", "LOST_REQUEST", "FAILED_AFTER", "FAILED_BEFORE"])
 def test_a_lost_answer_is_sent_again_with_the_same_key_and_bytes(
     store: Store, new_client: NewClient, service: Any, play: Any, fault: str
