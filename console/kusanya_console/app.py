@@ -7,25 +7,28 @@ times are written. Screens own what they show. The store arrives built.
 import asyncio
 import random
 import sys
-import traceback
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
 import msgspec
-from rich.text import Text
 from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
 
 from kusanya.clock import Clock
-from kusanya.errors import StoreError
+from kusanya.errors import KusanyaError, StoreError
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.crash import crash_report
+from kusanya_console.doing import Acting, Asking, Ended, Revealed
 from kusanya_console.feed import Feed
 from kusanya_console.messages import (
     CopyAsked,
+    DeedAsked,
+    DeedDone,
     FeedAdvanced,
     FeedFailed,
     ScreenAsked,
@@ -54,8 +57,9 @@ class ConsoleApp(App[None]):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
-    how often the store is looked at in real seconds, or None to look only when `tick` is called;
-    `asleep` is how the console waits for a cursor to rest.
+    how often the store is looked at in real seconds, or None to look only when `tick` is called.
+    `asks` and `acts` are built by the caller around a client: without them their keys say why they
+    are off. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked again.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -84,19 +88,29 @@ class ConsoleApp(App[None]):
         profile: str = "",
         store_shown: str | None = None,
         ascii: bool = False,  # noqa: A002 - the option's own name
-        read_only: bool = True,
+        asks: Asking | None = None,
+        acts: Acting | None = None,
         virtual: bool = False,
         tick_s: float | None = TICK_S,
         jitter: Callable[[], float] = random.random,
         asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
-        self.desk = Desk(store=store, mode=mode, clock=clock, read_only=read_only, asleep=asleep)
+        self.desk = Desk(
+            store=store,
+            mode=mode,
+            clock=clock,
+            asks=asks,
+            acts=acts,
+            asleep=asleep,
+            monotonic=monotonic,
+        )
         shown = store.url_shown if store_shown is None else store_shown
         self._standing = Standing(
             mode=mode,
             crumb="",
-            read_only=read_only,
+            read_only=acts is None,
             virtual=virtual,
             store=" ".join(part for part in (profile, shown) if part),
         )
@@ -104,6 +118,7 @@ class ConsoleApp(App[None]):
         self._tick_s = tick_s
         self._jitter = jitter
         self._reading = False
+        self._doing = ""
         self._ticks = 0
         self._failures = 0
         self._retry_at = 0.0
@@ -215,7 +230,7 @@ class ConsoleApp(App[None]):
         """Show the keys of the screen in view."""
         screen = self.console_screen
         if screen is not None and screen is self.screen:
-            self.push_screen(HelpScreen(screen.NAME, screen.CRUMB))
+            self.push_screen(HelpScreen(screen.NAME, screen.CRUMB, why_off=self.desk.why_off))
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""
@@ -238,6 +253,35 @@ class ConsoleApp(App[None]):
         """Go where a screen wants to go."""
         self.action_go(message.screen)
 
+    def on_deed_asked(self, message: DeedAsked) -> None:
+        """Ask or act on a thread, one thing at a time; its end stands in the result line."""
+        if self._doing:
+            self._show_end(Ended(f"wait: {self._doing} is under way", well=False))
+            return
+        self._doing = doing = message.doing
+        self._show_end(Ended(f"{doing}…"))
+
+        def run() -> None:
+            try:
+                ended = message.deed()
+            except KusanyaError as error:
+                ended = Ended(f"{doing} failed: {safe(str(error), 400)}", well=False)
+            self.post_message(DeedDone(ended))
+
+        self.run_worker(run, thread=True, group="deed", name="deed")
+
+    def on_deed_done(self, message: DeedDone) -> None:
+        """Show how it ended, then what it changed."""
+        self._doing = ""
+        self._show_end(message.ended)
+        self.tick()
+
+    def _show_end(self, ended: Ended | Revealed) -> None:
+        self.desk.tell(ended)
+        screen = self.console_screen
+        if screen is not None and screen.is_mounted:
+            screen.show_result()
+
     def on_copy_asked(self, message: CopyAsked) -> None:
         """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
         text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
@@ -249,19 +293,5 @@ class ConsoleApp(App[None]):
     def _fatal_error(self) -> None:
         """Leave with the error's type and our own frames: no message, no locals, no data."""
         error = self._exception or sys.exc_info()[1]
-        self._exit_renderables.append(crash_report(error))
+        self._exit_renderables.append(crash_report(error, read_only=self.desk.acts is None))
         self._close_messages_no_wait()
-
-
-def crash_report(error: BaseException | None) -> Text:
-    """Return what may be told about a crash: where, and of which kind."""
-    kind = type(error).__name__ if error is not None else "unknown error"
-    lines = [f"kusanya console: internal error, {kind}"]
-    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    lines += [
-        f"  {frame.filename.rpartition('kusanya')[2].lstrip('/_')}:{frame.lineno} {frame.name}"
-        for frame in frames
-        if "kusanya" in frame.filename
-    ]
-    lines.append("The store was only read; nothing in it was changed.")
-    return Text("\n".join(lines))

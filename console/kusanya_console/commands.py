@@ -158,11 +158,41 @@ COMMANDS: Final = (
         sentence="Copy the reference; on Deliveries the event's id, on Health the report.",
     ),
     Command(
+        id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
+        kind=Kind.ASK, screens=_LISTS | {LOOKUP, INTENTS},
+        sentence="Ask the service about the record under the cursor and keep its answer.",
+    ),
+    Command(
+        id="ask.catch_up", keys=("c",), shown="c", label="catch up", action="catch_up",
+        kind=Kind.ASK, screens=frozenset({HEALTH}),
+        sentence="Ask the service for everything open and every event not yet checked.",
+    ),
+    Command(
+        id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=Kind.ACT,
+        sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
+        screens=_LISTS | {LOOKUP, INTENTS},
+    ),
+    Command(
+        id="act.reveal", keys=("v",), shown="v", label="reveal phone", action="reveal",
+        kind=Kind.ACT, screens=_LISTS | {LOOKUP, INTENTS},
+        sentence="Show the whole phone number for 30 s; audited, never in a copy.",
+    ),
+    Command(
+        id="act.replay", keys=("R",), shown="R", label="replay…", action="replay",
+        kind=Kind.ACT, screens=frozenset({INTENTS}),
+        sentence="Send the same key and the same bytes again, within 23 h of the first time.",
+    ),
+    Command(
+        id="act.resend", keys=("R",), shown="R", label="resend…", action="resend",
+        kind=Kind.ACT, screens=frozenset({DELIVERIES}),
+        sentence="Let the embedded service deliver this event again.",
+    ),
+    Command(
         id="view.times", keys=("t",), shown="t", label="times", action="app.times",
         sentence="Write times in EAT, in UTC or as ages.",
     ),
     Command(
-        id="view.back", keys=("escape",), shown="esc", label="back", action="back",
+        id="view.back", keys=("escape",), shown="esc", label="back", action="step_back",
         sentence="Go one step back.",
     ),
     Command(

@@ -29,6 +29,10 @@ from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
 _BAR = 6
+REPLAY_WARNING = (
+    "The service gives its first answer again, or takes the request now if it never arrived: then "
+    "the customer is prompted now. Tell them before."
+)
 _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 
@@ -64,13 +68,11 @@ def intent_card(
     row: IntentRow, attempts: tuple[AttemptRow, ...], look: Look, width: int
 ) -> list[Line]:
     """Return the card of one intent: its attempts, its key, and the things that are safe."""
-    key = row.idempotency_key
-    shown = f"{key[:4]}…{key[-2:]}" if len(key) > 12 else "…"  # noqa: PLR2004 - short keys tell all
     lines: list[Line] = [
         spread([cell(row.reference, STRONG, limit=60)], [words.intent(row.state)], width),
         spread([(f"TZS {row.amount:,}", STRONG)], [(mask_phone(row.phone), PLAIN)], width),
         _BLANK,
-        labelled("key", (safe(shown), PLAIN)),
+        labelled("key", (_key(row), PLAIN)),
         labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
         labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
         labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
@@ -87,6 +89,24 @@ def intent_card(
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
     return lines
+
+
+def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
+    """Return what the dialog of a replay names: its reference first, its window last."""
+    end = _closes(row)
+    return (
+        ("reference", cell(row.reference, STRONG, limit=60)),
+        ("amount", (f"TZS {row.amount:,}", STRONG)),
+        ("phone", (mask_phone(row.phone), PLAIN)),
+        ("key", (f"{_key(row)}, {len(row.body):,} bytes, unchanged", PLAIN)),
+        ("profile", cell(row.profile, limit=40)),
+        ("window", (f"until {moment(end, look)}" if end else "not sent before", PLAIN)),
+    )
+
+
+def _key(row: IntentRow) -> str:
+    key = row.idempotency_key
+    return safe(f"{key[:4]}…{key[-2:]}" if len(key) > 12 else "…")  # noqa: PLR2004 - short keys tell all
 
 
 def _attempt(one: AttemptRow, look: Look) -> Line:

@@ -5,6 +5,7 @@ from typing import Any
 from textual.message import Message
 
 from kusanya.errors import StoreError
+from kusanya_console.doing import Deed, Ended, Revealed
 from kusanya_console.feed import Snapshot
 
 
@@ -59,6 +60,23 @@ class CopyAsked(Message):
         super().__init__()
         self.what = what
         self.text = text
+
+
+class DeedAsked(Message):
+    """Somebody wants something asked or done; `doing` says it in words while it lasts."""
+
+    def __init__(self, doing: str, deed: Deed) -> None:
+        super().__init__()
+        self.doing = doing
+        self.deed = deed
+
+
+class DeedDone(Message):
+    """What was asked or done has ended, well or not."""
+
+    def __init__(self, ended: Ended | Revealed) -> None:
+        super().__init__()
+        self.ended = ended
 
 
 class ScreenAsked(Message):

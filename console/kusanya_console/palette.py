@@ -14,7 +14,7 @@ class CommandProvider(Provider):
     async def discover(self) -> Hits:
         """List everything before anything is typed."""
         for command in self._commands():
-            yield DiscoveryHit(self._title(command), self._run(command), help=command.sentence)
+            yield DiscoveryHit(self._title(command), self._run(command), help=self._help(command))
 
     async def search(self, query: str) -> Hits:
         """List what fits the words typed."""
@@ -28,12 +28,16 @@ class CommandProvider(Provider):
                     Content(self._title(command)),
                     self._run(command),
                     text=self._title(command),
-                    help=command.sentence,
+                    help=self._help(command),
                 )
 
     def _commands(self) -> list[Command]:
         name = getattr(self.screen, "NAME", "")
         return [command for command in commands_of(name) if command.id != "view.palette"]
+
+    def _help(self, command: Command) -> str:
+        desk = getattr(self.screen, "desk", None)
+        return (desk.why_off(command) if desk is not None else "") or command.sentence
 
     def _title(self, command: Command) -> str:
         return f"{command.label}  ({command.shown})"

@@ -17,7 +17,7 @@ import pytest
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
-from kusanya_console.app import crash_report
+from kusanya_console.crash import crash_report
 
 _RUN = """
 import sys

@@ -9,21 +9,24 @@ from kusanya.filters import Filter
 from kusanya.health import DeliveryPlan, attempt_of, delivery_plan
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, DeliveryRow, Verdict
+from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
 from kusanya_console.delivery_cards import arrival_heads, arrival_line, delivery_card, timeline
+from kusanya_console.doing import READ_ONLY
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
-from kusanya_console.messages import CopyAsked, StoryAsked
+from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
 from kusanya_console.narrowing import NarrowedSource, of_deliveries
 from kusanya_console.pages import DeliverySource, PageSource
-from kusanya_console.present import Line, Look, cell, moment
-from kusanya_console.screens.base import Desk
+from kusanya_console.present import Line, Look, cell, due, moment
+from kusanya_console.screens.base import Desk, Subject
+from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import MUTED, PLAIN, WARN, Run
+from kusanya_console.words import MUTED, PLAIN, STRONG, WARN, Run
 
 _SIBLINGS = 50
 
@@ -159,6 +162,39 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
         row = self.table.row
         if row is not None:
             self.post_message(StoryAsked(row.collection_id or row.event_id or ""))
+
+    def subject(self) -> Subject | None:
+        """Return the event that arrived, with the collection that it is about."""
+        row = self.table.row
+        if row is None:
+            return None
+        name = safe(row.reference or row.event_id or "this arrival", 60)
+        return Subject(name=name, collection_id=row.collection_id, event_id=row.event_id)
+
+    def action_resend(self) -> None:
+        """Confirm and let the sender deliver again, or say why it cannot."""
+        acts, row, look = self.desk.acts, self.table.row, self.desk.look
+        why = READ_ONLY if acts is None else acts.why_no_resend()
+        if acts is None or why or row is None:
+            told = delivery_plan((row,), now=look.now) if row is not None else None
+            coming = told.next_at if told is not None else None
+            after = "" if coming is None else f" · its next attempt: {due(coming, look)}"
+            self.say(f"{why or 'the cursor points at no arrival'}{after}")
+            return
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("resending", lambda: acts.resend(row)))
+
+        facts = (
+            ("event", cell(row.event_id, limit=130)),
+            ("type", _type(row, look)),
+            ("reference", cell(row.reference, STRONG, limit=60)),
+        )
+        warning = "The sender delivers this event once more to every endpoint that has it."
+        self.app.push_screen(
+            ConfirmScreen("Resend this event", facts, mode=row.mode, warning=warning), send
+        )
 
     def action_copy_id(self) -> None:
         """Copy the event's id."""

@@ -4,9 +4,10 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
 from kusanya_console.commands import bindings_of
+from kusanya_console.doing import NO_KEY
 from kusanya_console.feed import Snapshot
 from kusanya_console.health_report import health_lines
-from kusanya_console.messages import CopyAsked, ScreenAsked
+from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked
 from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import MUTED
@@ -62,6 +63,14 @@ class HealthScreen(ConsoleScreen):
     def action_back(self) -> None:
         """Go back to Live."""
         self.post_message(ScreenAsked("live"))
+
+    def action_catch_up(self) -> None:
+        """Ask the service for what the store may have missed."""
+        asks = self.desk.asks
+        if asks is None:
+            self.say(NO_KEY)
+        else:
+            self.post_message(DeedAsked("catching up", asks.catch_up))
 
     def action_copy_id(self) -> None:
         """Copy the report as text."""

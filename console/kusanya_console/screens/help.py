@@ -1,10 +1,12 @@
 """The keys of the screen under it, with what each one does."""
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from kusanya_console.commands import commands_of
+from kusanya_console.commands import Command, commands_of
 from kusanya_console.present import Line, fit, wrapped
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import ACCENT, MUTED, PLAIN, STRONG
@@ -18,8 +20,9 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS = [("escape,question_mark,enter", "dismiss", "Close the help.")]  # noqa: RUF012 - Textual reads it
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, *, why_off: Callable[[Command], str]) -> None:
         super().__init__()
+        self._why_off = why_off
         self._of = name
         self._title = title
 
@@ -39,4 +42,7 @@ class HelpScreen(ModalScreen[None]):
             head = ((fit(command.shown, _KEYS), ACCENT), (fit(command.label, _LABEL), PLAIN))
             lines.append((*head, *said[0][1:]))
             lines += said[1:]
+            why = self._why_off(command)
+            if why:
+                lines += wrapped(why, width, indent=_KEYS + _LABEL, role=MUTED)
         return lines

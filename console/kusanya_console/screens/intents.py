@@ -9,14 +9,23 @@ from textual.containers import Horizontal, VerticalScroll
 from kusanya.privacy import mask_phone
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
+from kusanya_console.doing import READ_ONLY
 from kusanya_console.feed import Snapshot
-from kusanya_console.intent_cards import intent_card, intent_figures, window_left
-from kusanya_console.messages import CopyAsked, ScreenAsked, StoryAsked
+from kusanya_console.intent_cards import (
+    REPLAY_WARNING,
+    intent_card,
+    intent_figures,
+    replay_facts,
+    window_left,
+)
+from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked
 from kusanya_console.present import Line, Look, cell, moment
-from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.screens.base import ConsoleScreen, Desk, Subject
+from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
@@ -176,6 +185,32 @@ class IntentsScreen(ConsoleScreen):
     def action_back(self) -> None:
         """Go back to Live."""
         self.post_message(ScreenAsked("live"))
+
+    def subject(self) -> Subject | None:
+        """Return the intent under the cursor, with its collection where that is known."""
+        row = self.table.row
+        if row is None:
+            return None
+        return Subject(name=safe(row.reference, 60), collection_id=row.collection_id)
+
+    def action_replay(self) -> None:
+        """Confirm and send the intent under the cursor again, or say why that cannot be."""
+        acts, row, look = self.desk.acts, self.table.row, self.desk.look
+        if acts is None or row is None:
+            self.say(READ_ONLY if acts is None else "the cursor points at no intent")
+            return
+        why = acts.why_no_replay(row)
+        if why:
+            self.say(why)
+            return
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("replaying", lambda: acts.replay(row)))
+
+        facts = replay_facts(row, look)
+        dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
+        self.app.push_screen(dialog, send)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""

@@ -6,6 +6,7 @@ from kusanya.filters import Filter
 from kusanya.lookup import Story, story
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow
+from kusanya.text import safe
 from kusanya_console import words
 from kusanya_console.cards import collection_card
 from kusanya_console.commands import bindings_of
@@ -15,7 +16,7 @@ from kusanya_console.messages import CopyAsked, StoryAsked
 from kusanya_console.narrowing import NarrowedSource, of_collections
 from kusanya_console.pages import CollectionSource, PageSource
 from kusanya_console.present import Line, Look, cell, moment, money
-from kusanya_console.screens.base import Desk
+from kusanya_console.screens.base import Desk, Subject
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
@@ -122,6 +123,11 @@ class LiveScreen(ListScreen[CollectionRow]):
         mine = told if told is not None and told.row.id == row.id else None
         look = self.desk.look
         card.show(lambda width: collection_card(row, mine, look, width))
+
+    def subject(self) -> Subject | None:
+        """Return the collection under the cursor."""
+        row = self.table.row
+        return None if row is None else Subject(name=safe(row.reference, 60), collection_id=row.id)
 
     def action_open(self) -> None:
         """Open the whole story on the Lookup screen."""

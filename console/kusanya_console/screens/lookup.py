@@ -19,7 +19,7 @@ from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.messages import CopyAsked, ScreenAsked
 from kusanya_console.present import Line, Look, cell, moment, money
-from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.screens.base import ConsoleScreen, Desk, Subject
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
@@ -226,6 +226,13 @@ class LookupScreen(ConsoleScreen):
             lines = story_lines(self._story, self.desk.look, _CARD)
             card = "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
             self.post_message(CopyAsked("evidence card", card))
+
+    def subject(self) -> Subject | None:
+        """Return the collection whose story is told."""
+        if self._story is None or not self._found.matches:
+            return None
+        row = self._story.row
+        return Subject(name=safe(row.reference, 60), collection_id=row.id)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""

@@ -1,0 +1,154 @@
+"""Everything that changes something: notes, reveals, replays, resends. Each leaves an audit row.
+
+Built only where writing is allowed. A refusal and a failure are audited too, so that the audit
+tells what was tried.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+from kusanya.client import Client
+from kusanya.clock import Clock
+from kusanya.errors import IntentError, KusanyaError, StoreError
+from kusanya.intents import replay_left, resume
+from kusanya.intents.creating import DEFAULT_PROFILE
+from kusanya.privacy import redact
+from kusanya.store import Store
+from kusanya.store.records import DeliveryRow, IntentRow, IntentState
+from kusanya.text import safe
+from kusanya_console.dashboard_client import DashboardClient, DashboardError
+from kusanya_console.doing import NO_KEY, Ended, Revealed
+
+_OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
+NO_RESEND: Final = (
+    "off: the service has no resend for merchants; it tries again by itself, see the attempts"
+)
+
+
+class Acts:
+    """Acts of one person on one store; store, client and dashboard stay the caller's.
+
+    `actor` is who the audit names. Without `client` nothing is replayed, without `dashboard`
+    nothing is resent. `profile` is the console's own: intents of another are not replayed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        actor: str,
+        clock: Clock,
+        profile: str,
+        client: Client | None = None,
+        dashboard: DashboardClient | None = None,
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._clock = clock
+        self._profile = profile
+        self._client = client
+        self._dashboard = dashboard
+
+    def why_no_replay(self, intent: IntentRow) -> str:
+        """Return why an intent may not be replayed now, or nothing; reads no store."""
+        if intent.state not in _OPEN:
+            return f"off: this intent is {intent.state.value} already"
+        if self._client is None:
+            return NO_KEY
+        if intent.profile not in {self._profile, DEFAULT_PROFILE}:
+            # Another profile is another account: its service never saw this key and would charge.
+            return f"off: made under profile {safe(intent.profile, 40)}; start the console with it"
+        if not replay_left(intent, now=self._clock.now()):
+            return "off: the window of 23 h is over and the service may charge again; decide it"
+        return ""
+
+    def why_no_resend(self) -> str:
+        """Return why deliveries cannot be sent again, or nothing."""
+        return "" if self._dashboard is not None else NO_RESEND
+
+    def add_note(self, collection_id: str, text: str) -> Ended:
+        """Keep a note on a collection, where a search finds it."""
+        row = self._store.collection(collection_id)
+        if row is None:
+            raise KusanyaError("there is no such collection: no note was kept")
+
+        def write() -> Ended:
+            self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
+            return Ended(f"noted on {safe(row.reference, 60)}, by {safe(self._actor, 60)}")
+
+        return self._audited("note", row.id, f"{len(text)} characters", write)
+
+    def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:
+        """Return a whole phone number once the store has audited the reveal."""
+        why = "shown in the console for 30 s"
+        phone = self._store.reveal_phone(collection_id, actor=self._actor, why=why)
+        return Revealed(name, phone)
+
+    def replay(self, intent: IntentRow) -> Ended:
+        """Send an intent again: the one that the dialog named, with its key and its bytes.
+
+        Raises IntentError where it moved on meanwhile, and what `kusanya.intents.resume` does.
+        """
+
+        def send() -> Ended:
+            now = self._store.intent(intent.id)
+            if now is None or (now.idempotency_key, now.body) != (
+                intent.idempotency_key,
+                intent.body,
+            ):
+                raise IntentError("this is not the intent of the dialog: nothing was sent")
+            why = self.why_no_replay(now)
+            if why or self._client is None:
+                raise IntentError(f"{why.removeprefix('off: ')}: nothing was sent")
+            made = resume(self._store, self._client, now).collection
+            return Ended(
+                f"replayed {safe(intent.reference, 60)}, same key and bytes: "
+                f"{safe(made.id, 40)} is {safe(made.status, 40)}"
+            )
+
+        detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
+        return self._audited("replay", intent.id, detail, send)
+
+    def resend(self, row: DeliveryRow) -> Ended:
+        """Let the sender's dashboard make one attempt more for every endpoint of the event."""
+        if self._dashboard is None or row.event_id is None:
+            raise DashboardError("this arrival names no event that could be sent again")
+        dashboard, event_id = self._dashboard, row.event_id
+
+        def send() -> Ended:
+            found = dashboard.get(f"events/{quote(event_id, safe='')}/deliveries")["data"]
+            done = [dashboard.post(f"deliveries/{one['id']}/resend") for one in found]
+            said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"
+            return Ended(f"resent {safe(event_id, 60)}: {said}", well=bool(done))
+
+        return self._audited("resend", event_id, f"{row.mode.value} mode", send)
+
+    def _audited(self, act: str, subject: str, detail: str, run: Callable[[], Ended]) -> Ended:
+        try:
+            ended = run()
+        except KusanyaError as error:
+            outcome = f"failed: {safe(redact(str(error)), 200)}"
+            try:
+                self._audit(act, subject, detail, outcome)
+            except StoreError as lost:
+                raise KusanyaError(f"{error}; nor was its audit row kept: {lost}") from error
+            raise
+        try:
+            self._audit(act, subject, detail, "done" if ended.well else "nothing to do")
+        except StoreError as lost:
+            # It has happened: the result says so before it says what is missing.
+            return Ended(f"{ended.sentence}; but its audit row was not kept: {lost}", well=False)
+        return ended
+
+    def _audit(self, act: str, subject: str, detail: str, outcome: str) -> None:
+        self._store.add_audit(
+            actor=self._actor, act=act, subject=subject, detail=detail, outcome=outcome
+        )
+
+
+def _last(delivery: dict[str, object]) -> str:
+    attempts = delivery.get("attempts")
+    latest = attempts[-1] if isinstance(attempts, list) and attempts else {}
+    answer = latest.get("status_code") or latest.get("error") or "not yet"
+    return f"attempt {latest.get('number')} answered {safe(str(answer), 40)}"

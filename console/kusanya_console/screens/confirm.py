@@ -1,0 +1,128 @@
+"""Dialogs: confirm one act by its own typed record, and write a note.
+
+The record was fixed when the dialog opened. Focus begins on Cancel; in LIVE MODE the word `live`
+is typed before anything can be sent.
+"""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input
+
+from kusanya.wire import Mode
+from kusanya_console.present import Line, labelled, wrapped
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.words import MUTED, STRONG, WARN, Run, mode_words
+
+_WORD = "live"
+_NOTE_LONGEST = 500
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Names what would be done to what; True once a person has confirmed it."""
+
+    BINDINGS = [("escape", "dismiss(False)", "Cancel.")]  # noqa: RUF012 - Textual reads it
+    AUTO_FOCUS = "#cancel"
+
+    def __init__(
+        self, act: str, facts: tuple[tuple[str, Run], ...], *, mode: Mode, warning: str
+    ) -> None:
+        super().__init__()
+        self._act = act
+        self._facts = facts
+        self._mode = mode
+        self._warning = warning
+
+    def compose(self) -> ComposeResult:
+        """Lay out the record, the word to type in LIVE MODE, and the two ways out."""
+        with Vertical(classes="dialog"):
+            yield Sheet(id="record")
+            if self._mode is Mode.LIVE:
+                # Selecting on focus would let the second letter replace the first.
+                word = Input(
+                    id="word",
+                    max_length=len(_WORD),
+                    placeholder="type live",
+                    select_on_focus=False,
+                )
+                word.cursor_blink = False
+                yield word
+            with Horizontal():
+                yield Button(Content("Cancel"), id="cancel")
+                yield Button(
+                    Content(self._act), id="do", disabled=self._mode is Mode.LIVE, variant="warning"
+                )
+
+    def on_mount(self) -> None:
+        """Show the record."""
+        self.query_one("#record", Sheet).show(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        word, role = mode_words(self._mode)
+        lines: list[Line] = [((self._act, STRONG),), (), labelled("mode", (word, role))]
+        lines += [labelled(label, run) for label, run in self._facts]
+        lines += [(), *wrapped(self._warning, width, role=WARN), ()]
+        how = "type live, then enter" if self._mode is Mode.LIVE else "tab, then enter"
+        return [*lines, ((f"{how} confirms · esc cancels", MUTED),)]
+
+    def on_key(self, event: events.Key) -> None:
+        """Take letters for the word wherever the focus is."""
+        if self._mode is Mode.LIVE and event.is_printable and event.character:
+            word = self.query_one("#word", Input)
+            if not word.has_focus:
+                word.focus()
+                word.insert_text_at_cursor(event.character)
+                event.stop()
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Let the act be confirmed once the word stands there."""
+        message.stop()
+        self.query_one("#do", Button).disabled = message.value != _WORD
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Confirm with the word."""
+        message.stop()
+        if message.value == _WORD:
+            self.dismiss(True)
+
+    def on_button_pressed(self, message: Button.Pressed) -> None:
+        """Leave with the answer."""
+        message.stop()
+        self.dismiss(message.button.id == "do")
+
+
+class NoteScreen(ModalScreen[str]):
+    """One line of text about a record; dismissed with nothing it keeps nothing."""
+
+    BINDINGS = [("escape", "dismiss('')", "Cancel.")]  # noqa: RUF012 - Textual reads it
+
+    def __init__(self, about: Run) -> None:
+        super().__init__()
+        self._about = about
+
+    def compose(self) -> ComposeResult:
+        """Lay out what it is about and the box."""
+        with Vertical(classes="dialog"):
+            yield Sheet(id="record")
+            box = Input(id="note", max_length=_NOTE_LONGEST)
+            box.cursor_blink = False
+            yield box
+
+    def on_mount(self) -> None:
+        """Begin in the box."""
+        self.query_one("#record", Sheet).show(self._lines)
+        self.query_one("#note", Input).focus()
+
+    def _lines(self, _width: int) -> list[Line]:
+        return [
+            (("Note on ", STRONG), self._about),
+            (("enter keeps it under your name, esc cancels", MUTED),),
+            (),
+        ]
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Keep what was written."""
+        message.stop()
+        self.dismiss(message.value.strip())

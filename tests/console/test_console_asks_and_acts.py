@@ -1,0 +1,372 @@
+"""Asking the service and acting: over loopback against the embedded service, seen on the screen."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec import structs
+from textual.pilot import Pilot
+
+from kusanya.client import Client
+from kusanya.client.observed import answered
+from kusanya.client.requests import creation_body
+from kusanya.clock import ManualClock
+from kusanya.secret import Secret
+from kusanya.store import Store
+from kusanya.store.records import DeliveryFilter, IntentState, Verdict
+from kusanya.wire import Collection, Mode
+from kusanya_console.acts import Acts
+from kusanya_console.app import ConsoleApp
+from kusanya_console.asks import Asks
+from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_service.testing import payment_service  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+SIZE = (120, 36)
+
+
+@pytest.fixture
+def client(payment_service: Any, clock: ManualClock) -> Iterator[Client]:  # noqa: F811
+    url = payment_service.base_url
+    with Client(payment_service.test_key, base_url=url, clock=clock) as made:
+        yield made
+
+
+@pytest.fixture
+def asks(store: Store, client: Client, clock: ManualClock) -> Asks:
+    return Asks(store, client, clock=clock)
+
+
+@pytest.fixture
+def acts(store: Store, client: Client, clock: ManualClock) -> Acts:
+    return Acts(store, actor="asha", clock=clock, profile="main", client=client)
+
+
+@pytest.fixture
+def paid(client: Client, store: Store, clock: ManualClock) -> Collection:
+    """Create a collection that the store knows as created."""
+    made = client.create_collection(
+        amount=5000, phone="0754 000 001", reference="order-1", idempotency_key="job-1"
+    )
+    store.record(answered(made, key="job-1", at=clock.now()))
+    return made
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+def audited(store: Store) -> list[tuple[str, str, str | None]]:
+    """Return who did what and how it ended, newest first."""
+    return [(row.actor, row.act, row.outcome) for row in store.audit().rows]
+
+
+def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = "main") -> str:
+    """Keep an intent whose answer was lost so long ago; return its id."""
+    at = clock.now() - ago
+    row = store.prepare_intent(
+        idempotency_key="job-7777-7777", mode=Mode.TEST, profile=profile, reference="order-7",
+        body=creation_body(amount=7000, phone="255754000001", reference="order-7"), amount=7000,
+        phone="255754000001", prepared_at=at, intent_id="int_7",
+    )  # fmt: skip
+    store.begin_attempt(row.id, at=at)
+    store.end_attempt(
+        row.id, 1, at=at + timedelta(seconds=10), state=IntentState.UNKNOWN, outcome="lost",
+        status=None, request_id=None, took_us=10_000_000,
+    )  # fmt: skip
+    return row.id
+
+
+async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - fixtures
+    console: Build,
+    store: Store,
+    asks: Asks,
+    paid: Collection,
+    payment_service: Any,  # noqa: F811
+    settled: Settled,
+) -> None:
+    payment_service.advance(30)
+    app = console(mode=Mode.TEST, asks=asks)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await settled(pilot)
+        assert f"asked: order-1 ({paid.id}) is succeeded" in shown(app)
+        row = store.collection(paid.id)
+        assert row is not None
+        assert row.status == "succeeded"
+        assert "● succeeded" in shown(app), "what the answer changed is shown at once"
+        await pilot.press("j", "2")
+        await settled(pilot)
+        assert "asked: order-1" in shown(app), "it stands until somebody dismisses it"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "asked: order-1" not in shown(app)
+
+
+async def test_an_id_the_service_cannot_know_is_answered_with_its_reason(
+    console: Build, seed: Any, asks: Asks, clock: ManualClock, settled: Settled
+) -> None:
+    event = seed.event(seed.collection(1, at=clock.now(), mode=Mode.TEST), at=clock.now())
+    claimed = structs.replace(event, id="evt_../../v1 \n")
+    seed.delivered(claimed, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
+    app = console(mode=Mode.TEST, asks=asks)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("c")
+        await settled(pilot)
+        assert "asking failed" in shown(app)
+        assert app.return_code is None
+
+
+async def test_without_a_key_asking_is_off_and_says_why(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        assert "off: no API key in the profile; set KUSANYA_API_KEY" in shown(app)
+        await pilot.press("A")
+        assert "off: read-only; start with --allow-writes" in shown(app)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        help_ = "\n".join(
+            "".join(piece for piece, _ in line)
+            for line in app.screen.query_one("#keys", Sheet)._lines(100)
+        )
+        assert "ask the service" in help_
+        assert help_.count("off: read-only; start with --allow-writes") == 2
+
+
+async def test_a_catch_up_tells_what_was_learned(
+    console: Build,
+    asks: Asks,
+    paid: Collection,
+    payment_service: Any,  # noqa: F811
+    settled: Settled,
+) -> None:
+    payment_service.advance(30)
+    app = console(mode=Mode.TEST, asks=asks)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4", "c")
+        await settled(pilot)
+        assert "caught up: 1 collections asked, 1 became final, 1 without an event" in shown(app)
+
+
+async def test_a_note_is_kept_under_its_author_and_audited(
+    console: Build, store: Store, acts: Acts, paid: Collection, settled: Settled
+) -> None:
+    app = console(mode=Mode.TEST, acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert "WRITES ON" in shown(app)
+        await pilot.press("A")
+        await settled(pilot)
+        assert isinstance(app.screen, NoteScreen)
+        await pilot.press(*"SMS7", "enter")
+        await settled(pilot)
+        assert [(row.author, row.text) for row in store.notes(paid.id)] == [("asha", "SMS7")]
+        assert audited(store) == [("asha", "note", "done")]
+        assert "noted on order-1, by asha" in shown(app)
+        await pilot.press("A", "x", "escape")
+        await settled(pilot)
+        assert len(store.notes(paid.id)) == 1
+
+
+async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
+    console: Build, store: Store, acts: Acts, paid: Collection, settled: Settled
+) -> None:
+    time = ManualClock()
+    app = console(mode=Mode.TEST, acts=acts, monotonic=time.monotonic)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("v")
+        await settled(pilot)
+        assert "phone of order-1: 255754000001, for 30 s, audited" in shown(app)
+        assert audited(store) == [("asha", "reveal_phone", "revealed")]
+        await time.advance(29)
+        app._tell()
+        await settled(pilot)
+        assert "255754000001" in shown(app)
+        await time.advance(1)
+        app._tell()
+        await settled(pilot)
+        assert "255754000001" not in shown(app)
+        assert "the phone of order-1 is masked again" in shown(app)
+        await pilot.press("v")
+        await settled(pilot)
+        assert "255754000001" in shown(app)
+        await pilot.press("3")
+        await settled(pilot)
+        assert "255754000001" not in shown(app), "leaving the screen masks it"
+
+
+@pytest.mark.spec("post-1")
+async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
+    console: Build,
+    store: Store,
+    acts: Acts,
+    client: Client,
+    clock: ManualClock,
+    settled: Settled,
+) -> None:
+    first = client.create_collection(
+        amount=7000, phone="255754000001", reference="order-7", idempotency_key="job-7777-7777"
+    )
+    intent_id = unknown(store, clock, ago=timedelta(minutes=5))
+    app = console(mode=Mode.TEST, acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("R")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        dialog = shown(app)
+        for said in ("TEST MODE", "order-7", "TZS 7,000", "+255•••••001", "job-…77", "main"):
+            assert said in dialog
+        assert "job-7777-7777" not in dialog
+        await pilot.press("enter")
+        await settled(pilot)
+        assert not isinstance(app.screen, ConfirmScreen), "enter on Cancel leaves"
+        assert audited(store) == []
+        await pilot.press("R", "tab", "enter")
+        await settled(pilot)
+        assert f"replayed order-7, same key and bytes: {first.id} is created" in shown(app)
+        assert audited(store) == [("asha", "replay", "done")]
+        row = store.intent(intent_id)
+        assert row is not None
+        assert (row.state, row.collection_id) == (IntentState.ANSWERED, first.id)
+
+
+async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
+    console: Build, store: Store, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.intents()
+    with Client(
+        "svc_live_sk_4242", base_url="http://127.0.0.1:1", max_attempts=1, clock=clock
+    ) as nobody:
+        acts = Acts(store, actor="asha", clock=clock, profile="main", client=nobody)
+        app = console(acts=acts)
+        async with app.run_test(size=SIZE) as pilot:
+            await settled(pilot)
+            await pilot.press("5", "j")
+            await settled(pilot)
+            await pilot.press("R", "tab", "tab", "enter")
+            await settled(pilot)
+            assert audited(store) == []
+            while isinstance(app.screen, ConfirmScreen):
+                await pilot.press("escape")
+            await pilot.press("R", *"liv", "enter")
+            await settled(pilot)
+            assert isinstance(app.screen, ConfirmScreen)
+            assert "LIVE MODE" in shown(app)
+            await pilot.press("e", "enter")
+            await settled(pilot)
+            assert "replaying failed" in shown(app)
+            [(actor, act, outcome)] = audited(store)
+            assert (actor, act) == ("asha", "replay")
+            assert outcome is not None
+            assert outcome.startswith("failed: ")
+
+
+async def test_after_23_hours_a_replay_is_refused_with_the_reason(
+    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+) -> None:
+    unknown(store, clock, ago=timedelta(hours=23))
+    app = console(mode=Mode.TEST, acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("R")
+        await settled(pilot)
+        assert not isinstance(app.screen, ConfirmScreen)
+        assert "the window of 23 h is over and the service may charge again" in shown(app)
+
+
+async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
+    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+) -> None:
+    intent_id = unknown(store, clock, ago=timedelta(hours=22, minutes=59))
+    app = console(mode=Mode.TEST, acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("R")
+        await clock.advance(60)
+        await pilot.press("tab", "enter")
+        await settled(pilot)
+        assert "nothing was sent" in shown(app)
+        assert len(store.attempts(intent_id)) == 1
+
+
+async def test_an_intent_of_another_profile_is_not_replayed(
+    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+) -> None:
+    unknown(store, clock, ago=timedelta(minutes=1), profile="other")
+    app = console(mode=Mode.TEST, acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("R")
+        assert "made under profile other; start the console with it" in shown(app)
+
+
+async def test_without_a_dashboard_there_is_no_resend_and_the_next_attempt_is_named(
+    console: Build, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.busy(20)
+    app = console(acts=acts)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("2", "exclamation_mark")
+        await settled(pilot)
+        await pilot.press("R")
+        await settled(pilot)
+        assert "the service has no resend for merchants" in shown(app)
+        assert "its next attempt: " in shown(app)
+
+
+async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - fixtures
+    console: Build,
+    store: Store,
+    client: Client,
+    clock: ManualClock,
+    seed: Any,
+    paid: Collection,
+    payment_service: Any,  # noqa: F811
+    settled: Settled,
+) -> None:
+    payment_service.advance(30)
+    event = client.get_event(payment_service.deliveries[0].event["id"])
+    seed.delivered(event, at=clock.now())
+    url, token = payment_service.dashboard_url, Secret(payment_service.dashboard_token)
+    with DashboardClient(url, token) as dashboard:
+        acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
+        app = console(mode=Mode.TEST, acts=acts)
+        async with app.run_test(size=SIZE) as pilot:
+            await settled(pilot)
+            await pilot.press("2")
+            await settled(pilot)
+            assert store.deliveries(Mode.TEST, where=DeliveryFilter(event_id=event.id)).rows
+            await pilot.press("R", "tab", "enter")
+            await settled(pilot)
+            assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
+    assert [one.event["id"] for one in payment_service.deliveries] == [event.id, event.id]
+    assert audited(store) == [("asha", "resend", "done")]
