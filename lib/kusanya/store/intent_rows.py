@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Select, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
 
 from kusanya.errors import IntentError
 from kusanya.store.base import Base
@@ -25,6 +25,21 @@ from kusanya.wire import Mode
 _INTENT: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
 _new_ids: Final = ids("int")
+# Made once: building a statement costs many times what running it does.
+_BY_ID: Final = select(*_INTENT).where(intent.c.id == bindparam("of"))
+_BY_KEY: Final = select(*_INTENT).where(
+    intent.c.mode == bindparam("of_mode"),
+    intent.c.profile == bindparam("of_profile"),
+    intent.c.idempotency_key == bindparam("of_key"),
+)
+_BY_REFERENCE: Final = (
+    select(*_INTENT)
+    .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
+    .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
+)
+_ADD: Final = insert(intent)
+_CHANGE: Final = update(intent).where(intent.c.id == bindparam("of"))
+_JOURNAL: Final = insert(intent_change)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,20 +132,12 @@ class Intents(Base):
     def intent(self, intent_id: str) -> IntentRow | None:
         """Return an intent, or None where it is unknown."""
         with self._reading("read intents") as connection:
-            return one(connection, listed().where(intent.c.id == clean(intent_id)))
+            return one(connection, _BY_ID, of=clean(intent_id))
 
     def intent_by_key(self, mode: Mode, profile: str, key: str) -> IntentRow | None:
         """Return the intent with this idempotency key, or None."""
-        it = intent.c
         with self._reading("read intents") as connection:
-            return one(
-                connection,
-                listed().where(
-                    it.mode == mode.value,
-                    it.profile == clean(profile),
-                    it.idempotency_key == clean(key),
-                ),
-            )
+            return under_key(connection, mode, profile, clean(key))
 
     def intents(
         self,
@@ -180,34 +187,29 @@ class Intents(Base):
             return same_reference(connection, mode, reference)
 
 
-def listed() -> Select[Any]:
-    """Return the query of all intents, which its user narrows."""
-    return select(*_INTENT)
-
-
-def one(connection: Connection, query: Select[Any]) -> IntentRow | None:
+def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:
     """Return the one intent that `query` finds, or None."""
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(query, values).mappings().one_or_none()
     return None if row is None else _to_intent(row)
 
 
 def the_intent(connection: Connection, intent_id: str) -> IntentRow:
     """Return an intent. Raises IntentError for an unknown one."""
-    row = one(connection, listed().where(intent.c.id == intent_id))
+    row = one(connection, _BY_ID, of=intent_id)
     if row is None:
         raise IntentError("there is no such intent", intent_id=intent_id)
     return row
 
 
+def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> IntentRow | None:
+    """Return the intent with this idempotency key, or None."""
+    return one(connection, _BY_KEY, of_mode=mode.value, of_profile=clean(profile), of_key=key)
+
+
 def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
     """Return the intents with exactly this reference, newest first."""
-    it = intent.c
-    query = (
-        listed()
-        .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
-        .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
-    )
-    return tuple(_to_intent(row) for row in connection.execute(query).mappings())
+    wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
+    return tuple(_to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
 
 
 def new_intent_id() -> str:
@@ -218,7 +220,7 @@ def new_intent_id() -> str:
 def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
     """Insert the intent and append it to the journal."""
     values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
-    writing.connection.execute(insert(intent).values(**values))
+    writing.connection.execute(_ADD, values)
     _journal(writing, row, at)
 
 
@@ -226,22 +228,23 @@ def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> In
     """Update fields of the intent, append the change to the journal and return what it is now."""
     now = msgspec.structs.replace(row, seq=writing.seq(), **said)
     values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
-    writing.connection.execute(update(intent).where(intent.c.id == row.id).values(**values))
+    writing.connection.execute(_CHANGE, {"of": row.id, **values})
     _journal(writing, now, at)
     return now
 
 
 def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
     writing.connection.execute(
-        insert(intent_change).values(
-            seq=row.seq,
-            intent_id=row.id,
-            mode=row.mode.value,
-            at=to_us(at),
-            state=row.state.value,
-            collection_id=row.collection_id,
-            outcome=row.outcome,
-        )
+        _JOURNAL,
+        {
+            "seq": row.seq,
+            "intent_id": row.id,
+            "mode": row.mode.value,
+            "at": to_us(at),
+            "state": row.state.value,
+            "collection_id": row.collection_id,
+            "outcome": row.outcome,
+        },
     )
 
 

@@ -171,8 +171,22 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
     assert store.intents().rows == (first.intent,)
     other_mode = begin(store, make, "key-2", mode=Mode.LIVE)
     assert other_mode.new
-    second = begin(store, make, "key-3", repeat=Repeat(actor="asha", reason="second instalment"))
-    assert second.new
+    why = Repeat(actor="asha", reason="second instalment")
+    with pytest.raises(IntentError, match="may still be charged"):
+        begin(store, make, "key-3", repeat=why)
+    assert store.audit().rows == ()
+    store.end_attempt(
+        first.intent.id,
+        1,
+        at=make.noon,
+        outcome="answered",
+        status=202,
+        request_id=None,
+        took_us=1,
+        state=IntentState.ANSWERED,
+        collection_id="col_1",
+    )
+    assert begin(store, make, "key-3", repeat=why).new
     [row] = store.audit().rows
     assert (row.actor, row.subject, row.detail) == ("asha", first.intent.id, "second instalment")
 
