@@ -1,11 +1,20 @@
-"""The command palette's contents: the commands of the screen under it."""
+"""The command palette's contents: the commands of the screen under it, and pasted references."""
 
+import re
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from kusanya.text import safe
 from kusanya_console.commands import Command, commands_of
+from kusanya_console.messages import StoryAsked
+
+_FIRST: Final = 100.0
+"""Above the score of any command: nobody pastes a number to find a key."""
+_REFERENCE: Final = re.compile(r"\+?\w[\w ./#+\-]{3,199}")
+"""What customers and logs call a payment by; one with a digit is taken for a reference."""
 
 
 class CommandProvider(Provider):
@@ -18,6 +27,11 @@ class CommandProvider(Provider):
 
     async def search(self, query: str) -> Hits:
         """List what fits the words typed."""
+        asked = query.strip()
+        if _REFERENCE.fullmatch(asked) and any(letter.isdigit() for letter in asked):
+            title = f"Look up “{safe(asked, 60)}”"
+            help_ = "Open Lookup on this reference, id or phone."
+            yield Hit(_FIRST, Content(title), self._lookup(asked), text=title, help=help_)
         matcher = self.matcher(query)
         for command in self._commands():
             said = f"{self._title(command)} {command.sentence}"
@@ -34,6 +48,12 @@ class CommandProvider(Provider):
     def _commands(self) -> list[Command]:
         name = getattr(self.screen, "NAME", "")
         return [command for command in commands_of(name) if command.id != "view.palette"]
+
+    def _lookup(self, text: str) -> Callable[[], None]:
+        def run() -> None:
+            self.screen.post_message(StoryAsked(text))
+
+        return run
 
     def _help(self, command: Command) -> str:
         desk = getattr(self.screen, "desk", None)

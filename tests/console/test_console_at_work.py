@@ -507,3 +507,21 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         await settled(pilot)
         assert screen._asked["story"] == before + 1
         assert any(reference(app) in line and "created" in line for line in shown(app))
+
+
+async def test_a_reference_pasted_into_the_palette_opens_its_story(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"INV-482902")
+        await settled(pilot)
+        assert any("Look up “INV-482902”" in line for line in shown(app))
+        await pilot.press("enter")
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LookupScreen)
+        assert screen._story is not None
+        assert screen._story.row.reference == "INV-482902"
