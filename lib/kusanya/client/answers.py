@@ -34,6 +34,9 @@ KEY_REUSED: Final = "idempotency_key_reused"
 """The one error code the specification names. Source: Errors."""
 _REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id")
 _TEXT_LIMIT: Final = 200
+_CLIENT_CLOSED: Final = 499
+"""What proxies call a request whose sender went away; in no registry."""
+_DID_NOT_WAIT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, _CLIENT_CLOSED})
 
 
 def response_info(response: Response) -> ResponseInfo:
@@ -69,6 +72,21 @@ def retry_after_s(response: Response, *, now: datetime) -> float | None:
         return None
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
     return min(max((at - now).total_seconds(), 0.0), limit)
+
+
+def is_undecided(response: Response, *, creates: bool) -> bool:
+    """Tell whether a 4xx leaves open what became of the request.
+
+    408, 425 and 499 say that somebody on the way did not wait for the end. To a create, any other
+    counts as the service's own only where its body says what is wrong, in one of the known shapes:
+    a proxy's page may stand for a request that was carried out.
+    """
+    if response.status in _DID_NOT_WAIT:
+        return True
+    if not creates or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return False
+    told = _read_body(response.body)
+    return not response.complete or (told.code is None and told.message is None)
 
 
 def service_error(response: Response, *, now: datetime) -> ServiceError:

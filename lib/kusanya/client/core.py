@@ -1,8 +1,9 @@
 """The client's logic, once: what is sent, when it is sent again, what the end means.
 
 Every method returns steps (see `effects`) that a driver carries out. A call has one total deadline;
-all its attempts carry the same key and the same bytes. Retried: no connection, no answer, 429,
-5xx, and 409 other than `idempotency_key_reused`. Never retried: any other 4xx.
+all its attempts carry the same key and the same bytes. Retried: no connection, no answer, 408, 425,
+429, 499, 5xx, 409 other than `idempotency_key_reused`, and to a create any 4xx that is not in the
+service's own words. Never retried: any other 4xx.
 Source: specification, Endpoints; `FIELD` conventions in assumptions SAME_BODY and RATE_LIMITS.
 """
 
@@ -156,12 +157,17 @@ class Core:
                 return judged.value
             if not judged.again or number >= self.patience.attempts:
                 break
-            wish = judged.error.retry_after_s if isinstance(judged.error, ServiceError) else None
-            pause = pause_s(number, chance=self.chance(), retry_after_s=wish)
+            pause = pause_s(number, chance=self.chance(), retry_after_s=_wish(judged.error))
             if self.clock.monotonic() + pause >= deadline:
                 break
             yield from sleep(pause)
         raise told.verdict(request)
+
+
+def _wish(error: KusanyaError | None) -> float | None:
+    # Whoever wrote the answer, its wish to be left alone is respected.
+    told = error.__cause__ if isinstance(error, NoAnswer) else error
+    return told.retry_after_s if isinstance(told, ServiceError) else None
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 A reply that the specification does not allow is never taken for success: a redirect, a page of
 HTML, a 200 where 202 is due, a body that is too long, another mode, another collection. After a
-create such a reply is as good as none.
+create such a reply is as good as none. So is a refusal that somebody between may have written: only
+the service knows whether it acted.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kusanya.client.answers import response_info, service_error
+from kusanya.client.answers import is_undecided, response_info, service_error
 from kusanya.client.attempts import Ending, Judged
 from kusanya.client.effects import Failure, Reply, Request, Response
 from kusanya.errors import (
@@ -21,6 +22,7 @@ from kusanya.errors import (
     NotSent,
     ProtocolError,
     RateLimited,
+    ServiceError,
     ServiceUnavailable,
     WireError,
 )
@@ -53,6 +55,8 @@ def judge(
     info = response_info(reply)
     if reply.status >= HTTPStatus.BAD_REQUEST:
         refusal = service_error(reply, now=now)
+        if is_undecided(reply, creates=creates):
+            return _undecided(refusal, creates=creates)
         again = isinstance(refusal, _TRY_AGAIN)
         return Judged(
             ending=Ending.RETRYABLE if again else Ending.REFUSED,
@@ -75,6 +79,21 @@ def judge(
     value.__dict__["response"] = info
     return Judged(
         ending=Ending.ANSWERED, value=value, status=reply.status, request_id=info.request_id
+    )
+
+
+def _undecided(refusal: ServiceError, *, creates: bool) -> Judged[Resource]:
+    silence = NoAnswer(
+        f"no usable answer: a {refusal.status} that does not say what became of the request"
+    )
+    silence.__cause__ = refusal
+    return Judged(
+        ending=Ending.LOST,
+        error=silence,
+        status=refusal.status,
+        request_id=refusal.request_id,
+        effect_possible=creates,
+        again=True,
     )
 
 

@@ -1,5 +1,6 @@
 """What really crosses the wire, for both drivers: exact bytes, resent exactly."""
 
+import gzip
 import json
 import socket
 import threading
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kusanya.client import Client
 from kusanya.errors import (
     IdempotencyKeyReused,
     InvalidRequest,
@@ -15,6 +17,7 @@ from kusanya.errors import (
     NotSent,
     OutcomeUnknown,
     ProtocolError,
+    ServiceError,
     ServiceUnavailable,
 )
 
@@ -103,6 +106,10 @@ def test_what_came_is_at_hand_on_the_value(driver: Any, server: Any, wire: Any) 
         pytest.param(lambda wire: wire.answer(503, b"", {"Retry-After": "1"}), id="503"),
         pytest.param(lambda wire: wire.answer(429, b"{}"), id="429"),
         pytest.param(lambda wire: wire.answer(409, b'{"code": "in_progress"}'), id="409 other"),
+        pytest.param(lambda wire: wire.answer(408, b'{"error": {"code": "late"}}'), id="408"),
+        pytest.param(lambda wire: wire.answer(425, b""), id="425"),
+        pytest.param(lambda wire: wire.answer(499, b""), id="499"),
+        pytest.param(lambda wire: wire.answer(403, b"<html>blocked</html>"), id="a page"),
         pytest.param(lambda wire: wire.reset(), id="reset"),
         pytest.param(lambda wire: wire.raw(b""), id="closed"),
         pytest.param(lambda wire: wire.raw(b"nonsense\r\n\r\n"), id="not HTTP"),
@@ -123,6 +130,102 @@ def test_a_reused_key_is_final_and_never_retried(driver: Any, server: Any, wire:
     with pytest.raises(IdempotencyKeyReused) as caught:
         driver.client(server.url).create_collection(**ORDER)
     assert (caught.value.status, caught.value.code) == (409, "idempotency_key_reused")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [408, 425, 499])
+@pytest.mark.parametrize("body", [b"", b'{"error": {"code": "request_timeout"}}'])
+def test_whoever_did_not_wait_leaves_the_outcome_unknown(
+    driver: Any, server: Any, wire: Any, status: int, body: bytes
+) -> None:
+    server.answers(wire.answer(status, body))
+    client = driver.client(server.url, max_attempts=2)
+    with pytest.raises(OutcomeUnknown) as caught:
+        client.create_collection(**ORDER)
+    assert str(status) in str(caught.value.__cause__)
+    assert caught.value.attempts == 2
+    assert len(set(server.requests)) == 1
+    with pytest.raises(NoAnswer) as asked:
+        client.get_collection("col_1")
+    assert type(asked.value) is NoAnswer
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 451])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>blocked</html>",
+        b"{}",
+        b"[]",
+        b'{"error": {}}',
+        b'{"code": 7}',
+        b'"no"',
+        b"\xff",
+    ],
+    ids=["empty", "page", "object", "list", "no words", "number", "text", "bytes"],
+)
+def test_a_refusal_that_is_not_in_the_services_words_leaves_the_outcome_unknown(
+    server: Any, wire: Any, status: int, body: bytes
+) -> None:
+    server.answers(wire.answer(status, body))
+    with (
+        Client(wire.test_key, base_url=server.url, max_attempts=1) as client,
+        pytest.raises(OutcomeUnknown),
+    ):
+        client.create_collection(**ORDER)
+
+
+def test_a_refusal_too_long_to_read_or_compressed_leaves_the_outcome_unknown(
+    driver: Any, server: Any, wire: Any
+) -> None:
+    told = b'{"error": {"code": "invalid_request"}}'
+    packed = wire.answer(422, gzip.compress(told), {"Content-Encoding": "gzip"})
+    for act in (packed, wire.answer(422, told + b" " * 1_048_577)):
+        server.answers(act)
+        with pytest.raises(OutcomeUnknown):
+            driver.client(server.url, max_attempts=1).create_collection(**ORDER)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 415, 422])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error": {"type": "t", "code": "c", "message": "m", "request_id": "r"}}',
+        b'{"code": "c", "message": "m"}',
+        b'{"type": "https://errors.example/c", "title": "m"}',
+        b'{"error": "c"}',
+    ],
+    ids=["nested", "flat", "problem+json", "oauth-like"],
+)
+def test_a_refusal_in_the_services_words_is_final(
+    driver: Any, server: Any, wire: Any, status: int, body: bytes
+) -> None:
+    server.answers(wire.answer(status, body))
+    with pytest.raises(ServiceError) as caught:
+        driver.client(server.url).create_collection(**ORDER)
+    assert (caught.value.status, caught.value.code) == (status, "c")
+    assert len(server.requests) == 1
+
+
+def test_a_page_from_between_that_asks_for_a_pause_is_given_it(
+    driver: Any, server: Any, wire: Any
+) -> None:
+    page = wire.answer(429, b"<html>slow down</html>", {"Retry-After": "7"})
+    server.answers(page, wire.answer(202, wire.collection()))
+    clock = wire.clock()
+    driver.client(server.url, clock=clock).create_collection(**ORDER)
+    assert clock.pauses == [7.0]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_page_in_answer_to_a_question_is_what_its_status_says(
+    driver: Any, server: Any, wire: Any, status: int
+) -> None:
+    server.answers(wire.answer(status, b"<html>blocked</html>"))
+    with pytest.raises(ServiceError) as caught:
+        driver.client(server.url).get_collection("col_1")
+    assert caught.value.status == status
     assert len(server.requests) == 1
 
 

@@ -36,7 +36,11 @@ REUSED = b'{"code": "idempotency_key_reused"}'
 NEVER_LEFT = Failure(left=False, why="no connection")
 
 
-def _answer(status: int, body: bytes = b"{}", **headers: str) -> Response:
+TOLD = b'{"error": {"code": "some_word"}}'
+PAGE = b"<html>Access denied</html>"
+
+
+def _answer(status: int, body: bytes = TOLD, **headers: str) -> Response:
     pairs = tuple((n.replace("_", "-").encode(), v.encode()) for n, v in headers.items())
     return Response(status=status, headers=pairs, body=body)
 
@@ -201,6 +205,11 @@ def test_attempts_are_counted_and_bounded(driver: Any) -> None:
         pytest.param([_answer(429), _answer(422)], InvalidRequest, id="not now, then refused"),
         pytest.param([_answer(429), _answer(401)], AuthenticationError, id="key revoked"),
         pytest.param([_answer(500)], ServiceUnavailable, id="failing"),
+        pytest.param([_answer(408)], OutcomeUnknown, id="somebody between gave up"),
+        pytest.param([_answer(403, PAGE)], OutcomeUnknown, id="a page from between"),
+        pytest.param([_answer(499), _answer(422)], OutcomeUnknown, id="hung up, then refused"),
+        pytest.param([_answer(429, PAGE), _answer(422)], OutcomeUnknown, id="page, then refused"),
+        pytest.param([_answer(499), _answer(409, REUSED)], IdempotencyKeyReused, id="then reused"),
         pytest.param([_answer(409)], Conflict, id="conflict that stays"),
     ],
 )

@@ -73,6 +73,12 @@ class Fault(StrEnum):
     REDIRECT = "307"
     KEY_REFUSED = "401"
     WENT_ASTRAY = "404"
+    GATEWAY_GAVE_UP = "408 from between, after the service acted"
+    TOO_EARLY = "425 from between, before the service had it"
+    GATEWAY_HUNG_UP = "499 from between, after the service acted"
+    BLOCK_PAGE = "403 with a page of HTML, after the service acted"
+    BARE_REFUSAL = "400 without a word, after the service acted"
+    LOGIN_PAGE = "404 with a page of HTML, before the service had it"
 
 
 _ANSWERED_WITHOUT_ACTING: Final = {
@@ -83,6 +89,18 @@ _ANSWERED_WITHOUT_ACTING: Final = {
     Fault.KEY_REFUSED: 401,
     Fault.WENT_ASTRAY: 404,
 }
+
+
+_PAGE: Final = b"<html><body>Access denied</body></html>"
+_FROM_BETWEEN: Final = {
+    Fault.GATEWAY_GAVE_UP: (408, b'{"error": {"code": "request_timeout"}}'),
+    Fault.TOO_EARLY: (425, b""),
+    Fault.GATEWAY_HUNG_UP: (499, b""),
+    Fault.BLOCK_PAGE: (403, _PAGE),
+    Fault.BARE_REFUSAL: (400, b"{}"),
+    Fault.LOGIN_PAGE: (404, _PAGE),
+}
+_NEVER_ARRIVED: Final = {Fault.TOO_EARLY, Fault.LOGIN_PAGE}
 
 
 class Arrived(NamedTuple):
@@ -124,7 +142,9 @@ class FakeService:
             return Failure(left=True, why="no answer in time")
         if fault in _ANSWERED_WITHOUT_ACTING:
             return _answer(_ANSWERED_WITHOUT_ACTING[fault])
-        reply = self._create(key, body)
+        reply = _from_between(fault) if fault in _NEVER_ARRIVED else self._create(key, body)
+        if fault in _FROM_BETWEEN:
+            return _from_between(fault)
         if fault is Fault.LOST_ANSWER:
             return Failure(left=True, why="no answer in time")
         return _answer(500) if fault is Fault.FAILED_AFTER else reply
@@ -209,7 +229,13 @@ class FakeService:
 
 
 def _answer(status: int, body: Any = None) -> Response:
-    return Response(status=status, headers=(), body=json.dumps(body or {}).encode())
+    told = body or {"error": {"code": f"word_for_{status}"}}
+    return Response(status=status, headers=(), body=json.dumps(told).encode())
+
+
+def _from_between(fault: Fault) -> Response:
+    status, body = _FROM_BETWEEN[fault]
+    return Response(status=status, headers=(), body=body)
 
 
 class Killed(BaseException):

@@ -331,6 +331,69 @@ def test_a_resumption_that_gets_nowhere_does_not_forget_the_lost_answer(
     assert _only(store).state is IntentState.UNKNOWN
 
 
+FROM_BETWEEN = [
+    "GATEWAY_GAVE_UP",
+    "TOO_EARLY",
+    "GATEWAY_HUNG_UP",
+    "BLOCK_PAGE",
+    "BARE_REFUSAL",
+    "LOGIN_PAGE",
+]
+
+
+@pytest.mark.parametrize("fault", FROM_BETWEEN)
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["blocking", "asynchronous"])
+def test_a_refusal_from_between_never_brings_a_second_key(
+    store: Store, new_client: NewClient, play: Any, fault: str, asynchronous: bool
+) -> None:
+    service = new_client.service
+    service.faults = [play.Fault[fault]]
+
+    async def send(request: Any, within_s: float) -> Any:
+        return service(request, within_s)
+
+    def creates() -> None:
+        if not asynchronous:
+            create_safely(store, new_client(max_attempts=1), **ORDER)
+            return
+        client = AsyncClient(
+            play.key,
+            base_url="http://127.0.0.1:9",
+            clock=new_client.clock,
+            transport=send,
+            max_attempts=1,
+        )
+        asyncio.run(create_safely_async(store, client, **ORDER))
+
+    with pytest.raises(OutcomeUnknown):
+        creates()
+    assert _only(store).state is IntentState.UNKNOWN
+    [attempt] = store.attempts(_only(store).id)
+    assert attempt.outcome == "lost"
+    with pytest.raises(IntentError, match="used before"):
+        creates()
+    # A later word of the service's own says nothing of what came before it.
+    service.faults = [play.Fault.WENT_ASTRAY]
+    with pytest.raises(OutcomeUnknown):
+        resume(store, new_client(max_attempts=1), _only(store))
+    assert _only(store).state is IntentState.UNKNOWN
+    assert resume(store, new_client(), _only(store)).collection.id == "col_1"
+    assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
+    assert len(service.collections) == 1
+
+
+@pytest.mark.parametrize("fault", FROM_BETWEEN)
+def test_a_refusal_from_between_is_sent_again_within_the_call(
+    store: Store, new_client: NewClient, service: Any, play: Any, fault: str
+) -> None:
+    service.faults = [play.Fault[fault], play.Fault[fault]]
+    made = create_safely(store, new_client(), **ORDER)
+    assert made.collection.id == "col_1"
+    assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
+    assert len(service.arrived) == 3
+    assert len(service.collections) == 1
+
+
 def test_a_refused_request_is_over_and_its_reference_is_free_again(
     store: Store, new_client: NewClient, service: Any
 ) -> None:
