@@ -106,7 +106,8 @@ def _open_console(stage: "Stage", *, ascii_only: bool) -> None:
 
     clock = parse_clock(stage.clock_url, max_age_s=0.25)
     with Store.open(stage.folder.store_url, clock=clock) as store:
-        run_app(ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only))
+        app = ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only)
+        run_app(app, check=stage.check)
 
 
 @contextlib.contextmanager

@@ -2,27 +2,57 @@
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from kusanya.errors import KusanyaError
+from kusanya.text import safe
 from kusanya_console.cli.output import stop
 
 if TYPE_CHECKING:
     from kusanya_console.app import ConsoleApp
 
+_CHECK_EVERY_S: Final = 1.0
+_TOLD_FOR_S: Final = 3600
 
-def run_app(app: "ConsoleApp") -> None:
+
+def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> None:
     """Run `app` until it is left; a signal to end leaves it in order, with the code 128 + signal.
 
+    `check` is called now and then; what it raises as a KusanyaError is told on the screen.
     Raises Refused without words when the application did not end well.
     """
-    asyncio.run(_run(app))
+    asyncio.run(_run(app, check))
     if app.return_code:
         stop(app.return_code)
 
 
-async def _run(app: "ConsoleApp") -> None:
+async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         # The application is asked to leave, so that it restores the terminal itself.
         loop.add_signal_handler(number, app.exit, None, 128 + number)
-    await app.run_async()
+    looking = None if check is None else asyncio.create_task(_look_after(app, check))
+    try:
+        await app.run_async()
+    finally:
+        if looking is not None:
+            looking.cancel()
+
+
+async def _look_after(app: "ConsoleApp", check: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(_CHECK_EVERY_S)
+        try:
+            check()
+        except KusanyaError as error:
+            told = partial(
+                app.notify,
+                safe(str(error), 400),
+                severity="error",
+                timeout=_TOLD_FOR_S,
+                markup=False,
+            )
+            app.call_later(told)
+            return  # it is told once; what is shown goes on from the store
