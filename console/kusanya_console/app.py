@@ -60,6 +60,7 @@ class ConsoleApp(App[None]):
     how often the store is looked at in real seconds, or None to look only when `tick` is called.
     `asks` and `acts` are built by the caller around a client: without them their keys say why they
     are off. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked again.
+    Exports go into `folder`, by default the one that the console was started in.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -95,6 +96,7 @@ class ConsoleApp(App[None]):
         jitter: Callable[[], float] = random.random,
         asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
+        folder: Path | None = None,
     ) -> None:
         super().__init__()
         self.desk = Desk(
@@ -105,6 +107,7 @@ class ConsoleApp(App[None]):
             acts=acts,
             asleep=asleep,
             monotonic=monotonic,
+            folder=folder or Path.cwd(),
         )
         shown = store.url_shown if store_shown is None else store_shown
         self._standing = Standing(

@@ -158,6 +158,11 @@ COMMANDS: Final = (
         sentence="Copy the reference; on Deliveries the event's id, on Health the report.",
     ),
     Command(
+        id="list.export", keys=("ctrl+s",), shown="^s", label="export", action="export",
+        sentence="Write the rows that pass the filter to a CSV file, phones masked.",
+        screens=_LISTS,
+    ),
+    Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
         kind=Kind.ASK, screens=_LISTS | {LOOKUP, INTENTS},
         sentence="Ask the service about the record under the cursor and keep its answer.",

@@ -7,6 +7,7 @@ questions of one kind the later counts: an answer that nobody waits for any more
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -53,6 +54,8 @@ class Desk(msgspec.Struct, kw_only=True):
     asks: Asking | None = None
     acts: Acting | None = None
     monotonic: Callable[[], float] = time.monotonic
+    folder: Path = Path()
+    """Where exports go."""
     ended: Ended | None = None
     """The result of what was asked or done last, until it is dismissed."""
     revealed: Revealed | None = None

@@ -1,5 +1,6 @@
 """Deliveries: what arrived, what we answered, and what comes next."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from kusanya_console import words
 from kusanya_console.commands import bindings_of
 from kusanya_console.delivery_cards import arrival_heads, arrival_line, delivery_card, timeline
 from kusanya_console.doing import READ_ONLY
+from kusanya_console.export import DELIVERIES, Value
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
 from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
@@ -75,6 +77,7 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
 
     NAME = "deliveries"
     CRUMB = "Deliveries"
+    RECORDS = "deliveries"
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
@@ -99,6 +102,10 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
         """Show the counts, then the list."""
         self.query_one("#figures", Sheet).show(lambda width: delivery_figures(snapshot, width))
         super().advance(snapshot)
+
+    def exported(self) -> Mapping[str, Callable[[DeliveryRow], Value]]:
+        """Return the columns of an export."""
+        return DELIVERIES
 
     def empty(self) -> list[Line]:
         """Say what would stand here."""

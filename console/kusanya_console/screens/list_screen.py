@@ -4,19 +4,24 @@ One reading of the store is under way at a time. A person's wish (newest, oldest
 before the news of the feed; news that waits is one set of ids, never a queue.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input
+from textual.worker import get_current_worker
 
+from kusanya.business_day import EAT
 from kusanya.filters import Filter, FilterError, describe, parse
 from kusanya.text import safe
+from kusanya_console.doing import Ended
+from kusanya_console.export import Value, write_csv
 from kusanya_console.feed import Snapshot
+from kusanya_console.messages import DeedAsked
 from kusanya_console.pages import Pages, PageSource
 from kusanya_console.present import Line, moment, spread
 from kusanya_console.screens.base import ConsoleScreen, Desk
@@ -42,6 +47,9 @@ class Listed(msgspec.Struct, Generic[R], frozen=True):
 class ListScreen(ConsoleScreen, Generic[R]):
     """A list with a detail pane beside it."""
 
+    RECORDS: ClassVar[str] = ""
+    """What stands in the list, for the name of an export."""
+
     def __init__(self, desk: Desk, columns: tuple[Column[R], ...]) -> None:
         super().__init__(desk)
         self.table: RecordTable[R] = RecordTable(columns, look=desk.look, id="table")
@@ -66,6 +74,10 @@ class ListScreen(ConsoleScreen, Generic[R]):
 
     def empty(self) -> list[Line]:
         """Return what an empty list says: what would stand here, and which key helps."""
+        raise NotImplementedError
+
+    def exported(self) -> Mapping[str, Callable[[R], Value]]:
+        """Return the columns of an export, each with what it says about a record."""
         raise NotImplementedError
 
     def compose_body(self) -> ComposeResult:
@@ -346,6 +358,19 @@ class ListScreen(ConsoleScreen, Generic[R]):
 
         self.table.follow = False
         self.wish(read)
+
+    def action_export(self) -> None:
+        """Write the rows that pass the filter to a file, on a thread."""
+        at = self.desk.look.now.astimezone(EAT)
+        name = f"kusanya-{self.desk.mode.value}-{self.RECORDS}-{at:%Y%m%d-%H%M%S}.csv"
+        source, target = self.source(self.filter), self.desk.folder / name
+        fields = self.exported()
+
+        def export() -> Ended:
+            worker = get_current_worker()
+            return write_csv(source, fields, target, stopped=lambda: worker.is_cancelled)
+
+        self.post_message(DeedAsked("exporting", export))
 
     def action_pane(self) -> None:
         """Show or hide the pane; where there is no room for both it takes the list's place."""

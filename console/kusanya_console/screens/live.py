@@ -1,5 +1,6 @@
 """Live: what is moving? Counts, the newest collections, and the record under the cursor."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kusanya.filters import Filter
@@ -10,6 +11,7 @@ from kusanya.text import safe
 from kusanya_console import words
 from kusanya_console.cards import collection_card
 from kusanya_console.commands import bindings_of
+from kusanya_console.export import COLLECTIONS, Value
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import collection_figures
 from kusanya_console.messages import CopyAsked, StoryAsked
@@ -53,6 +55,7 @@ class LiveScreen(ListScreen[CollectionRow]):
 
     NAME = "live"
     CRUMB = "Live"
+    RECORDS = "collections"
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
@@ -75,6 +78,10 @@ class LiveScreen(ListScreen[CollectionRow]):
             lambda width: collection_figures(snapshot, width, short=self.size.height < 30)  # noqa: PLR2004
         )
         super().advance(snapshot)
+
+    def exported(self) -> Mapping[str, Callable[[CollectionRow], Value]]:
+        """Return the columns of an export."""
+        return COLLECTIONS
 
     def empty(self) -> list[Line]:
         """Say what would stand here."""

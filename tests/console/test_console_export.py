@@ -1,0 +1,139 @@
+"""Exports: every row of the filter, once; no formula, no whole phone, no half of a file."""
+
+import csv
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.export import COLLECTIONS, write_csv
+from kusanya_console.narrowing import NarrowedSource
+from kusanya_console.pages import CollectionSource
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+
+
+def written(folder: Path) -> Path:
+    """Return the one file that an export left, which is for its owner alone."""
+    [target] = folder.glob("kusanya-*")
+    assert target.stat().st_mode & 0o777 == 0o600
+    return target
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
+    console: Build, seed: Any, tmp_path: Path, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console(folder=tmp_path)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"failed", "enter")
+        await settled(pilot)
+        listed = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr] # a list
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        said = " ".join(shown(app).split())
+        assert f"{len(listed)} rows written to" in said
+        assert "phones masked" in said
+    target = written(tmp_path)
+    assert target.name == "kusanya-live-collections-20260304-152407.csv"
+    rows = read(target)
+    assert [row["id"] for row in rows] == listed
+    assert {row["status"] for row in rows} == {"failed"}
+    assert {row["phone"][:10] for row in rows} == {"'+255•••••"}
+
+
+async def test_what_looks_like_a_formula_is_written_as_text(
+    console: Build, seed: Any, clock: ManualClock, tmp_path: Path, settled: Settled
+) -> None:
+    for n, text in enumerate(
+        ("=1+1", "+1", "-1", "@SUM(A1)", "  =1", "\t=1", "\x1b]0;x\x07", "ok")
+    ):
+        seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n), reference=text))
+    app = console(folder=tmp_path)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+    target = written(tmp_path)
+    told = [row["reference"] for row in read(target)]
+    assert told[:5] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1"]
+    assert told[7] == "ok"
+    assert not any(character in "".join(told) for character in "\x1b\x07\t")
+
+
+async def test_deliveries_have_columns_of_their_own(
+    console: Build, seed: Any, tmp_path: Path, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console(folder=tmp_path)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2", "exclamation_mark")
+        await settled(pilot)
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+    target = written(tmp_path)
+    assert {row["reason"] for row in read(target)} >= {"no_match"}
+
+
+async def test_a_folder_that_is_gone_is_named_as_the_cause(
+    console: Build, seed: Any, tmp_path: Path, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console(folder=tmp_path / "gone")
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert "exporting failed: cannot write" in shown(app)
+        assert "No such file or directory" in " ".join(shown(app).split())
+
+
+def test_a_search_that_runs_out_of_time_goes_on_until_every_row_was_tested(
+    store: Store, seed: Any, clock: ManualClock, tmp_path: Path
+) -> None:
+    for n in range(1200):
+        store.submit(seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n))))
+    seed.answered(seed.collection(5000, at=clock.now() - timedelta(days=1)))
+    source = NarrowedSource(
+        CollectionSource(store, mode=Mode.LIVE),
+        lambda row: row.reference.endswith("0"),
+        budget_s=0.0,
+    )
+    target = tmp_path / "found.csv"
+    ended = write_csv(source, COLLECTIONS, target, stopped=lambda: False)
+    assert ended.sentence.startswith("121 rows written")
+    assert len({row["id"] for row in read(target)}) == 121
+
+
+def test_an_export_that_is_stopped_leaves_no_file(
+    store: Store, seed: Any, clock: ManualClock, tmp_path: Path
+) -> None:
+    seed.answered(seed.collection(1, at=clock.now()))
+    source = CollectionSource(store, mode=Mode.LIVE)
+    ended = write_csv(source, COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True)
+    assert not ended.well
+    assert list(tmp_path.glob("x*")) == []
