@@ -130,7 +130,7 @@ def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
         lines += wrapped(
             f"same key, same bytes, until {moment(end, look)}: the first answer again, never a "
             "second charge. If the first request never arrived, the customer is prompted now: tell "
-            "them before. Run kusanya intents resume.",
+            "them before. R replays, or kusanya intents resume.",
             width,
             label="replay",
         )

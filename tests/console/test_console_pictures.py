@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from kusanya.client import Client
 from kusanya.clock import ManualClock
+from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.acts import Acts
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]
@@ -100,6 +103,22 @@ def test_test_mode_is_told_in_words_and_a_paused_list_says_so(seed: Any, picture
     for n in range(20):
         seed.life(n, at=NOON - timedelta(seconds=30 * n), mode=Mode.TEST)
     assert picture(MEDIUM, "space", mode=Mode.TEST)
+
+
+@on_two_sizes
+def test_a_replay_in_live_mode_waits_for_the_word(
+    size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    seed.intents()
+    with Client("svc_live_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as nobody:
+        acts = Acts(store, actor="asha", clock=clock, profile="main", client=nobody)
+        assert picture(size, "5", "j", "R", text="liv", acts=acts)
+
+
+@on_two_sizes
+def test_a_key_that_is_off_says_why(size: tuple[int, int], seed: Any, picture: Any) -> None:
+    seed.busy()
+    assert picture(size, "c")
 
 
 def test_a_filter_that_cannot_be_read_is_named_under_its_box(seed: Any, picture: Any) -> None:
