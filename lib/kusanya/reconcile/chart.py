@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import DateFormatter, DayLocator, date2num
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from kusanya.reconcile import columns
@@ -30,6 +32,10 @@ _AGE_COLUMNS: Final = {
 }
 _WEEK: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _PARTS_MAX: Final = 12
+_DAY_LABELS: Final = 12
+"""Days that are named on an axis; further ones stand between them."""
+_FEWEST_DAYS: Final = 7
+"""Days that an axis has room for, so that one day is a bar and not a wall."""
 
 
 def pareto(frame: pd.DataFrame) -> Chart:
@@ -65,11 +71,21 @@ def daily(frame: pd.DataFrame) -> Chart:
             axes.bar(sums.index, fee, bottom=net, color=WARN, label="fee", width=0.8)
             axes.set_ylabel(named(currency))
             axes.yaxis.set_major_formatter(FuncFormatter(short))
-            axes.tick_params(axis="x", labelrotation=35)
             bare(axes)
             if len(sums):
+                _by_day(axes, sums.index.min(), sums.index.max())
                 axes.legend(frameon=False, ncols=2, loc="upper left", bbox_to_anchor=(0, 1.15))
         return titled(chart, "Gross by business day: net and fee")
+
+
+def _by_day(axes: Axes, first: pd.Timestamp, last: pd.Timestamp) -> None:
+    # Whole days alone: left to itself the axis of a short period counts hours.
+    span = (last - first).days + 1
+    every = -(-span // _DAY_LABELS)
+    axes.xaxis.set_major_locator(DayLocator(interval=every))  # type: ignore[no-untyped-call] # theirs
+    axes.xaxis.set_major_formatter(DateFormatter("%d %b"))  # type: ignore[no-untyped-call] # theirs
+    around = pd.Timedelta(days=max(1, (_FEWEST_DAYS - span) / 2))
+    axes.set_xlim(date2num(first - around), date2num(last + around))
 
 
 def ageing(frame: pd.DataFrame) -> Chart:

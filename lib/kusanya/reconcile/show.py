@@ -29,7 +29,10 @@ _NOTHING: Final = pd.DataFrame()
 _MISSING: Final = "–"
 _CELL: Final = 120
 _LOOK: Final = [
-    {"selector": "caption", "props": "text-align: left; font-weight: 600; padding: 0.4em 0"},
+    {
+        "selector": "caption",
+        "props": "text-align: left; font-weight: 600; padding: 0.4em 0; white-space: nowrap",
+    },
     {"selector": "th", "props": "text-align: left; vertical-align: bottom; font-weight: 600"},
     {"selector": "td", "props": "text-align: left; font-variant-numeric: tabular-nums"},
 ]
