@@ -45,18 +45,24 @@ class AsyncClient:
         secret = Secret(api_key)
         self.mode: Final = mode_of(secret, expected=mode, prefix=key_prefix)
         self._clock = clock or SystemClock()
+        address = address_of(base_url, mode=self.mode)
         self.core: Final = Core(
             mode=self.mode,
             clock=self._clock,
             chance=random or SystemRandom().random,
             patience=Patience(timeout_s=timeout, attempts=max_attempts),
+            origin=address.url,
         )
-        address = address_of(base_url, mode=self.mode)
         self._network = None
         if transport is None:
             self._network = _network(address, secret)
             transport = self._network.send
         self._send = transport
+
+    @property
+    def origin(self) -> str:
+        """Return the base address that requests go to, without a last slash."""
+        return self.core.origin
 
     async def create_collection(
         self,

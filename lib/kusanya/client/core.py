@@ -43,7 +43,7 @@ class Core:
     """What both clients do, without doing it.
 
     `mode` is the mode of the API key, or None where its form does not say. `chance` returns
-    numbers from 0 to 1.
+    numbers from 0 to 1. `origin` is the base address, without a last slash.
     """
 
     def __init__(
@@ -53,12 +53,23 @@ class Core:
         clock: Clock,
         chance: Callable[[], float],
         patience: Patience,
+        origin: str,
     ) -> None:
         self.mode = mode
         self.clock = clock
         self.chance = chance
         self.patience = patience
+        self.origin = origin
+        self._merchant: str | None = None
         self._live_key_seen = False
+
+    @property
+    def target(self) -> str:
+        """Return whom creates reach: the base address, and `#` and the merchant where it is known.
+
+        It is known before the first live create leaves.
+        """
+        return self.origin if self._merchant is None else f"{self.origin}#{self._merchant}"
 
     def create(self, request: Request, *, attempts: Attempts | None = None) -> Steps[Collection]:
         """Send a create until it is answered, refused, or out of time.
@@ -134,6 +145,7 @@ class Core:
             raise ConfigurationError(
                 "the service says this key is in test mode, its form says live; nothing was sent"
             )
+        self._merchant = principal.merchant_id
         self._live_key_seen = True
 
     def _exchange(

@@ -60,7 +60,8 @@ def create_safely(
     the one before. Keys belong to `profile` and mode.
 
     On return the answer is durable. Raises IntentError where the reference was used, the key
-    belongs to other contents, another process is sending the intent, or its window is over;
+    belongs to other contents or was sent to another address or merchant, another process is sending
+    the intent, or its window is over;
     OutcomeUnknown, NotSent and the rest of a create's errors, after which the intent says what is
     known and `resume` may be called; StoreError where something could not be made durable: before
     the first byte nothing was sent, after it the intent tells.
@@ -109,18 +110,24 @@ async def create_safely_async(
     return await run(client, create(store, client.core, order))
 
 
-def resume(store: Store, client: Client, intent: IntentRow | str) -> Creation:
+def resume(
+    store: Store, client: Client, intent: IntentRow | str, *, profile: str | None = None
+) -> Creation:
     """Bring an intent to its end: with the same key and the same bytes, or not at all.
 
+    `profile` names the profile that `client` is made from; an intent of another one is refused.
+    Without it the intent is only sent where it was sent first.
     An intent that has come to its end already is not sent; its collection is returned as it is
     now. Raises what `create_safely` does.
     """
-    return client.run(proceed(store, client.core, _found(store, intent)))
+    return client.run(proceed(store, client.core, _found(store, intent), profile=profile))
 
 
-async def resume_async(store: Store, client: AsyncClient, intent: IntentRow | str) -> Creation:
+async def resume_async(
+    store: Store, client: AsyncClient, intent: IntentRow | str, *, profile: str | None = None
+) -> Creation:
     """Do what `resume` does; the store is used from threads."""
-    return await run(client, proceed(store, client.core, _found(store, intent)))
+    return await run(client, proceed(store, client.core, _found(store, intent), profile=profile))
 
 
 def _found(store: Store, intent: IntentRow | str) -> IntentRow:

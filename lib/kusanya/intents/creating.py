@@ -29,6 +29,7 @@ from kusanya.errors import (
 from kusanya.intents.claiming import Claim, this_process
 from kusanya.intents.recording import Opening, Recorded, Tied
 from kusanya.intents.settling import OPEN, review
+from kusanya.intents.targets import Place
 from kusanya.store import Store
 from kusanya.store.records import IntentRow
 from kusanya.store.sending import Begun, Repeat, check_reference, other_body
@@ -82,27 +83,34 @@ def create(store: Store, core: Core, order: Order) -> Steps[Creation]:
         raise ValueError("a repeated reference is forced with a reason")
     found = yield from do(partial(_look, store, order, mode, body))
     if isinstance(found, IntentRow):
-        return (yield from proceed(store, core, found))
-    recorded = Recorded(Claim.new(store, core.clock, ""), opening=found.queue)
+        return (yield from proceed(store, core, found, profile=order.profile))
+    place = Place(target=lambda: core.target, profile=order.profile)
+    recorded = Recorded(Claim.new(store, core.clock, ""), place=place, opening=found.queue)
     try:
         return (yield from _exchange(store, core, recorded, found.key, body))
     except Tied as tied:
-        return (yield from proceed(store, core, tied.intent))
+        return (yield from proceed(store, core, tied.intent, profile=order.profile))
 
 
-def proceed(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
+def proceed(
+    store: Store, core: Core, intent: IntentRow, *, profile: str | None = None
+) -> Steps[Creation]:
     """Bring an intent to its end, or find the end that it has already come to.
 
-    Raises IntentError where it is over without a collection, may not be sent any more, or is being
-    sent by another process; OutcomeUnknown and the errors of a create otherwise.
+    Raises IntentError where it belongs to another profile or was sent elsewhere, is over without a
+    collection, may not be sent any more, or is being sent by another process; OutcomeUnknown and
+    the errors of a create otherwise.
     """
     if intent.mode is not core.mode:
         raise ConfigurationError(f"this intent is for {intent.mode.value} mode, the API key is not")
+    place = Place(target=lambda: core.target, profile=profile)
+    place.check_profile(intent)
     if intent.state in OPEN:
+        place.check(intent)
         claim = Claim.new(store, core.clock, intent.id)
         yield from do(claim.take)
         try:
-            recorded = yield from do(partial(_reopened, claim))
+            recorded = yield from do(partial(_reopened, claim, place))
         except Exception:
             yield from do(claim.release)
             raise
@@ -159,13 +167,13 @@ def _now(store: Store, core: Core, known: Collection) -> Steps[Collection]:
     return found
 
 
-def _reopened(claim: Claim) -> Recorded:
+def _reopened(claim: Claim, place: Place) -> Recorded:
     """Return the record of an intent under our claim, settled where its collection was seen."""
     intent = claim.store.intent(claim.intent_id)
     if intent is None:
         raise IntentError("there is no such intent", intent_id=claim.intent_id)
     intent = review(claim.store, intent, now=claim.clock.now())
-    return Recorded(claim, intent, claim.store.attempts(intent.id))
+    return Recorded(claim, intent, claim.store.attempts(intent.id), place=place)
 
 
 class _Opening(msgspec.Struct, frozen=True):
@@ -195,7 +203,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
     key = order.idempotency_key or _derived(store, order, mode, len(same))
     phone = msgspec.json.decode(body)["phone"]
 
-    def queue(claim: Claim, at: datetime, until: datetime) -> "Future[Begun]":
+    def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[Begun]":
         return store.begin_intent(
             idempotency_key=key,
             body=body,
@@ -208,6 +216,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
             by=claim.by,
             until=until,
             repeat=repeat,
+            target=target,
         )
 
     return _Opening(key, queue)

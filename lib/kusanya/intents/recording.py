@@ -19,14 +19,15 @@ from kusanya.errors import (
 )
 from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.driving import keep
+from kusanya.intents.targets import Place
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
 from kusanya.store.sending import Begun
 from kusanya.wire import Collection
 
-Opening = Callable[[Claim, datetime, datetime], "Future[Begun]"]
-"""Queues a new intent under a claim: when it begins, and until when the claim lasts."""
+Opening = Callable[[Claim, datetime, datetime, str], "Future[Begun]"]
+"""Queues a new intent under a claim: when it begins, until when the claim lasts, where it goes."""
 
 
 class Tied(Exception):  # noqa: N818 - control flow inside this package, never leaves it
@@ -50,12 +51,14 @@ class Recorded:
         intent: IntentRow | None = None,
         before: Iterable[AttemptRow] = (),
         *,
+        place: Place,
         opening: Opening | None = None,
     ) -> None:
         before = tuple(before)
         self._claim = claim
         self._store: Store = claim.store
         self._clock: Clock = claim.clock
+        self._place = place
         self._opening = opening
         self._claimed_at = claim.clock.now()
         self._latest_at = self._claimed_at if intent is None else latest(intent, before)
@@ -82,7 +85,7 @@ class Recorded:
         return self._claim
 
     def begin(self) -> Steps[None]:
-        """Make the attempt durable; refuse where the window is over or the claim is lost."""
+        """Make the attempt durable; refuse the wrong place, a window that is over, a lost claim."""
         if self._intent is None and self._opening is not None:
             yield from self._open(self._opening)
         else:
@@ -118,7 +121,9 @@ class Recorded:
 
     def _open(self, opening: Opening) -> Steps[None]:
         now = self._claimed_at = self._latest_at = self._clock.now()
-        begun = yield from keep(lambda: opening(self._claim, now, now + LEASE))
+        begun = yield from keep(
+            lambda: opening(self._claim, now, now + LEASE, self._place.target())
+        )
         if not begun.new:
             raise Tied(begun.intent)
         self._intent = begun.intent
@@ -128,11 +133,14 @@ class Recorded:
     def _begin(self) -> None:
         now = self._clock.now()
         intent = self.intent
+        self._place.check(intent)
         check_window(intent, latest_at=self._latest_at, now=now)
         if now - self._claimed_at > LEASE / 3:
             self._claim.take()
             self._claimed_at = now
-        self._number = self._store.begin_attempt(intent.id, at=now).number
+        self._number = self._store.begin_attempt(
+            intent.id, at=now, target=self._place.target()
+        ).number
         if intent.first_sent_at is None:
             self._intent = msgspec.structs.replace(intent, first_sent_at=now)
 

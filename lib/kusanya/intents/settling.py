@@ -66,14 +66,16 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     return intent
 
 
-def open_intents(store: Store, mode: Mode | None = None) -> Iterator[IntentRow]:
-    """Yield every intent that is neither answered nor over, newest first."""
-    page = store.intents(mode, states=OPEN)
+def open_intents(
+    store: Store, mode: Mode | None = None, profile: str | None = None
+) -> Iterator[IntentRow]:
+    """Yield every intent that is neither answered nor over, newest first; of one profile or all."""
+    page = store.intents(mode, states=OPEN, profile=profile)
     while True:
         yield from page.rows
         if not page.more:
             return
-        page = store.intents(mode, states=OPEN, older_than=page.rows[-1].key)
+        page = store.intents(mode, states=OPEN, profile=profile, older_than=page.rows[-1].key)
 
 
 def decide(

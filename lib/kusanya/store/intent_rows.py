@@ -144,14 +144,17 @@ class Intents(Base):
         mode: Mode | None = None,
         *,
         states: Sequence[IntentState] = (),
+        profile: str | None = None,
         older_than: Key | None = None,
         limit: int = 200,
     ) -> Page[IntentRow]:
-        """Return a page of intents, newest first, of one mode or of both."""
+        """Return a page of intents, newest first, of one mode or of both, of one profile or all."""
         it = intent.c
         query = select(*_INTENT).order_by(it.prepared_at.desc(), it.id.desc()).limit(limit + 1)
         if mode is not None:
             query = query.where(it.mode == mode.value)
+        if profile is not None:
+            query = query.where(it.profile == clean(profile))
         if states:
             query = query.where(or_(*(it.state == state.value for state in states)))
         if older_than is not None:

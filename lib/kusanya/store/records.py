@@ -350,6 +350,8 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
     claimed_by: str | None = None
     """The process that is sending it now."""
     claimed_until: datetime | None = None
+    target: str | None = None
+    """Where it was sent first: the base address, and `#` and the merchant where that was asked."""
 
     @property
     def key(self) -> Key:

@@ -261,6 +261,7 @@ intent: Final = Table(
     Column("attempts", Integer, nullable=False),
     Column("claimed_by", Text),
     Column("claimed_until", BigInteger),
+    Column("target", Text),
     # intent_by_key; one key is one intent.
     UniqueConstraint("mode", "profile", "idempotency_key"),
     # intents: newest first, of one mode or of all.

@@ -75,9 +75,11 @@ class Sending(Base):
         by: str,
         until: datetime,
         repeat: Repeat | None = None,
+        target: str | None = None,
     ) -> "Future[Begun]":
         """Keep a new intent, claimed `by` a process `until` an instant, with its first attempt.
 
+        `target` is where it is being sent: the address, and the merchant where that is known.
         The future resolves once all of it is durable: before that no byte may leave. Where the key
         has an intent with this body already, that one is the result and nothing is changed. The
         future fails with IntentError where the key belongs to another body, and where another
@@ -118,6 +120,7 @@ class Sending(Base):
                 attempts=1,
                 claimed_by=by,
                 claimed_until=until,
+                target=maybe_clean(target),
             )
             added(writing, row, at=at)
             _attempt(writing, row.id, 1, at)
@@ -171,11 +174,14 @@ class Sending(Base):
 
         return self._act(act)
 
-    def begin_attempt(self, intent_id: str, *, at: datetime) -> AttemptRow:
+    def begin_attempt(
+        self, intent_id: str, *, at: datetime, target: str | None = None
+    ) -> AttemptRow:
         """Make durable that the intent is being sent now; call it before the first byte leaves.
 
-        The intent becomes SENT and keeps the instant of its first sending for ever. Raises
-        IntentError for an intent that is over or unknown.
+        The intent becomes SENT and keeps the instant of its first sending for ever, and `target`,
+        where it is being sent, from when something may come of it. Raises IntentError for an intent
+        that is over or unknown.
         """
 
         def act(writing: Writing) -> AttemptRow:
@@ -186,6 +192,7 @@ class Sending(Base):
                     intent_id=intent_id,
                 )
             number = row.attempts + 1
+            stays = row.target is not None and row.state is not IntentState.PREPARED
             change(
                 writing,
                 row,
@@ -193,6 +200,7 @@ class Sending(Base):
                 state=IntentState.SENT,
                 attempts=number,
                 first_sent_at=row.first_sent_at or at,
+                target=row.target if stays else maybe_clean(target) or row.target,
             )
             return _attempt(writing, intent_id, number, at)
 

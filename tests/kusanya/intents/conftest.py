@@ -366,8 +366,14 @@ class Clients:
 
     def __call__(self, **options: Any) -> Client:
         """Return a new client in front of the service."""
-        settings = {"random": lambda: 0.5, "transport": self.service, **options}
-        return Client(KEY, base_url="http://127.0.0.1:9", clock=self.clock, **settings)
+        settings = {
+            "api_key": KEY,
+            "base_url": "http://127.0.0.1:9",
+            "random": lambda: 0.5,
+            "transport": self.service,
+            **options,
+        }
+        return Client(clock=self.clock, **settings)
 
 
 @pytest.fixture

@@ -580,7 +580,7 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
         )
         service.faults = [play.Fault.LOST_ANSWER]
         with pytest.raises(OutcomeUnknown):
-            resume(store, new_client(max_attempts=1), kept)
+            resume(store, new_client(max_attempts=1), kept, profile="default")
         clock.pass_by(timedelta(seconds=1))
     store.record(service.event("col_1"))
     assert settle_waiting(store, now=clock.now()) == 0

@@ -1,0 +1,18 @@
+"""An intent remembers where it was sent first."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the column; of intents that are kept already it is not known."""
+    # SQLite would write an added column behind the constraints: a store that was brought up to date
+    # would differ from a new one.
+    with op.batch_alter_table(
+        "intent",
+        recreate="always" if op.get_context().dialect.name == "sqlite" else "never",
+    ) as batch:
+        batch.add_column(sa.Column("target", sa.Text()))
