@@ -1,12 +1,20 @@
 """`kusanya console`: the terminal console."""
 
 import sys
-from typing import Annotated
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
 from kusanya_console.cli.output import USAGE, Refused
+
+if TYPE_CHECKING:
+    from kusanya.client import Client
+    from kusanya.clock import Clock
+    from kusanya.profiles import Profile
+    from kusanya.store import Store
+    from kusanya_console.acts import Acts
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,6 +27,9 @@ def console(
     store: StoreUrl = None,
     profile: ProfileName = None,
     clock: ClockName = "real",
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Allow replays, notes, resends and revealing.")
+    ] = False,
     ascii_only: Annotated[
         bool, typer.Option("--ascii", help="Draw with ASCII alone; NO_COLOR works too.")
     ] = False,
@@ -28,16 +39,63 @@ def console(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.app import ConsoleApp
+    from kusanya_console.asks import Asks
     from kusanya_console.cli.terminal import run_app
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
-    # Looking never creates or migrates: an empty new store would look like a quiet day.
-    with Store.open(chosen.store, clock=time, read_only=True) as opened:
+    with ExitStack() as stack:
+        client = client_for(chosen, time, stack)
+        # Looking never creates or migrates: an empty new store would look like a quiet day.
+        writing = client is not None or allow_writes
+        opened = stack.enter_context(
+            Store.open(chosen.store, clock=time, read_only=not writing, migrate=False)
+        )
         app = ConsoleApp(
-            opened, mode=chosen.mode, clock=time, profile=chosen.name, ascii=ascii_only
+            opened,
+            mode=chosen.mode,
+            clock=time,
+            profile=chosen.name,
+            ascii=ascii_only,
+            asks=None if client is None else Asks(opened, client, clock=time),
+            acts=acts_for(chosen, opened, time, client, stack) if allow_writes else None,
         )
         app.set_keymap(key_map())
         run_app(app)
+
+
+def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
+    """Return a client where the profile has a key and an address, on the console's clock."""
+    from kusanya.client import Client
+
+    if profile.api_key is None or profile.base_url is None:
+        return None
+    return stack.enter_context(
+        Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
+    )
+
+
+def acts_for(
+    profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
+) -> "Acts":
+    """Return everything that changes something, in the name of whoever is logged in."""
+    import getpass
+
+    from kusanya_console.acts import Acts
+    from kusanya_console.dashboard_client import DashboardClient
+
+    dashboard = None
+    if profile.dashboard_url is not None and profile.dashboard_token is not None:
+        dashboard = stack.enter_context(
+            DashboardClient(profile.dashboard_url, profile.dashboard_token)
+        )
+    return Acts(
+        store,
+        actor=getpass.getuser(),
+        clock=clock,
+        profile=profile.name,
+        client=client,
+        dashboard=dashboard,
+    )

@@ -43,6 +43,9 @@ def demo(
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier demos first.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of traffic and outcomes.")] = _SEED,
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Allow replays, notes, resends and revealing.")
+    ] = False,
     ascii_only: Annotated[bool, typer.Option("--ascii", help="Draw with ASCII alone.")] = False,
 ) -> None:
     """Run the embedded service, a receiver and seeded traffic, and open the console on them."""
@@ -65,7 +68,13 @@ def demo(
         if fresh:
             folder.clear()
         with Stage(folder, seed=seed, speed=speed, traffic=traffic) as stage:
-            converged = _look_at(stage, headless=headless, seconds=seconds, ascii_only=ascii_only)
+            if headless:
+                from kusanya_console.demo.headless import watch
+
+                converged = watch(stage, seconds=seconds)
+            else:
+                _open_console(stage, allow_writes=allow_writes, ascii_only=ascii_only)
+                converged = True
     if not converged:
         stop(1)
 
@@ -88,25 +97,28 @@ def demo_traffic(
     run(load(), rate=rate, seed=seed, seconds=seconds, stuck=stuck)
 
 
-def _look_at(stage: "Stage", *, headless: bool, seconds: float, ascii_only: bool) -> bool:
-    if headless:
-        from kusanya_console.demo.headless import watch
-
-        return watch(stage, seconds=seconds)
-    _open_console(stage, ascii_only=ascii_only)
-    return True
-
-
-def _open_console(stage: "Stage", *, ascii_only: bool) -> None:
+def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> None:
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
-    from kusanya.wire import Mode
     from kusanya_console.app import ConsoleApp
+    from kusanya_console.asks import Asks
+    from kusanya_console.cli.console import acts_for, client_for
     from kusanya_console.cli.terminal import run_app
 
+    profile = stage.profile
     clock = parse_clock(stage.clock_url, max_age_s=0.25)
-    with Store.open(stage.folder.store_url, clock=clock) as store:
-        app = ConsoleApp(store, mode=Mode.TEST, clock=clock, profile="demo", ascii=ascii_only)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(Store.open(profile.store, clock=clock, migrate=False))
+        client = client_for(profile, clock, stack)
+        app = ConsoleApp(
+            store,
+            mode=profile.mode,
+            clock=clock,
+            profile="demo",
+            ascii=ascii_only,
+            asks=None if client is None else Asks(store, client, clock=clock),
+            acts=acts_for(profile, store, clock, client, stack) if allow_writes else None,
+        )
         run_app(app, check=stage.check)
 
 

@@ -10,6 +10,7 @@ from typing import Final, Self
 
 import msgspec
 
+from kusanya.profiles import Profile, load
 from kusanya.secret import Secret
 from kusanya_console.dashboard_client import DashboardClient
 from kusanya_console.demo.folder import DemoFolder, Settings
@@ -53,6 +54,12 @@ class Stage:
         if self.speed == 1:
             return "real"
         return f"{self.addresses.dashboard_url.rstrip('/')}/clock"
+
+    @property
+    def profile(self) -> Profile:
+        """Return the profile with which the demo's children work."""
+        environ = {f"KUSANYA_{name.upper()}": value for name, value in self._environment().items()}
+        return load(environ=environ)
 
     @property
     def dashboard_token(self) -> Secret:

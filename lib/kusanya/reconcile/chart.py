@@ -85,7 +85,8 @@ def _by_day(axes: Axes, first: pd.Timestamp, last: pd.Timestamp) -> None:
     axes.xaxis.set_major_locator(DayLocator(interval=every))  # type: ignore[no-untyped-call] # theirs
     axes.xaxis.set_major_formatter(DateFormatter("%d %b"))  # type: ignore[no-untyped-call] # theirs
     around = pd.Timedelta(days=max(1, (_FEWEST_DAYS - span) / 2))
-    axes.set_xlim(date2num(first - around), date2num(last + around))
+    ends = date2num([first - around, last + around])  # type: ignore[no-untyped-call] # theirs
+    axes.set_xlim(*ends)
 
 
 def ageing(frame: pd.DataFrame) -> Chart:
