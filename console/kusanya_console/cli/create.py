@@ -119,14 +119,17 @@ def intents(
     chosen = profile_of(profile, store)
     now = _now()
     with Store.open(chosen.store, read_only=True) as opened:
-        rows = list(open_intents(opened, chosen.mode))
+        every = list(open_intents(opened, chosen.mode))
+    rows = [row for row in every if row.profile == chosen.name]
     if as_json:
         say_json({"data": [_record(row, now) for row in rows]})
         return
     for row in rows:
         say(_line(row, now))
     if not rows:
-        say(f"none: every creation in {chosen.mode.value} mode has its answer")
+        say(f"none: every creation of profile {chosen.name} has its answer")
+    if others := {row.profile for row in every} - {chosen.name}:
+        say(f"more belong to other profiles: {', '.join(map(safe, sorted(others)))}")
 
 
 @_intents.command("resume", epilog="Example: kusanya intents resume")
@@ -149,12 +152,16 @@ def intents_resume(
         settled = settle_waiting(opened, now=_now(), mode=chosen.mode)
         if settled:
             say(f"{settled} settled by what the store knows already")
-        waiting = [opened.intent(intent_id)] if intent_id else open_intents(opened, chosen.mode)
+        waiting = (
+            [opened.intent(intent_id)]
+            if intent_id
+            else open_intents(opened, chosen.mode, chosen.name)
+        )
         for row in list(waiting):
             if row is None:
                 raise IntentError("there is no such intent", intent_id=intent_id)
             try:
-                made = resume(opened, client, row).collection
+                made = resume(opened, client, row, profile=chosen.name).collection
             except KusanyaError as error:
                 left += 1
                 complain(f"{row.reference}: {error}")

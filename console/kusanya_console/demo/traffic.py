@@ -125,6 +125,6 @@ class _Traffic:
         left = await asyncio.to_thread(lambda: list(open_intents(self._store, self._profile.mode)))
         for intent in left:
             try:
-                await resume_async(self._store, client, intent)
+                await resume_async(self._store, client, intent, profile=self._profile.name)
             except KusanyaError as error:
                 complain(f"{intent.reference}: {error}")

@@ -204,6 +204,24 @@ def test_a_service_that_is_away_leaves_an_intent_to_resume(
     assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
 
 
+def test_an_intent_of_another_profile_is_never_replayed_with_this_ones_key(
+    shop: Kusanya, payment_service: PaymentService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("[profiles.other]\nmode = 'test'\n", encoding="utf-8")
+    monkeypatch.setenv("KUSANYA_CONFIG", str(config))
+    monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:9")
+    assert shop("collect", "5000", "0754000001", "INV-17")[0] == 1
+    monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
+    (waiting,) = told(shop("intents", "--json"))["data"]
+    assert "INV-17" not in shop("intents", "resume", "--profile", "other")[1]
+    assert shop("intents", "resume", waiting["id"], "--profile", "other")[0] == 1
+    assert payment_service.dashboard("GET", "collections?mode=test")["data"] == []
+    assert "main" in shop("intents", "--profile", "other")[1]
+    assert shop("intents", "resume")[0] == 0
+    assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
+
+
 def test_forensics_name_what_happened_to_a_delivery(
     shop: Kusanya, payment_service: PaymentService, tmp_path: Path
 ) -> None:
