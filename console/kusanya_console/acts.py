@@ -101,7 +101,9 @@ class Acts:
             why = self.why_no_replay(now)
             if why or self._client is None:
                 raise IntentError(f"{why.removeprefix('off: ')}: nothing was sent")
-            made = resume(self._store, self._client, now).collection
+            # Made by a program that named no profile: it goes only where it was sent first.
+            named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
+            made = resume(self._store, self._client, now, profile=named).collection
             return Ended(
                 f"replayed {safe(intent.reference, 60)}, same key and bytes: "
                 f"{safe(made.id, 40)} is {safe(made.status, 40)}"
