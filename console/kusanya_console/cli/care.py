@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import FAILED, USAGE, Refused, say, say_json, stop
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
+from kusanya_console.cli.output import FAILED, say, say_json, stop
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from kusanya.store import Store
 
 _store = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -90,9 +88,7 @@ def forget_bodies(
 
     from kusanya.business_day import EAT
 
-    day = _day(before)
-    if day is None:
-        raise Refused("--before is a day as 2026-03-31", code=USAGE)
+    day = day_of("--before", before)
     with _open(profile, store, migrate=False) as opened:
         count = opened.forget_bodies(before=datetime.combine(day, time(), EAT))
     say(f"removed the bodies of {count:,} deliveries that arrived before {before}")
@@ -111,17 +107,13 @@ def export(
     """Write collections as Parquet by business day, phones masked, for other tools."""
     chosen = profile_of(profile, store)
     with _open(profile, store, migrate=False) as opened:
-        done = opened.export(target, chosen.mode, since=_day(first), until=_day(last))
+        done = opened.export(
+            target,
+            chosen.mode,
+            since=None if first is None else day_of("--from", first),
+            until=None if last is None else day_of("--to", last),
+        )
     if as_json:
         say_json(done)
     else:
         say(f"wrote {done.rows:,} collections into {safe(str(target))}")
-
-
-def _day(text: str | None) -> "date | None":
-    from datetime import date
-
-    try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise Refused(f"a day is written as 2026-03-31, not {text}", code=USAGE) from None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
 from kusanya_console.cli.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
@@ -117,15 +117,15 @@ def intents(
     from kusanya.store import Store
 
     chosen = profile_of(profile, store)
-    now = _now()
+    present = now()
     with Store.open(chosen.store, read_only=True) as opened:
         every = list(open_intents(opened, chosen.mode))
     rows = [row for row in every if row.profile == chosen.name]
     if as_json:
-        say_json({"data": [_record(row, now) for row in rows]})
+        say_json({"data": [_record(row, present) for row in rows]})
         return
     for row in rows:
-        say(_line(row, now))
+        say(_line(row, present))
     if not rows:
         say(f"none: every creation of profile {chosen.name} has its answer")
     if others := {row.profile for row in every} - {chosen.name}:
@@ -149,7 +149,7 @@ def intents_resume(
     chosen = profile_of(profile, store)
     left = 0
     with Store.open(chosen.store) as opened, client_of(chosen) as client:
-        settled = settle_waiting(opened, now=_now(), mode=chosen.mode)
+        settled = settle_waiting(opened, now=now(), mode=chosen.mode)
         if settled:
             say(f"{settled} settled by what the store knows already")
         waiting = (
@@ -203,7 +203,7 @@ def intents_decide(
                 actor=getpass.getuser(),
                 why=why,
                 collection_id=collection,
-                now=_now(),
+                now=now(),
             )
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
@@ -241,17 +241,10 @@ def _metadata(pairs: list[str]) -> dict[str, str] | None:
 
 
 def _wait(store: "Store", client: "Client", made: "Collection") -> "Collection":
-    from kusanya.state.observation import Observation, Source
+    from kusanya.client.observed import polled
 
     final = client.wait(made.id)
-    seen = Observation(
-        source=Source.POLL,
-        source_id=made.id,
-        observed_at=_now(),
-        heard_in=final.mode,
-        collection=final,
-    )
-    store.record(seen)
+    store.record(polled(final, at=now()))
     return final
 
 
@@ -310,9 +303,3 @@ def _line(row: "IntentRow", now: "datetime") -> str:
     window = f"replay window {left // 60} h {left % 60} min" if left > 0 else "window closed"
     phone = mask_phone(row.phone)
     return safe(f"{row.id}  {row.reference}  {row.amount:,}  {phone}  {row.state}  {window}", 400)
-
-
-def _now() -> "datetime":
-    from kusanya.clock import SystemClock
-
-    return SystemClock().now()

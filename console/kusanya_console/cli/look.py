@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
 from kusanya_console.cli.output import FAILED, USAGE, Refused, say, say_json, stop
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def find(
 
     chosen = profile_of(profile, store)
     with _open(chosen.store) as opened:
-        found = lookup.find(opened, text, mode=chosen.mode, now=_now(), day=day_start)
+        found = lookup.find(opened, text, mode=chosen.mode, now=now(), day=day_start)
     if as_json:
         matches = [_record(match.row) | {"found_by": match.way.value} for match in found.matches]
         say_json({"mode": chosen.mode.value, "data": matches, "more": found.more})
@@ -103,7 +103,7 @@ def verify(
         secrets = [key.reveal() for endpoint in endpoints for key in endpoint.secrets]
     if not secrets:
         raise Refused("no signing secret: give --secret or set KUSANYA_SECRETS", code=USAGE)
-    finding = explain(payload, header, secrets, now=_now().timestamp() if at is None else at)
+    finding = explain(payload, header, secrets, now=now().timestamp() if at is None else at)
     if as_json:
         say_json(
             {"authentic": finding.authentic, "reason": finding.reason, "why": finding.sentence}
@@ -127,12 +127,6 @@ def _open(url: str) -> "Store":
     from kusanya.store import Store
 
     return Store.open(url, read_only=True)
-
-
-def _now() -> Any:
-    from kusanya.clock import SystemClock
-
-    return SystemClock().now()
 
 
 def _collection_of(store: "Store", identifier: str) -> str | None:
@@ -246,7 +240,7 @@ def _oddities(store: "Store", row: "CollectionRow") -> list[str]:
     state = store.state(row.id)
     if state is None:
         return []
-    return [found.sentence for found in anomalies(state, store.observations(row.id), now=_now())]
+    return [found.sentence for found in anomalies(state, store.observations(row.id), now=now())]
 
 
 def _at(instant: Any) -> str:

@@ -1,11 +1,14 @@
-"""Options that several commands share, declared once, and how they become a profile."""
+"""Options that several commands share, declared once, and how they become values."""
 
+from datetime import date, datetime
 from typing import Annotated
 
 import msgspec
 import typer
 
+from kusanya.clock import SystemClock
 from kusanya.profiles import Profile, load
+from kusanya_console.cli.output import USAGE, Refused
 
 ProfileName = Annotated[
     str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")
@@ -28,3 +31,16 @@ def profile_of(name: str | None, store: str | None = None) -> Profile:
     """Return the profile, with the store given on the command line in place of its own."""
     profile = load(name)
     return profile if store is None else msgspec.structs.replace(profile, store=store)
+
+
+def day_of(option: str, text: str) -> date:
+    """Return the business day that an option names; raises Refused for anything but 2026-03-31."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Refused(f"{option} is a day as 2026-03-31, not {text}", code=USAGE) from None
+
+
+def now() -> datetime:
+    """Return the machine's time: the one place where the command line reads it."""
+    return SystemClock().now()

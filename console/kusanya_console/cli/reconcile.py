@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
 from kusanya_console.cli.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from kusanya.reconcile.close import Outcome
 
 _EXAMPLE = (
@@ -59,8 +57,8 @@ def reconcile(
     chosen = profile_of(profile, store)
     try:
         outcome = run(
-            first=_day("--from", first),
-            last=_day("--to", last),
+            first=day_of("--from", first),
+            last=day_of("--to", last),
             out=out,
             ledger=_file(ledger),
             store=chosen.store,
@@ -97,15 +95,6 @@ def _tell(outcome: "Outcome") -> None:
 def _progress(doing: str) -> None:
     sys.stderr.write(f"\r\x1b[K{safe(doing, 70)}")
     sys.stderr.flush()
-
-
-def _day(option: str, text: str) -> "date":
-    from datetime import date
-
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise Refused(f"{option} is a day as 2026-03-31, not {text}", code=USAGE) from None
 
 
 def _file(path: Path | None) -> str:
