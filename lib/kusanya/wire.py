@@ -58,8 +58,8 @@ Whole = Annotated[int, msgspec.Meta(ge=-INTEGER_MAX - 1, le=INTEGER_MAX)]
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 """An ISO 8601 instant with its offset."""
 
-_COLLECTION_ID: Final = re.compile(r"col_[A-Za-z0-9_\-]{1,120}")
-_EVENT_ID: Final = re.compile(r"evt_[A-Za-z0-9_\-]{1,120}")
+_matches_collection_id: Final = re.compile(r"col_[A-Za-z0-9_\-]{1,120}").fullmatch
+_matches_event_id: Final = re.compile(r"evt_[A-Za-z0-9_\-]{1,120}").fullmatch
 _ENUM_VALUE: Final = re.compile(r"Invalid enum value .*(?= - at )", re.DOTALL)
 _IDEMPOTENCY_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 
@@ -175,10 +175,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     data: msgspec.Raw
 
 
+_UNREADABLE: Final = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _Decoded = TypeVar("_Decoded")
 _collection_decoder: Final = msgspec.json.Decoder(Collection)
 _principal_decoder: Final = msgspec.json.Decoder(Principal)
-_event_decoder: Final = msgspec.json.Decoder(Event)
+_decode_event: Final = msgspec.json.Decoder(Event).decode
 _envelope_decoder: Final = msgspec.json.Decoder(_Envelope)
 
 
@@ -192,13 +193,18 @@ def decode_collection(payload: bytes) -> Collection:
 
 def decode_event(payload: bytes) -> Event:
     """Read an event object. Raises WireError when it is not one."""
-    event = _decode(_event_decoder.decode, payload, "an event")
-    if not _EVENT_ID.fullmatch(event.id):
+    try:
+        event = _decode_event(payload)
+    except _UNREADABLE as error:
+        raise _unreadable(error, "an event") from None
+    data = event.data
+    if _matches_event_id(event.id) is None:
         raise WireError("not an event: its id is not evt_ and letters or digits")
-    _check_instant(event.created_at, "an event")
-    _check_collection(event.data)
+    if event.created_at.tzinfo is not UTC:
+        _check_instant(event.created_at, "an event")
+    _check_collection(data)
     # The collection's own bytes are a part of these, cut out when somebody asks for them.
-    event.__dict__["raw"] = event.data.__dict__["within"] = bytes(payload)
+    event.__dict__["raw"] = data.__dict__["within"] = bytes(payload)
     return event
 
 
@@ -210,24 +216,30 @@ def decode_principal(payload: bytes) -> Principal:
 
 
 def _decode(decode: Callable[[bytes], _Decoded], payload: bytes, what: str) -> _Decoded:
-    # The messages of the decoder name fields and types, and values of an enumeration alone; deep
-    # nesting and bad UTF-8 leave it as errors of their own kinds.
     try:
         return decode(payload)
-    except msgspec.MsgspecError as error:
-        said = _ENUM_VALUE.sub("Invalid enum value", str(error))
-        raise WireError(f"not {what}: {said}") from None
-    except RecursionError:
-        raise WireError(f"not {what}: nested too deeply") from None
-    except UnicodeDecodeError:
-        raise WireError(f"not {what}: the bytes are not UTF-8") from None
+    except _UNREADABLE as error:
+        raise _unreadable(error, what) from None
+
+
+def _unreadable(error: Exception, what: str) -> WireError:
+    # The messages of the decoder name fields and types, and values of an enumeration alone; deep
+    # nesting and bad UTF-8 leave it as errors of their own kinds.
+    if isinstance(error, RecursionError):
+        return WireError(f"not {what}: nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return WireError(f"not {what}: the bytes are not UTF-8")
+    said = _ENUM_VALUE.sub("Invalid enum value", str(error))
+    return WireError(f"not {what}: {said}")
 
 
 def _check_collection(collection: Collection) -> None:
-    if not _COLLECTION_ID.fullmatch(collection.id):
+    if _matches_collection_id(collection.id) is None:
         raise WireError("not a collection: its id is not col_ and letters or digits")
-    _check_instant(collection.created_at, "a collection")
-    _check_instant(collection.completed_at, "a collection")
+    if collection.created_at.tzinfo is not UTC:
+        _check_instant(collection.created_at, "a collection")
+    if collection.completed_at is not None:
+        _check_instant(collection.completed_at, "a collection")
 
 
 def _check_instant(at: datetime | None, what: str) -> None:
@@ -250,12 +262,12 @@ def is_idempotency_key(text: str) -> bool:
 
 def is_collection_id(text: str) -> bool:
     """Tell whether `text` has the form of a collection identifier."""
-    return _COLLECTION_ID.fullmatch(text) is not None
+    return _matches_collection_id(text) is not None
 
 
 def is_event_id(text: str) -> bool:
     """Tell whether `text` has the form of an event identifier."""
-    return _EVENT_ID.fullmatch(text) is not None
+    return _matches_event_id(text) is not None
 
 
 def mode_of_key(api_key: str, *, prefix: str | None = None) -> Mode | None:
