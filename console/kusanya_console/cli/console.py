@@ -33,8 +33,23 @@ def console(
     ascii_only: Annotated[
         bool, typer.Option("--ascii", help="Draw with ASCII alone; NO_COLOR works too.")
     ] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Show it in a browser on this machine, read-only.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", help="Where --web listens; 0 is any free.")] = 0,
 ) -> None:
     """Watch collections and deliveries live; press ? for help and ctrl+q to leave."""
+    if web:
+        from kusanya_console.cli.console_elsewhere import in_a_browser
+
+        in_a_browser(
+            profile_of(profile, store),
+            clock=clock,
+            port=port,
+            ascii_only=ascii_only,
+            allow_writes=allow_writes,
+        )
+        return
     from kusanya.profiles import key_map
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
