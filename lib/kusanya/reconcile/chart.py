@@ -52,24 +52,23 @@ def pareto(frame: pd.DataFrame) -> Chart:
             axes.set_xlabel(unit)
             axes.xaxis.set_major_formatter(FuncFormatter(short))
             bare(axes)
-        counts.set_yticks(places, labels=[named(code) for code in frame["code"]])
+        counts.set_yticks(places, labels=_labels(frame, "code"))
         return titled(chart, "Why attempts did not succeed")
 
 
 def daily(frame: pd.DataFrame) -> Chart:
-    """Draw net and fees by business day, all channels of a currency together."""
+    """Draw net and fees by business day, all channels of a mode and currency together."""
     days = frame[frame["business_day"].notna()]
     with plain():
-        currencies = sorted(days["currency"].dropna().unique()) or [""]
-        chart = canvas(height=2.6 * len(currencies) + 0.6)
-        stack = chart.subplots(len(currencies), 1, squeeze=False)[:, 0]
-        for axes, currency in zip(stack, currencies, strict=True):
-            part = days[days["currency"] == currency]
+        panels = _panels(days, "mode", "currency")
+        chart = canvas(height=2.6 * len(panels) + 0.6)
+        stack = chart.subplots(len(panels), 1, squeeze=False)[:, 0]
+        for axes, (mode, currency), part in zip(stack, panels, panels.values(), strict=True):
             sums = part.groupby("business_day")[["net", "fee"]].sum()
             net, fee = _whole(sums["net"]), _whole(sums["fee"])
             axes.bar(sums.index, net, color=BAR, label="net", width=0.8)
             axes.bar(sums.index, fee, bottom=net, color=WARN, label="fee", width=0.8)
-            axes.set_ylabel(named(currency))
+            axes.set_ylabel(f"{named(currency)}, {mode}" if mode else "")
             axes.yaxis.set_major_formatter(FuncFormatter(short))
             bare(axes)
             if len(sums):
@@ -146,14 +145,19 @@ def rates(frame: pd.DataFrame, title: str) -> Chart:
             colour = SOFT if row.few else BAR
             axes.plot([row.reference_low, row.reference_high], [place, place], color=colour)
             axes.plot([row.reference_rate], [place], "o", color=colour)
-        axes.set_yticks(places, labels=[named(str(part)) for part in shown["part"]])
+        axes.set_yticks(places, labels=_labels(shown, "part"))
         axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         bare(axes)
         return titled(chart, title)
 
 
 def hours(frame: pd.DataFrame) -> Chart:
-    """Draw the share of attempts that do not succeed by weekday and hour, East Africa Time."""
+    """Draw the share of attempts that do not succeed by weekday and hour, East Africa Time.
+
+    Raises ValueError for attempts of both modes.
+    """
+    if _several(frame["mode"]):
+        raise ValueError("test and live are never counted together: choose one mode")
     with plain():
         chart = canvas(height=3.4)
         axes = chart.subplots()
@@ -185,7 +189,8 @@ def recovery(frame: pd.DataFrame) -> Chart:
             numbers = _whole(frame[column])
             axes.barh(places, numbers, left=left, color=colour, label=label, height=0.7)
             left = [start + number for start, number in zip(left, numbers, strict=True)]
-        axes.set_yticks(places, labels=[named(code) for code in frame["code"]])
+        axes.set_yticks(places, labels=_labels(frame, "code"))
+        axes.set_xlabel("amount of the first failure")
         axes.xaxis.set_major_formatter(FuncFormatter(short))
         bare(axes)
         axes.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1.0))
@@ -193,26 +198,54 @@ def recovery(frame: pd.DataFrame) -> Chart:
 
 
 def bands(frame: pd.DataFrame) -> Chart:
-    """Draw what was charged and what the tariff asks by amount band, a panel for each channel."""
+    """Draw what was charged and what the tariff asks by amount band.
+
+    There is a panel for each channel, mode and currency. A band in which the tariff has no price
+    for some row has no mark of the tariff: the two would not be of the same rows.
+    """
     with plain():
-        channels = list(dict.fromkeys(frame["channel"].dropna()))[:_PARTS_MAX] or [""]
-        chart = canvas(height=1.9 * len(channels) + 0.6)
-        stack = chart.subplots(len(channels), 1, squeeze=False)[:, 0]
-        for axes, channel in zip(stack, channels, strict=True):
-            part = frame[frame["channel"] == channel]
-            sums = part.groupby("band", sort=False)[["charged", "expected"]].sum()
-            places = list(range(len(sums)))
-            axes.bar(places, _whole(sums["charged"]), color=BAR, width=0.6, label="charged")
-            axes.plot(
-                places, _whole(sums["expected"]), "_", color=LINE, ms=22, mew=2, label="tariff"
-            )
-            axes.set_xticks(places, labels=[str(band) for band in sums.index], fontsize=7)
-            axes.set_ylabel(named(channel))
+        panels = dict(list(_panels(frame, "channel", "mode", "currency").items())[:_PARTS_MAX])
+        one = len({key[1:] for key in panels}) == 1
+        chart = canvas(height=1.9 * len(panels) + 0.6)
+        stack = chart.subplots(len(panels), 1, squeeze=False)[:, 0]
+        for axes, (channel, mode, currency), part in zip(
+            stack, panels, panels.values(), strict=True
+        ):
+            places = list(range(len(part)))
+            priced = [place for place, left in enumerate(part["unpriced"]) if left == 0]
+            axes.bar(places, _whole(part["charged"]), color=BAR, width=0.6, label="charged")
+            asked = _whole(part["expected"].iloc[priced])
+            axes.plot(priced, asked, "_", color=LINE, ms=22, mew=2, label="tariff")
+            axes.set_xticks(places, labels=[str(band) for band in part["band"]], fontsize=7)
+            beside = "" if one else f"\n{named(currency)}, {mode}"
+            axes.set_ylabel(f"{named(channel)}{beside}")
             axes.yaxis.set_major_formatter(FuncFormatter(short))
             bare(axes)
         if len(frame):
             stack[0].legend(frameon=False, ncols=2, loc="upper left")
         return titled(chart, "Fees by amount band: charged, and what the tariff asks")
+
+
+def _panels(frame: pd.DataFrame, *names: str) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return the rows of each group, so that nothing is summed across modes or currencies."""
+    parts: dict[tuple[str, ...], pd.DataFrame] = {}
+    for key, part in frame.groupby(list(names), dropna=False, sort=True):
+        found: Any = key
+        parts[tuple("" if pd.isna(value) else str(value) for value in found)] = part
+    return parts or {("",) * len(names): frame}
+
+
+def _labels(frame: pd.DataFrame, name: str) -> list[str]:
+    """Return a label for every row; it names the mode and currency where there are several."""
+    more = [part for part in ("mode", "currency") if _several(frame[part])]
+    return [
+        " · ".join(named(str(value)) for value in row)
+        for row in frame[[name, *more]].itertuples(index=False)
+    ]
+
+
+def _several(column: "pd.Series[Any]") -> bool:
+    return len(set(column.dropna())) > 1
 
 
 def _downwards(frame: pd.DataFrame) -> list[int]:

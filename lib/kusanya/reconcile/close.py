@@ -27,7 +27,7 @@ from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.report import Report, Said, Verdict, closed, report
 from kusanya.reconcile.terms import PLAIN, Tolerance
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 _CLOSED: Final = "closed.parquet"

@@ -8,8 +8,10 @@ hold is cut and counted. The `.raw.csv` files are exact, for machines only.
 import base64
 import csv
 import hashlib
+import html
 import io
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
@@ -38,6 +41,21 @@ DIGITS_MAX: Final = 10**15
 HTML_ROWS: Final = 200
 _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _BREAKING: Final = ("\t", "\r", "\n")
+_AFTER_SEMICOLON: Final = re.compile(rf""";(?=["'\s]*[{re.escape("".join(_FORMULA))}])""")
+"""Where the comma is the decimal mark a spreadsheet ends a cell here, quoted or not."""
+_WIDEST_MARK: Final = 10
+"""Characters that a mark of `safe` takes at most in place of one."""
+_WIDEST: Final = 60
+"""Characters that a column of the workbook is wide at most."""
+_SUM: Final = " of a sum"
+_KIND_LOOKS: Final = {
+    Kind.WHOLE.dtype: "whole",
+    Kind.SHARE.dtype: "share",
+    Kind.INSTANT.dtype: "instant",
+    np.dtype(Kind.DAY.dtype): "day",
+}
+_PAGE_WIDTH: Final = 320
+"""Characters that can still be read side by side on a printed page."""
 Summary = list[tuple[str, Any]]
 
 
@@ -69,8 +87,9 @@ def _fill(made: Report, folder: Path, *, summary: Summary, manifest: dict[str, A
     folder.chmod(0o755)
     tables = folder / "csv"
     tables.mkdir()
+    cut = {}
     for page in made.pages:
-        to_csv(page.frame, tables / f"{page.name}.csv")
+        cut[f"csv/{page.name}.csv"] = to_csv(page.frame, tables / f"{page.name}.csv")
         to_raw_csv(page.frame, tables / f"{page.name}.raw.csv")
     to_xlsx(made, folder / "pack.xlsx", summary=summary)
     (folder / "report.html").write_text(to_html(made, summary=summary), encoding="utf-8")
@@ -84,17 +103,24 @@ def _fill(made: Report, folder: Path, *, summary: Summary, manifest: dict[str, A
         if path.is_file()
     }
     rows = {page.name: len(page.frame) for page in made.pages}
-    text = json.dumps({**manifest, "rows": rows, "files": files}, indent=2, sort_keys=True)
+    told = {"rows": rows, "files": files, "cells_cut": {name: n for name, n in cut.items() if n}}
+    text = json.dumps({**manifest, **told}, indent=2, sort_keys=True)
     (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
 
 
-def to_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table for spreadsheets: a BOM, safe text, nothing that begins like a formula."""
+def to_csv(frame: pd.DataFrame, path: Path) -> int:
+    """Write a table for spreadsheets and return how many cells were cut at their limit.
+
+    It has a BOM, safe text, and nothing that begins like a formula.
+    """
+    cut = 0
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow([neutral(str(name)) for name in frame.columns])
         for row in _rows(frame):
+            cut += sum(isinstance(cell, str) and _is_cut(cell) for cell in row)
             writer.writerow([neutral(cell) if isinstance(cell, str) else cell for cell in row])
+    return cut
 
 
 def to_raw_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -109,8 +135,16 @@ def to_raw_csv(frame: pd.DataFrame, path: Path) -> None:
 def neutral(text: str) -> str:
     """Return safe text that no spreadsheet reads as a formula."""
     begins = text.lstrip()[:1] in _FORMULA and text.strip() != ""
-    shown = safe(text, CELL_MAX)
+    shown = _AFTER_SEMICOLON.sub(";'", safe(text, CELL_MAX))
     return f"'{shown}" if begins or text[:1] in _BREAKING else shown
+
+
+def _is_cut(text: str) -> bool:
+    if len(text) * _WIDEST_MARK <= CELL_MAX:
+        return False
+    shown = safe(text, CELL_MAX)
+    longer = len(shown) == CELL_MAX and shown.endswith("…") and shown != text
+    return len(text) > CELL_MAX or longer
 
 
 class _Counts(msgspec.Struct):
@@ -149,14 +183,7 @@ def to_xlsx(made: Report, path: Path, *, summary: Summary) -> None:
 def _fill_book(book: Any, made: Report, summary: Summary) -> None:
     at = made.inputs.as_of_at.astimezone(EAT).replace(tzinfo=None)
     book.set_properties({"title": "Reconciliation", "author": "", "created": at})
-    looks = {
-        "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
-        "whole": book.add_format({"num_format": "#,##0"}),
-        "share": book.add_format({"num_format": "0.0%"}),
-        "day": book.add_format({"num_format": "yyyy-mm-dd"}),
-        "instant": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
-        "text": book.add_format({"num_format": "@"}),
-    }
+    looks = _looks(book)
     front = book.add_worksheet("summary")
     counts = _Counts()
     for page in made.pages:
@@ -167,33 +194,90 @@ def _fill_book(book: Any, made: Report, summary: Summary) -> None:
         ("whole numbers of 16 digits and more, written as text", counts.as_text),
         (f"rows past {SHEET_ROWS:,} of a sheet, in the CSV only", counts.left_out),
     ]
-    front.set_column(0, 0, 44)
+    front.set_column(0, 0, 56)
     front.set_column(1, 1, 80)
     for place, (name, value) in enumerate(told):
+        look = "fact" if isinstance(value, int) else None
         _cell(front, (place, 0), name, looks, counts)
-        _cell(front, (place, 1), value, looks, counts)
+        _cell(front, (place, 1), value, looks, counts, look=look)
     sign = book.add_worksheet("sign_off")
     sign.set_column(0, 1, 40)
+    for sheet in (front, sign):
+        _printed(sheet)
     for place, name in enumerate(("prepared by", "reviewed by", "date", "comment")):
         _cell(sign, (place, 0), name, looks, counts)
 
 
+def _looks(book: Any) -> dict[str, Any]:
+    head = {"bold": True, "bottom": 1, "bg_color": "#E8EEF3"}
+    # Text is indented, or it would touch the number on its left.
+    plain: dict[str, dict[str, Any]] = {
+        "whole": {"num_format": "#,##0"},
+        "share": {"num_format": "0.0%"},
+        "day": {"num_format": "yyyy-mm-dd"},
+        "instant": {"num_format": "yyyy-mm-dd hh:mm:ss"},
+        "text": {"num_format": "@", "indent": 1},
+    }
+    made = {name: book.add_format(look) for name, look in plain.items()}
+    made |= {
+        f"{name}{_SUM}": book.add_format({**look, "bold": True, "top": 1})
+        for name, look in plain.items()
+    }
+    return made | {
+        "head": book.add_format({**head, "indent": 1}),
+        "head_number": book.add_format({**head, "align": "right"}),
+        "fact": book.add_format({"align": "left", "num_format": "#,##0"}),
+    }
+
+
 def _sheet(sheet: Any, page: Page, looks: dict[str, Any], counts: _Counts) -> None:
     frame = page.frame
-    sheet.freeze_panes(1, 0)
+    sheet.freeze_panes(1, 1)
+    sheet.repeat_rows(0)
+    across = 0
     for place, name in enumerate(frame.columns):
         in_eat = frame[name].dtype == Kind.INSTANT.dtype
         head = f"{name} (EAT)" if in_eat else str(name)
-        sheet.set_column(place, place, max(12, min(len(head) + 2, 40)))
-        _cell(sheet, (0, place), head, looks, counts, look="head")
-    kinds = [frame[name].dtype for name in frame.columns]
+        # Room beside the heading for the arrow of the filter.
+        wide = min(max(len(head), _longest(frame[name].head(SHEET_ROWS))) + 3, _WIDEST)
+        across += wide
+        sheet.set_column(place, place, wide)
+        left = frame[name].dtype in (Kind.TEXT.dtype, Kind.FLAG.dtype)
+        look = "head" if left else "head_number"
+        _cell(sheet, (0, place), head, looks, counts, look=look)
+    _printed(sheet, pages=-(-across // _PAGE_WIDTH))
     counts.left_out += max(len(frame) - SHEET_ROWS, 0)
-    for number, row in enumerate(_cells(frame.head(SHEET_ROWS)), start=1):
+    sheet.autofilter(0, 0, max(min(len(frame), SHEET_ROWS), 1), len(frame.columns) - 1)
+    kinds = [_KIND_LOOKS.get(frame[name].dtype, "text") for name in frame.columns]
+    shown = frame.head(SHEET_ROWS)
+    for number, (row, is_sum) in enumerate(zip(_cells(shown), show.sums(shown), strict=True), 1):
         for place, value in enumerate(row):
             if value is not None:
-                look = "share" if kinds[place] == Kind.SHARE.dtype else None
-                look = "day" if kinds[place] == Kind.DAY.dtype else look
+                look = f"{kinds[place]}{_SUM}" if is_sum else kinds[place]
                 _cell(sheet, (number, place), value, looks, counts, look=look)
+
+
+def _printed(sheet: Any, *, pages: int = 1) -> None:
+    """Set a sheet to print on A4 across so many pages."""
+    sheet.set_paper(9)  # A4
+    sheet.set_landscape()
+    sheet.fit_to_pages(pages, 0)
+
+
+def _longest(column: "pd.Series[Any]") -> int:
+    """Return how many characters the widest value of a column takes in the workbook."""
+    known = column.dropna()
+    if column.dtype == Kind.INSTANT.dtype:
+        return len("2026-03-31 23:59:59")
+    if column.dtype == Kind.DAY.dtype:
+        return len("2026-03-31")
+    if known.empty:
+        return 0
+    if column.dtype == Kind.WHOLE.dtype:
+        return max(len(f"{int(value):,}") for value in (known.min(), known.max()))
+    if column.dtype == Kind.TEXT.dtype:
+        return int(known.str.len().max())
+    return len("100.0%")
 
 
 def _cell(
@@ -217,32 +301,73 @@ def _cell(
         counts.as_text += isinstance(value, int)
         text = str(value)
         shown = safe(text, CELL_MAX)
-        counts.cut += len(shown) == CELL_MAX and shown.endswith("…") and shown != text
-        code = sheet.write_string(*place, shown, looks[look or "text"])
+        counts.cut += _is_cut(text)
+        # A number that is written as text looks like text.
+        named = (look or "text").replace("whole", "text")
+        code = sheet.write_string(*place, shown, looks[named])
     if code:
         raise PackRefused(f"a cell of the workbook was not written (code {code})")
 
 
 def to_html(made: Report, *, summary: Summary) -> str:
-    """Return the report as one page: plain tables and pictures, no script, nothing from outside."""
+    """Return the report as one page: plain tables and pictures, no script, nothing from outside.
+
+    Of breaks and settlement it shows what differs, in the columns that people read; rows and
+    columns that it leaves out are in the CSV files, and each table says how many rows those are.
+    """
     facts = pd.DataFrame(
-        {"": [name for name, _ in summary], "value": [str(value) for _, value in summary]},
+        {"": [name for name, _ in summary], "value": [_fact(value) for _, value in summary]},
         dtype="object",
     )
-    tables = [show.table(facts, "Summary").to_html()]
+    parts = [_headline(made, dict(summary)), _part("summary", show.table(facts, "Summary"))]
     for page in made.pages:
-        tables.append(show.table(page.frame, page.title, rows=HTML_ROWS).to_html())
         picture = _picture(page)
         if picture is not None:
             data = base64.b64encode(picture).decode()
-            tables.append(f'<p><img alt="{page.name}" src="data:image/png;base64,{data}"></p>')
-    return _PAGE.format(body="\n".join(tables))
+            parts.append(f'<p><img alt="{page.name}" src="data:image/png;base64,{data}"></p>')
+        parts.append(_part(page.name, show.table(*_read(page), rows=HTML_ROWS)))
+    return _PAGE.format(body="\n".join(parts))
+
+
+def _headline(made: Report, summary: dict[str, Any]) -> str:
+    links = " · ".join(f'<a href="#{page.name}">{_named(page)}</a>' for page in made.pages)
+    return (
+        f"<h1>Reconciliation of {html.escape(str(made.inputs.period))}</h1>\n"
+        f'<p class="verdict">{html.escape(safe(str(summary.get("what it means", "")), 400))}</p>\n'
+        f"<nav>{links}</nav>"
+    )
+
+
+def _named(page: Page) -> str:
+    return page.name.replace("_", " ")
+
+
+def _part(name: str, table: Any) -> str:
+    # Scrolls by itself, so that a wide table does not make the whole page wide.
+    return f'<div id="{name}" class="wide">{table.to_html()}</div>'
+
+
+def _fact(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _read(page: Page) -> tuple[pd.DataFrame, str]:
+    if page.name not in {"breaks", "settlement"} or page.frame.empty:
+        return show.brief(page.frame), page.title
+    shown = show.differing(page.frame)
+    agree = len(page.frame) - len(shown)
+    return show.brief(shown), f"{page.title}{f' · {agree:,} more agree' if agree else ''}"
 
 
 def _picture(page: Page) -> bytes | None:
     if page.frame.empty:
         return None
-    draw = {"fees": chart.daily, "failure_codes": chart.pareto, "ageing": chart.ageing}
+    draw = {
+        "fees": chart.daily,
+        "failure_codes": chart.pareto,
+        "recovery": chart.recovery,
+        "ageing": chart.ageing,
+    }
     return draw[page.name](page.frame).png() if page.name in draw else None
 
 
@@ -251,10 +376,14 @@ _PAGE: Final = """<!doctype html>
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <style>
-body {{ font: 14px/1.45 system-ui, sans-serif; margin: 2rem; color: #1c2733 }}
-table {{ border-collapse: collapse; margin: 1.5rem 0 }}
+body {{ font: 14px/1.45 system-ui, sans-serif; margin: 2rem; color: #1c2733; max-width: 100rem }}
+h1 {{ font-size: 1.5rem; margin: 0 0 0.3rem }} nav {{ margin: 0.8rem 0 }} nav a {{ color: #2a6f97 }}
+.verdict {{ font-size: 1.15rem; font-weight: 600; margin: 0 }}
+.wide {{ overflow-x: auto; margin: 1.5rem 0 }}
+table {{ border-collapse: collapse }}
 th, td {{ padding: 0.2rem 0.7rem; border-bottom: 1px solid #dde3e8; vertical-align: top }}
 caption {{ font-size: 1.15rem }} img {{ max-width: 100% }}
+@media print {{ @page {{ size: landscape }} .wide {{ overflow: visible }} nav {{ display: none }} }}
 </style></head><body>
 {body}
 </body></html>

@@ -4,6 +4,7 @@ pandas' Styler does not escape by itself, neither cells nor headers, and a failu
 header sooner or later: this is the one place that makes tables, and it escapes both.
 """
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import quality
+from kusanya.reconcile import breaks, quality
 from kusanya.reconcile.columns import Kind
 from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.ledger import Matched
@@ -34,15 +35,52 @@ _LOOK: Final = [
         "props": "text-align: left; font-weight: 600; padding: 0.4em 0; white-space: nowrap",
     },
     {"selector": "th", "props": "text-align: left; vertical-align: bottom; font-weight: 600"},
-    {"selector": "td", "props": "text-align: left; font-variant-numeric: tabular-nums"},
+    {
+        "selector": "td",
+        "props": "text-align: left; font-variant-numeric: tabular-nums; white-space: nowrap",
+    },
 ]
+_READ: Final = (
+    "break_code",
+    "suggested_action",
+    "reference",
+    "collection_id",
+    "row_no",
+    "amount_ledger",
+    "amount_service",
+    "bridge_effect",
+    "fee_drift",
+    "currency_ledger",
+    "currency_service",
+    "status_ledger",
+    "status_service",
+    "booked_day",
+    "business_day",
+    "age_days",
+    "channel",
+    "suggested_match",
+)
+"""What a person needs of a break, the most useful first; the files of a pack have every column."""
+_TOTALS: Final = frozenset(
+    {
+        TOTAL,
+        *("ledger total", "service total", "unexplained"),
+        *("gross", "net", "settled", "open balance"),
+    }
+)
+"""Lines that are sums of the others."""
+_AGE: Final = re.compile(r"rows_(\d+_\d+|over_\d+)")
+"""A column that counts rows of an age."""
+_MEANS: Final = {
+    code: verdict.meaning for code, verdict in {**breaks.LEDGER, **breaks.SETTLEMENT}.items()
+}
 
 
 def table(frame: pd.DataFrame, title: str, *, rows: int = ROWS) -> Styler:
     """Return `frame` as an escaped table under `title`; the caption says when rows are left out.
 
     Money and counts have thousands separators, instants are East Africa Time, shares are percent,
-    a row whose channel is (all) is set off as a total.
+    a row whose channel is (all) and the sums of a bridge are set off as totals.
     """
     shown = frame.head(rows)
     cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
@@ -50,14 +88,18 @@ def table(frame: pd.DataFrame, title: str, *, rows: int = ROWS) -> Styler:
         {name: shown[name].map(_form(shown[name])).astype("object") for name in shown.columns}
     )
     numbers = [name for name in shown.columns if _is_number(shown[name])]
-    labels = {name: safe(str(name)).replace("_", " ") for name in shown.columns}
+    labels = {name: _label(str(name)) for name in shown.columns}
     styler = Styler(cells.rename(columns=labels), uuid=_slug(title), cell_ids=False)
     styler = styler.format(escape="html").format_index(escape="html", axis=0)
     styler = styler.format_index(escape="html", axis=1).hide(axis="index")
     styler = styler.set_caption(_escaped(f"{title}{cut}")).set_table_styles(_styles(cells, numbers))
-    if "channel" in cells:
-        styler = styler.apply(_total, axis=1, total=labels["channel"])
-    return styler
+    return styler.apply(_total, axis=None, rows=sums(shown))
+
+
+def sums(frame: pd.DataFrame) -> list[bool]:
+    """Tell of every row whether it is a sum of others: a total of days, a side of a bridge."""
+    name = next((name for name in ("channel", "line") if name in frame), None)
+    return [False] * len(frame) if name is None else frame[name].isin(_TOTALS).tolist()
 
 
 def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Styler:
@@ -88,7 +130,28 @@ def leg(
     if matched is None:
         return table(_NOTHING, f"{title}: not proven, no {wants} was given")
     frame: pd.DataFrame = getattr(matched, part)
-    return table(frame[frame["standing"] != "ok"] if part == "rows" else frame, title)
+    return table(brief(differing(frame) if part == "rows" else frame), title)
+
+
+def differing(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a match that do not simply agree."""
+    left: pd.DataFrame = frame[frame["standing"] != "ok"]
+    return left
+
+
+def brief(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame as people read it: of breaks the columns that matter, and what a code means.
+
+    A frame without codes is returned as it is.
+    """
+    code = next((name for name in ("break_code", "line") if name in frame), None)
+    if code is None:
+        return frame
+    wide = set(_READ) <= set(frame.columns)
+    shown = frame[list(_READ)] if wide else frame.copy()
+    meaning = shown[code].map(_MEANS).astype(Kind.TEXT.dtype)
+    shown.insert(list(shown.columns).index(code) + 1, "meaning", meaning)
+    return shown
 
 
 def verdict(made: "Report") -> Styler:
@@ -120,6 +183,15 @@ def outcome(ended: "Outcome") -> Styler:
 def _facts(facts: dict[str, str], title: str) -> Styler:
     frame = pd.DataFrame({"": list(facts), "value": list(facts.values())}, dtype="object")
     return table(frame, title)
+
+
+def _label(name: str) -> str:
+    age = _AGE.fullmatch(name)
+    return f"{_between(age[1])} days" if age else safe(name).replace("_", " ")
+
+
+def _between(age: str) -> str:
+    return age.replace("over_", "over ").replace("_", "–")
 
 
 def _is_number(column: "pd.Series[Any]") -> bool:
@@ -154,8 +226,9 @@ def _styles(cells: pd.DataFrame, numbers: list[str]) -> Any:
     return [*_LOOK, *right]
 
 
-def _total(row: "pd.Series[Any]", *, total: str) -> list[str]:
-    return ["font-weight: 600" if row[total] == TOTAL else ""] * len(row)
+def _total(cells: pd.DataFrame, *, rows: list[bool]) -> pd.DataFrame:
+    looks = [["font-weight: 600" if total else ""] * len(cells.columns) for total in rows]
+    return pd.DataFrame(looks, index=cells.index, columns=cells.columns)
 
 
 def _slug(title: str) -> str:

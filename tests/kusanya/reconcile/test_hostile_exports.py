@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -40,6 +41,10 @@ HOSTILE = [
     "x" * 40_000,
     '"quoted", and, commas',
     "line\nbreak",
+    "=cmd|'/C calc'!A0",
+    'paid;=cmd|"/C calc"!A0',
+    'paid;"+1+1',
+    "－1+1",
 ]
 PHONE = "255754123456"
 
@@ -139,12 +144,22 @@ def test_a_spreadsheet_csv_has_no_cell_that_begins_like_a_formula(folder: Path) 
     for path in (folder / "csv").glob("*.csv"):
         if path.name.endswith(".raw.csv"):
             continue
-        text = path.read_text(encoding="utf-8-sig")
-        for row in csv.reader(text.splitlines()):
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Where the comma is the decimal mark, a spreadsheet parts the cells at semicolons instead.
+        for row in (*csv.reader(lines), *csv.reader(lines, delimiter=";")):
             for cell in row:
-                number = re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell)
-                assert number or cell.lstrip()[:1] not in set("=+-@＝＋－＠"), (path.name, cell)
+                number = re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?(,.*)?", cell)
+                begins = cell.lstrip(" \"'")[:1] if cell[:1] != "'" else "'"
+                assert number or begins not in set("=+-@＝＋－＠"), (path.name, cell)
                 assert not {"\t", "\r", "\x1b", "\u202e"} & set(cell)
+
+
+def test_a_spreadsheet_csv_counts_what_it_cut(folder: Path) -> None:
+    told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["cells_cut"]
+    with (folder / "csv" / "breaks.csv").open(encoding="utf-8-sig", newline="") as file:
+        cut = [cell for row in csv.reader(file) for cell in row if len(cell) == 32_767]
+    assert told["csv/breaks.csv"] == len(cut) > 0
+    assert all(cell.endswith("…") for cell in cut)
 
 
 def test_a_machine_csv_is_exact(folder: Path) -> None:
@@ -158,7 +173,8 @@ def test_the_page_runs_nothing_and_loads_nothing(folder: Path) -> None:
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "<script" not in text
     assert "&lt;script&gt;" in text
-    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:)""", text)
+    # Links lead to places on the page itself.
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:|#[a-z_]+")""", text)
     assert "url(" not in text
     assert "default-src 'none'" in text
     assert not {"\x1b", "\u202e"} & set(text)
@@ -204,6 +220,19 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
         ("", ""),
         ("a=b", "a=b"),
         ("＠x", "'＠x"),
+        ("＝x", "'＝x"),
+        ("\r=1", "'␍=1"),
+        ("\n@x", "'⏎@x"),
+        ("\u00a0=1", "'\u00a0=1"),
+        ("=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"),
+        # A spreadsheet that reads a comma as the decimal mark ends the cell at the semicolon.
+        ("a;=cmd|'/C calc'!A0", "a;'=cmd|'/C calc'!A0"),
+        ('a; "@x";-1', "a;' \"@x\";'-1"),
+        ("one; two", "one; two"),
+        # Invisible beginnings become visible, so that the cell begins with a mark.
+        ("\u200b=1", "⟨200B⟩=1"),
+        ("\ufeff=1", "⟨FEFF⟩=1"),
+        ("\x00=1", "⟨0000⟩=1"),
     ],
 )
 def test_text_that_begins_like_a_formula_is_made_plain(text: str, shown: str) -> None:
