@@ -1,7 +1,8 @@
 """Receive webhook deliveries: verify, make durable, and only then acknowledge."""
 
-from kusanya.receiver.asgi import Limits, Receiver, app
+from kusanya.receiver.asgi import Receiver, app
 from kusanya.receiver.endpoints import EndpointSecrets
 from kusanya.receiver.ingest import judge
+from kusanya.receiver.intake import Limits
 
 __all__ = ["EndpointSecrets", "Limits", "Receiver", "app", "judge"]

@@ -6,21 +6,17 @@ when it cannot be made durable. Never a redirect. Source: Delivery rules 1 and 4
 """
 
 import asyncio
-import concurrent.futures
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any, Final, Protocol
-
-import msgspec
 
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
-from kusanya.limits import EVENT_BODY_MAX_BYTES
-from kusanya.receiver.acks import Acks
+from kusanya.receiver.acks import Pending, Refusal
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.ingest import judge
-from kusanya.receiver.meter import Meter
+from kusanya.receiver.intake import Intake, Journal, Limits
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
@@ -36,36 +32,6 @@ class Receiver(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
         ...
-
-
-class Journal(Protocol):
-    """What the receiver needs of a `Store`."""
-
-    @property
-    def queue_depth(self) -> int:
-        """How many rows wait to be written."""
-        ...
-
-    def submit(self, item: Arrival, /) -> "concurrent.futures.Future[Receipt]":
-        """Queue an arrival; the future resolves once it is durable. Raises StoreError."""
-        ...
-
-    def head(self) -> int:
-        """Return the journal's last position."""
-        ...
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one delivery and all of them together may take."""
-
-    body_bytes: int = EVENT_BODY_MAX_BYTES
-    """Larger bodies are answered 413."""
-    receipt_s: float = 8.0
-    """For the whole of a delivery, its commit included; the sender waits 10 s."""
-    in_flight: int = 512
-    """Deliveries handled at once; further ones are answered 503."""
-    health_s: float = 2.0
-    """How long /healthz waits for the store."""
 
 
 _NO_LIMITS_GIVEN: Final = Limits()
@@ -94,25 +60,23 @@ def app(
     Raises ConfigurationError for secrets that cannot be used.
     """
     endpoints = Endpoints.of(secrets, mode=mode, signature_header=signature_header)
-    return _Receiver(
+    intake = Intake(
         store,
         endpoints,
         clock=clock or SystemClock(),
         limits=limits,
         on_receipt=on_receipt,
         stopwatch=stopwatch,
-        metrics=metrics,
     )
+    return _Receiver(intake, metrics=metrics)
 
 
-class _Refusal(Exception):  # noqa: N818 - control flow inside this module, never leaves it
-    """Answer `status` without keeping anything."""
+def intake_of(application: Receiver) -> Intake | None:
+    """Return the intake of an application that `app` made, or None for any other.
 
-    def __init__(self, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
-        self.headers = headers
+    For a server that speaks HTTP itself: it may hand over whole deliveries without a task each.
+    """
+    return application.intake if isinstance(application, _Receiver) else None
 
 
 class _Gone(Exception):  # noqa: N818 - control flow inside this module, never leaves it
@@ -120,27 +84,9 @@ class _Gone(Exception):  # noqa: N818 - control flow inside this module, never l
 
 
 class _Receiver:
-    def __init__(
-        self,
-        store: Journal,
-        endpoints: Endpoints,
-        *,
-        clock: Clock,
-        limits: Limits,
-        on_receipt: Callable[[Arrival, Receipt], None] | None,
-        stopwatch: Callable[[], float],
-        metrics: bool,
-    ) -> None:
-        self._store = store
-        self._endpoints = endpoints
-        self._clock = clock
-        self._limits = limits
-        self._on_receipt = on_receipt
-        self._stopwatch = stopwatch
+    def __init__(self, intake: Intake, *, metrics: bool) -> None:
+        self.intake: Final = intake
         self._metrics = metrics
-        names = (endpoint.name for endpoint in endpoints.every)
-        self._meter = Meter(names, started_at=clock.now())
-        self._acks: Acks[Receipt] | None = None
         self._health: asyncio.Future[int] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -158,86 +104,75 @@ class _Receiver:
             raise ValueError(f"the receiver speaks HTTP, not {scope['type']}")
 
     async def _delivery(self, scope: Scope, receive: Receive, send: Send) -> None:
-        meter, loop = self._meter, asyncio.get_running_loop()
-        began = self._stopwatch()
-        meter.in_flight += 1
+        intake, meter = self.intake, self.intake.meter
         try:
-            arrival, receipt = await self._kept(scope, receive, loop, began)
+            durable = await self._durable(scope, receive)
         except _Gone:
             meter.discarded += 1
             return
-        except _Refusal as refusal:
+        except Refusal as refusal:
             meter.refused[refusal.status] += 1
-            closing = ((b"connection", b"close"), *refusal.headers)
-            await _answer(send, refusal.status, refusal.text.encode(), *closing)
+            await _answer(send, refusal.status, refusal.text.encode(), *refusal.headers)
             return
-        finally:
-            meter.in_flight -= 1
-        await _answer(send, arrival.answer, (arrival.reason or "").encode())
-        meter.acknowledged(arrival, receipt.verdict, self._stopwatch() - began)
-        if self._on_receipt is not None:
-            self._on_receipt(arrival, receipt)
+        await _answer(send, durable.status, durable.text)
+        intake.left(durable)
 
-    async def _kept(
-        self, scope: Scope, receive: Receive, loop: asyncio.AbstractEventLoop, began: float
-    ) -> tuple[Arrival, Receipt]:
-        """Return a delivery once it is durable; raises _Refusal or _Gone."""
-        arrived_at = self._clock.now()
-        if self._meter.in_flight > self._limits.in_flight:
-            raise _Refusal(503, "too many deliveries at once")
+    async def _durable(self, scope: Scope, receive: Receive) -> Pending:
+        """Return a delivery once it is durable; raises Refusal or _Gone."""
+        intake, loop = self.intake, asyncio.get_running_loop()
+        began, arrived_at = intake.stopwatch(), intake.clock.now()
+        deadline = loop.time() + intake.limits.receipt_s
         headers = tuple(map(tuple, scope["headers"]))
-        arrival: Arrival | None = None
+        intake.meter.in_flight += 1
         try:
-            async with asyncio.timeout(self._limits.receipt_s):
-                body = await _body(headers, receive, self._limits.body_bytes)
-                arrival = judge(
-                    body,
-                    headers,
-                    arrived_at=arrived_at,
-                    endpoints=self._endpoints,
-                    path=scope["path"],
-                    took_us=int((self._stopwatch() - began) * 1_000_000),
-                )
-                return arrival, await self._durable(arrival, loop)
+            intake.admit(headers)
+            async with asyncio.timeout_at(deadline):
+                body = await _body(receive, intake)
         except TimeoutError:
             # Late before the body was complete is the sender's matter, after that ours.
-            status = 408 if arrival is None else 503
-            raise _Refusal(status, "not received and made durable in time") from None
-
-    async def _durable(self, arrival: Arrival, loop: asyncio.AbstractEventLoop) -> Receipt:
-        acks = self._acks
-        if acks is None or acks.loop is not loop:
-            acks = self._acks = Acks(loop)
-        try:
-            return await acks.wait(self._store.submit(arrival))
-        except StoreError:
-            # Busy, unavailable or damaged: it is not durable, so the sender must try again.
-            raise _Refusal(503, "cannot be made durable now") from None
+            intake.meter.in_flight -= 1
+            raise Refusal(408, "not received in time") from None
+        except BaseException:
+            intake.meter.in_flight -= 1
+            raise
+        answered: asyncio.Future[Pending] = loop.create_future()
+        intake.take(
+            body,
+            headers,
+            path=scope["path"],
+            arrived_at=arrived_at,
+            began=began,
+            deadline=deadline,
+            reply=partial(_settle, answered),
+            loop=loop,
+        )
+        return await answered
 
     async def _page(self, scope: Scope, send: Send) -> None:
+        intake = self.intake
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if scope["method"] in {"GET", "HEAD"} and path == "/healthz":
             status, text = await self._healthy()
             await _answer(send, status, text)
         elif self._metrics and scope["method"] in {"GET", "HEAD"} and path == "/metrics":
-            found = self._meter.exposition(
-                queue_depth=lambda: self._store.queue_depth, now=self._clock.now()
+            found = intake.meter.exposition(
+                queue_depth=lambda: intake.store.queue_depth, now=intake.clock.now()
             )
             if found is None:
                 await _answer(send, 404, b"install prometheus-client for metrics")
             else:
                 await _answer(send, 200, found[0], content_type=found[1])
         else:
-            self._meter.refused[405] += 1
+            intake.meter.refused[405] += 1
             await _answer(send, 405, b"deliveries are POSTed", (b"allow", b"POST"))
 
     async def _healthy(self) -> tuple[int, bytes]:
         # One question at a time: a store that hangs must not collect a thread per probe.
         loop = asyncio.get_running_loop()
         if self._health is None or self._health.done() or self._health.get_loop() is not loop:
-            self._health = loop.run_in_executor(None, self._store.head)
+            self._health = loop.run_in_executor(None, self.intake.store.head)
         try:
-            await asyncio.wait_for(asyncio.shield(self._health), self._limits.health_s)
+            await asyncio.wait_for(asyncio.shield(self._health), self.intake.limits.health_s)
         except TimeoutError:
             return 503, b"the store does not answer"
         except StoreError:
@@ -245,25 +180,26 @@ class _Receiver:
         return 200, b"ok"
 
 
-async def _body(headers: tuple[tuple[bytes, bytes], ...], receive: Receive, limit: int) -> bytes:
-    for name, value in headers:
-        if name == b"content-length" and value.isdigit() and int(value[:20]) > limit:
-            raise _Refusal(413, "the body is too large to be an event")
-        if name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
-            # Inflating comes after verifying, and a genuine delivery is signed as it is sent.
-            raise _Refusal(415, "a delivery is not compressed", (b"accept-encoding", b"identity"))
+def _settle(answered: "asyncio.Future[Pending]", outcome: Pending | Refusal) -> None:
+    if answered.done():
+        return  # the task was cancelled: nobody is there to be answered
+    if isinstance(outcome, Refusal):
+        answered.set_exception(outcome)
+    else:
+        answered.set_result(outcome)
+
+
+async def _body(receive: Receive, intake: Intake) -> bytes:
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body", False):
         body: bytes = message.get("body", b"")
-        if len(body) > limit:
-            raise _Refusal(413, "the body is too large to be an event")
+        intake.admit_size(len(body))
         return body
     parts, size = [], 0
     while message["type"] == "http.request":
         part = message.get("body", b"")
         size += len(part)
-        if size > limit:
-            raise _Refusal(413, "the body is too large to be an event")
+        intake.admit_size(size)
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -19,8 +19,9 @@ import uvicorn
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
-from kusanya.receiver.asgi import Journal, Limits, Receiver, app
+from kusanya.receiver.asgi import Receiver, app
 from kusanya.receiver.endpoints import AnySecrets
+from kusanya.receiver.intake import Journal, Limits
 from kusanya.receiver.protocol import ConnectionLimits, protocol
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from itertools import islice
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, Engine
@@ -32,6 +32,25 @@ _NEXT_STEP_S: Final = 0.01
 """So long without a submission, and the next step of an unfinished chore is done."""
 _CHORE_FORCED: Final = 5_000
 """So many facts, and the chore goes first: it must not fall behind for ever."""
+
+
+_Given_contra = TypeVar("_Given_contra", contravariant=True)
+
+
+class Promise(Protocol[_Given_contra]):
+    """What a submission is promised; a Future is one. Called in the journal's thread."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Tell whether it is still wanted."""
+        ...
+
+    def set_result(self, result: _Given_contra, /) -> None:
+        """Take the result: what was submitted is durable."""
+        ...
+
+    def set_exception(self, exception: BaseException | None, /) -> None:
+        """Take the error: it is not durable."""
+        ...
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +75,7 @@ class Journal:
         self._pace = pace
         self._statements = statements(engine.dialect)
         self._bound = Bound(rejected)
-        self._queue: deque[tuple[Item, Future[Any]]] = deque()
+        self._queue: deque[tuple[Item, Promise[Any]]] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -76,12 +95,20 @@ class Journal:
         Raises StoreBusy at once when the queue is full, StoreUnavailable when it is closed.
         """
         future: Future[Any] = Future()
+        self.post(item, future)
+        return future
+
+    def post(self, item: Item, promise: Promise[Any]) -> None:
+        """Queue `item` as `submit` does; `promise` is kept or broken in the journal's thread.
+
+        A promise of the caller's own spares what a Future costs: two locks for each delivery.
+        """
         with self._ready:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
             if len(self._queue) >= self._pace.queue_rows:
                 raise StoreBusy("the store has more to write than it can: try again")
-            self._queue.append((item, future))
+            self._queue.append((item, promise))
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="kusanya-journal", daemon=True
@@ -90,7 +117,6 @@ class Journal:
             # The writer counts what is there when it wakes: one call per batch is enough.
             if len(self._queue) in (1, self._wanted):
                 self._ready.notify()
-        return future
 
     _wanted: int = 1
     """How many submissions end the writer's wait for more."""
@@ -128,7 +154,7 @@ class Journal:
         self._owed = max(1, self._owed - _CHORE_WORTH) if more else 0
         self._unfinished = more
 
-    def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
+    def _take(self, together: int) -> list[tuple[Item, Promise[Any]]]:
         """Wait for submissions and take a batch of them.
 
         An empty one means the end, or that a chore is owed and nothing has come for a while.
@@ -152,17 +178,19 @@ class Journal:
                 self._queue.popleft()
             return taken
 
-    def _write(self, batch: Sequence[tuple[Item, Future[Any]]]) -> None:
-        taken = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
+    def _write(self, batch: Sequence[tuple[Item, Promise[Any]]]) -> None:
+        taken = [
+            (item, promise) for item, promise in batch if promise.set_running_or_notify_cancel()
+        ]
         results = self._attempt([item for item, _ in taken])
         if results is None:
             # One of them is bad: alone, it cannot fail its neighbours.
             results = [self._alone(item) for item, _ in taken]
-        for (_, future), result in zip(taken, results, strict=True):
+        for (_, promise), result in zip(taken, results, strict=True):
             if isinstance(result, Failed):
-                future.set_exception(result.error)
+                promise.set_exception(result.error)
             else:
-                future.set_result(result)
+                promise.set_result(result)
 
     def _alone(self, item: Item) -> Any:
         results = self._attempt([item], alone=True)

@@ -20,7 +20,7 @@ from kusanya.store.export import Export
 from kusanya.store.feed import Feed
 from kusanya.store.figures import Figures
 from kusanya.store.intent_rows import Intents
-from kusanya.store.journal import Journal, Pace
+from kusanya.store.journal import Journal, Pace, Promise
 from kusanya.store.people import People
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
@@ -108,13 +108,16 @@ class Store(
         first where the same was said before. The future fails with StoreUnavailable where the fact
         is not durable. Raises StoreBusy at once when the queue is full.
         """
-        if (
-            isinstance(item, Arrival)
-            and item.verdict is Verdict.VERIFIED
-            and (item.event_id is None or item.observation is None)
-        ):
-            raise ValueError("a verified arrival has an event id and an observation")
+        _check(item)
         return self._writer().submit(item)
+
+    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
+        """Queue an arrival as `submit` does, for a promise of the caller's own.
+
+        It is kept or broken in the journal's thread, which it must not hold up.
+        """
+        _check(item)
+        self._writer().post(item, promise)
 
     @overload
     def record(self, item: Arrival) -> Receipt: ...
@@ -147,6 +150,15 @@ class Store(
     ) -> Literal[False]:
         self.close()
         return False
+
+
+def _check(item: Arrival | Observation) -> None:
+    if (
+        isinstance(item, Arrival)
+        and item.verdict is Verdict.VERIFIED
+        and (item.event_id is None or item.observation is None)
+    ):
+        raise ValueError("a verified arrival has an event id and an observation")
 
 
 def _prepare(found: Engines, *, migrate: bool, read_only: bool) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 from kusanya.clock import Clock, ManualClock
 from kusanya.errors import StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, app
-from kusanya.receiver.acks import Acks
 from kusanya.store import Store
+from kusanya.store.journal import Promise
 from kusanya.store.records import Arrival, DeliveryRow, Receipt, Verdict
 from kusanya.wire import Mode, decode_event
 
@@ -34,16 +33,14 @@ class FaultyJournal:
     def __init__(self, *, busy: bool = False, head: Callable[[], int] = lambda: 0) -> None:
         self.busy = busy
         self.queue_depth = 0
-        self.submitted: list[tuple[Arrival, Future[Receipt]]] = []
+        self.submitted: list[tuple[Arrival, Promise[Receipt]]] = []
         self.head = head
 
-    def submit(self, item: Arrival, /) -> "Future[Receipt]":
-        """Refuse, or promise and leave it to the test."""
+    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
+        """Refuse, or leave the promise to the test."""
         if self.busy:
             raise StoreBusy("full")
-        future: Future[Receipt] = Future()
-        self.submitted.append((item, future))
-        return future
+        self.submitted.append((item, promise))
 
 
 def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
@@ -417,29 +414,3 @@ async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> N
         assert sent == expected
     with pytest.raises(ValueError, match="HTTP"):
         await receiver({"type": "smtp"}, receive, send)
-
-
-async def test_one_wake_up_brings_every_result_of_a_batch() -> None:
-    acks = Acks[int](asyncio.get_running_loop())
-    futures = [Future[int]() for _ in range(500)]
-    waiters = [acks.wait(future) for future in futures]
-    waiters[1].cancel()
-
-    def resolve() -> None:
-        futures[2].cancel()
-        futures[2].set_running_or_notify_cancel()
-        for number, future in enumerate(futures):
-            if number == 3:
-                future.set_exception(StoreUnavailable("no"))
-            elif number != 2:
-                future.set_result(number)
-
-    threads = [threading.Thread(target=resolve)]
-    threads[0].start()
-    results = await asyncio.gather(*waiters, return_exceptions=True)
-    threads[0].join()
-    assert results[0] == 0
-    assert isinstance(results[1], asyncio.CancelledError)
-    assert isinstance(results[2], asyncio.CancelledError)
-    assert isinstance(results[3], StoreUnavailable)
-    assert results[4:] == list(range(4, 500))

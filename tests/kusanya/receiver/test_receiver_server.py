@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from kusanya.receiver import app
 from kusanya.receiver.protocol import ConnectionLimits
 from kusanya.receiver.serve import AddressRefused, PortTaken, Serving, run, serve
 from kusanya.store import Store
+from kusanya.store.journal import Promise
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.wire import Mode
 
@@ -229,13 +229,11 @@ class SlowJournal:
 
     def __init__(self) -> None:
         self.queue_depth = 0
-        self.submitted: queue.Queue[Future[Receipt]] = queue.Queue()
+        self.submitted: queue.Queue[Promise[Receipt]] = queue.Queue()
 
-    def submit(self, item: Arrival, /) -> "Future[Receipt]":
-        """Promise, and leave it to the test."""
-        future: Future[Receipt] = Future()
-        self.submitted.put(future)
-        return future
+    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
+        """Leave the promise to the test."""
+        self.submitted.put(promise)
 
     def head(self) -> int:
         """Return a position."""

@@ -30,10 +30,10 @@ class Bug(NamedTuple):
 
 BUGS: Final = {
     "acknowledged before COMMIT": Bug(
-        "kusanya.receiver.asgi:_Receiver._durable",
-        "return await acks.wait(self._store.submit(arrival))",
-        """self._store.submit(arrival)
-        return Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)""",
+        "kusanya.receiver.intake:Intake.take",
+        "self.store.post(arrival, pending)",
+        """self.store.post(arrival, pending)
+        pending.set_result(Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0))""",
         (
             Catcher(
                 "kusanya/receiver/test_receiver_app.py",

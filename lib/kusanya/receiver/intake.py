@@ -1,0 +1,156 @@
+"""One delivery from its bytes to its durable answer, whatever carried it here.
+
+Knows no protocol: the ASGI application and the server's own connections hand over the whole
+request and are told what to answer. A 2xx is answered after the journal has committed, never
+before. Source: Delivery rules 1 and 4.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreError
+from kusanya.limits import EVENT_BODY_MAX_BYTES
+from kusanya.receiver.acks import Acks, Pending, Refusal, Reply
+from kusanya.receiver.endpoints import Endpoints
+from kusanya.receiver.ingest import Headers, judge
+from kusanya.receiver.meter import Meter
+from kusanya.store.journal import Promise
+from kusanya.store.records import Arrival, Receipt
+
+
+class Journal(Protocol):
+    """What the receiver needs of a `Store`."""
+
+    @property
+    def queue_depth(self) -> int:
+        """How many rows wait to be written."""
+        ...
+
+    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
+        """Queue an arrival; the promise is kept once it is durable. Raises StoreError."""
+        ...
+
+    def head(self) -> int:
+        """Return the journal's last position."""
+        ...
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one delivery and all of them together may take."""
+
+    body_bytes: int = EVENT_BODY_MAX_BYTES
+    """Larger bodies are answered 413."""
+    receipt_s: float = 8.0
+    """For the whole of a delivery, its commit included; the sender waits 10 s."""
+    in_flight: int = 512
+    """Deliveries handled at once; further ones are answered 503."""
+    health_s: float = 2.0
+    """How long /healthz waits for the store."""
+
+
+class Intake:
+    """Takes whole deliveries and says what to answer, on one event loop at a time."""
+
+    def __init__(
+        self,
+        store: Journal,
+        endpoints: Endpoints,
+        *,
+        clock: Clock,
+        limits: Limits,
+        on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+        stopwatch: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.store: Final = store
+        self.clock: Final = clock
+        self.limits: Final = limits
+        self.meter: Final = Meter(
+            (endpoint.name for endpoint in endpoints.every), started_at=clock.now()
+        )
+        self.stopwatch: Final = stopwatch
+        self._endpoints = endpoints
+        self._on_receipt = on_receipt
+        self._acks: Acks | None = None
+
+    def admit(self, headers: Headers) -> None:
+        """Look at a delivery whose body is still to come. Raises Refusal."""
+        if self.meter.in_flight > self.limits.in_flight:
+            raise Refusal(503, "too many deliveries at once")
+        for name, value in headers:
+            if name == b"content-length" and value.isdigit():
+                self.admit_size(int(value[:20]))
+            elif name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
+                # Inflating comes after verifying, and a genuine delivery is signed as it is sent.
+                raise Refusal(415, "a delivery is not compressed", _UNCOMPRESSED)
+
+    def admit_size(self, size: int) -> None:
+        """Raise Refusal for a body of more bytes than an event has."""
+        if size > self.limits.body_bytes:
+            raise Refusal(413, "the body is too large to be an event")
+
+    def take(
+        self,
+        body: bytes,
+        headers: Headers,
+        *,
+        path: str,
+        arrived_at: datetime,
+        began: float,
+        deadline: float,
+        reply: Reply,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Judge a delivery, hand it to the journal, and `reply` once it is durable or refused.
+
+        `arrived_at` and `began`, a reading of the stopwatch, tell when the request began;
+        `deadline` is the time of `loop` by which it is answered. The caller has counted it in
+        `meter.in_flight`; it is counted off here. Whoever has sent the answer of a durable one
+        calls `left`.
+        """
+        arrival = judge(
+            body,
+            headers,
+            arrived_at=arrived_at,
+            endpoints=self._endpoints,
+            path=path,
+            took_us=int((self.stopwatch() - began) * 1_000_000),
+        )
+        acks = self._acks
+        if acks is None or acks.loop is not loop:
+            acks = self._acks = Acks(loop, over=self._over)
+        pending = Pending(acks, arrival, began=began, deadline=deadline, reply=reply)
+        acks.expect(pending)
+        try:
+            self.store.post(arrival, pending)
+        except StoreError as error:
+            acks.forget(pending)
+            pending.error = error
+            self._over(pending)
+
+    def _over(self, pending: Pending) -> None:
+        self.meter.in_flight -= 1
+        if pending.receipt is not None:
+            pending.reply(pending)
+        elif isinstance(pending.error, StoreError):
+            # Busy, unavailable or damaged: it is not durable, so the sender must try again.
+            pending.reply(Refusal(503, "cannot be made durable now"))
+        else:
+            pending.reply(Refusal(503, "not made durable in time"))
+
+    def left(self, durable: Pending) -> None:
+        """Count a delivery whose answer has left, and tell who wants to know of it."""
+        if durable.receipt is None:
+            raise ValueError("only a durable delivery is acknowledged")
+        seconds = self.stopwatch() - durable.began
+        self.meter.acknowledged(durable.arrival, durable.receipt.verdict, seconds)
+        if self._on_receipt is not None:
+            self._on_receipt(durable.arrival, durable.receipt)
+
+
+_UNCOMPRESSED: Final = (b"accept-encoding", b"identity")
