@@ -4,21 +4,21 @@ Built only where writing is allowed. A refusal and a failure are audited too, so
 tells what was tried.
 """
 
-from collections.abc import Callable
 from typing import Final
-from urllib.parse import quote
 
 from kusanya.client import Client
 from kusanya.clock import Clock
-from kusanya.errors import IntentError, KusanyaError, StoreError
+from kusanya.errors import IntentError, KusanyaError
 from kusanya.intents import replay_left, resume
 from kusanya.intents.creating import DEFAULT_PROFILE
-from kusanya.privacy import redact
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
+from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
 from kusanya_console.doing import NO_KEY, Ended, Revealed
+from kusanya_console.service_reading import ServiceReader, path_part
+from kusanya_console.service_records import SentDelivery, understood
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
 NO_RESEND: Final = (
@@ -44,6 +44,7 @@ class Acts:
         dashboard: DashboardClient | None = None,
     ) -> None:
         self._store = store
+        self._audit = Auditor(store, actor=actor)
         self._actor = actor
         self._clock = clock
         self._profile = profile
@@ -77,7 +78,7 @@ class Acts:
             self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
             return Ended(f"noted on {safe(row.reference, 60)}, by {safe(self._actor, 60)}")
 
-        return self._audited("note", row.id, f"{len(text)} characters", write)
+        return self._audit.run("note", row.id, f"{len(text)} characters", write)
 
     def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:
         """Return a whole phone number once the store has audited the reveal."""
@@ -110,7 +111,7 @@ class Acts:
             )
 
         detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
-        return self._audited("replay", intent.id, detail, send)
+        return self._audit.run("replay", intent.id, detail, send)
 
     def resend(self, row: DeliveryRow) -> Ended:
         """Let the sender's dashboard make one attempt more for every endpoint of the event."""
@@ -119,38 +120,20 @@ class Acts:
         dashboard, event_id = self._dashboard, row.event_id
 
         def send() -> Ended:
-            found = dashboard.get(f"events/{quote(event_id, safe='')}/deliveries")["data"]
-            done = [dashboard.post(f"deliveries/{one['id']}/resend") for one in found]
+            found = ServiceReader(dashboard).sent(event_id)
+            done = [
+                understood(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
+                for one in found
+            ]
             said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"
             return Ended(f"resent {safe(event_id, 60)}: {said}", well=bool(done))
 
-        return self._audited("resend", event_id, f"{row.mode.value} mode", send)
-
-    def _audited(self, act: str, subject: str, detail: str, run: Callable[[], Ended]) -> Ended:
-        try:
-            ended = run()
-        except KusanyaError as error:
-            outcome = f"failed: {safe(redact(str(error)), 200)}"
-            try:
-                self._audit(act, subject, detail, outcome)
-            except StoreError as lost:
-                raise KusanyaError(f"{error}; nor was its audit row kept: {lost}") from error
-            raise
-        try:
-            self._audit(act, subject, detail, "done" if ended.well else "nothing to do")
-        except StoreError as lost:
-            # It has happened: the result says so before it says what is missing.
-            return Ended(f"{ended.sentence}; but its audit row was not kept: {lost}", well=False)
-        return ended
-
-    def _audit(self, act: str, subject: str, detail: str, outcome: str) -> None:
-        self._store.add_audit(
-            actor=self._actor, act=act, subject=subject, detail=detail, outcome=outcome
-        )
+        return self._audit.run("resend", event_id, f"{row.mode.value} mode", send)
 
 
-def _last(delivery: dict[str, object]) -> str:
-    attempts = delivery.get("attempts")
-    latest = attempts[-1] if isinstance(attempts, list) and attempts else {}
-    answer = latest.get("status_code") or latest.get("error") or "not yet"
-    return f"attempt {latest.get('number')} answered {safe(str(answer), 40)}"
+def _last(delivery: SentDelivery) -> str:
+    if not delivery.attempts:
+        return "no attempt was made"
+    latest = delivery.attempts[-1]
+    answer = latest.status_code or latest.error or "not yet"
+    return f"attempt {latest.number} answered {safe(str(answer), 40)}"

@@ -5,14 +5,30 @@ a KusanyaError that is one.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Final, Protocol
 
 import msgspec
 
-from kusanya.store.records import DeliveryRow, IntentRow
+from kusanya.secret import Secret
+from kusanya.store.records import DeliveryBody, DeliveryRow, IntentRow
+from kusanya.webhooks.forensics import Finding
+from kusanya.wire import Mode
+from kusanya_console.service_phones import ScriptedPhone
+from kusanya_console.service_records import (
+    Endpoint,
+    FaultRule,
+    SentDelivery,
+    ServiceKey,
+    ServicePicture,
+)
 
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
 READ_ONLY: Final = "off: read-only; start with --allow-writes"
+NO_SERVICE: Final = (
+    "off: only the embedded service has this; set KUSANYA_DASHBOARD_URL and "
+    "KUSANYA_DASHBOARD_TOKEN to what kusanya service prints"
+)
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -30,6 +46,15 @@ class Revealed(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"Revealed(of={self.of!r})"
+
+
+class Minted(msgspec.Struct, frozen=True):
+    """A new secret, to be shown once in a dialog of its own and kept nowhere."""
+
+    ended: Ended
+    what: str
+    """What it is the secret of, in words."""
+    secret: Secret
 
 
 Deed = Callable[[], "Ended | Revealed"]
@@ -76,4 +101,79 @@ class Acting(Protocol):
 
     def resend(self, row: DeliveryRow) -> Ended:
         """Let the sender deliver an event again."""
+        ...
+
+
+class Watching(Protocol):
+    """Looking at the embedded service, where a dashboard is known. Raises DashboardError."""
+
+    def look(self) -> ServicePicture:
+        """Return clock, endpoints, keys and faults."""
+        ...
+
+    def sent(self, event_id: str) -> tuple[SentDelivery, ...]:
+        """Return the sender's own log of one event."""
+        ...
+
+
+class Serving(Protocol):
+    """What changes the embedded service; each act leaves an audit row.
+
+    An endpoint or a key is the one that a dialog named: it is looked at again before it is touched.
+    """
+
+    def why_no_trial(self) -> str:
+        """Return why no test collection can be created, or nothing."""
+        ...
+
+    def trial_reference(self, phone: ScriptedPhone) -> str:
+        """Return a reference that nothing has had yet."""
+        ...
+
+    def try_phone(self, phone: ScriptedPhone, reference: str) -> Ended:
+        """Create a test collection on a scripted phone, crash-safe."""
+        ...
+
+    def add_key(self, mode: Mode) -> Minted:
+        """Make an API key."""
+        ...
+
+    def revoke_key(self, key: ServiceKey) -> Ended:
+        """Let a key open nothing any more."""
+        ...
+
+    def add_endpoint(self, url: str, mode: Mode) -> Minted:
+        """Register an endpoint."""
+        ...
+
+    def enable(self, endpoint: Endpoint) -> Ended:
+        """Enable a disabled endpoint; what it held is sent."""
+        ...
+
+    def rotate(self, endpoint: Endpoint) -> Minted:
+        """Give an endpoint a new signing secret."""
+        ...
+
+    def delete(self, endpoint: Endpoint) -> Ended:
+        """Delete an endpoint; what waited for it is given up."""
+        ...
+
+    def advance(self, length: timedelta) -> Ended:
+        """Move a virtual clock; returns when everything due has happened."""
+        ...
+
+    def begin_fault(self, rule: FaultRule) -> Ended:
+        """Put a fault in force beside the others, in place of one of its kind."""
+        ...
+
+    def end_faults(self, rules: tuple[FaultRule, ...]) -> Ended:
+        """End these faults and leave any others in force."""
+        ...
+
+
+class Explaining(Protocol):
+    """Saying why a delivery was rejected, where the endpoint's secrets are known."""
+
+    def explain(self, row: DeliveryRow, body: DeliveryBody) -> Finding | None:
+        """Return what is the matter, or None where nothing more can be told."""
         ...

@@ -1,7 +1,7 @@
 """Dialogs: confirm one act by its own typed record, and write a note.
 
 The record was fixed when the dialog opened. Focus begins on Cancel; in LIVE MODE the word `live`
-is typed before anything can be sent.
+is typed before anything can be sent, and so is the word or the count of an act that names one.
 """
 
 from textual import events
@@ -27,24 +27,31 @@ class ConfirmScreen(ModalScreen[bool]):
     AUTO_FOCUS = "#cancel"
 
     def __init__(
-        self, act: str, facts: tuple[tuple[str, Run], ...], *, mode: Mode, warning: str
+        self,
+        act: str,
+        facts: tuple[tuple[str, Run], ...],
+        *,
+        mode: Mode,
+        warning: str,
+        word: str = "",
     ) -> None:
         super().__init__()
         self._act = act
         self._facts = facts
         self._mode = mode
         self._warning = warning
+        self._word = _WORD if mode is Mode.LIVE else word
 
     def compose(self) -> ComposeResult:
         """Lay out the record, the word to type in LIVE MODE, and the two ways out."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            if self._mode is Mode.LIVE:
+            if self._word:
                 # Selecting on focus would let the second letter replace the first.
                 word = Input(
                     id="word",
-                    max_length=len(_WORD),
-                    placeholder="type live",
+                    max_length=len(self._word),
+                    placeholder=f"type {self._word}",
                     select_on_focus=False,
                 )
                 word.cursor_blink = False
@@ -52,7 +59,7 @@ class ConfirmScreen(ModalScreen[bool]):
             with Horizontal():
                 yield Button(Content("Cancel"), id="cancel")
                 yield Button(
-                    Content(self._act), id="do", disabled=self._mode is Mode.LIVE, variant="warning"
+                    Content(self._act), id="do", disabled=bool(self._word), variant="warning"
                 )
 
     def on_mount(self) -> None:
@@ -64,12 +71,12 @@ class ConfirmScreen(ModalScreen[bool]):
         lines: list[Line] = [((self._act, STRONG),), (), labelled("mode", (word, role))]
         lines += [labelled(label, run) for label, run in self._facts]
         lines += [(), *wrapped(self._warning, width, role=WARN), ()]
-        how = "type live, then enter" if self._mode is Mode.LIVE else "tab, then enter"
+        how = f"type {self._word}, then enter" if self._word else "tab, then enter"
         return [*lines, ((f"{how} confirms · esc cancels", MUTED),)]
 
     def on_key(self, event: events.Key) -> None:
         """Take letters for the word wherever the focus is."""
-        if self._mode is Mode.LIVE and event.is_printable and event.character:
+        if self._word and event.is_printable and event.character:
             word = self.query_one("#word", Input)
             if not word.has_focus:
                 word.focus()
@@ -79,12 +86,12 @@ class ConfirmScreen(ModalScreen[bool]):
     def on_input_changed(self, message: Input.Changed) -> None:
         """Let the act be confirmed once the word stands there."""
         message.stop()
-        self.query_one("#do", Button).disabled = message.value != _WORD
+        self.query_one("#do", Button).disabled = message.value != self._word
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Confirm with the word."""
         message.stop()
-        if message.value == _WORD:
+        if message.value == self._word:
             self.dismiss(True)
 
     def on_button_pressed(self, message: Button.Pressed) -> None:
