@@ -9,19 +9,22 @@ import random
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
 import msgspec
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import BindingType, Keymap
 from textual.command import Provider
 
 from kusanya.clock import Clock
-from kusanya.errors import KusanyaError, StoreError
+from kusanya.errors import ConfigurationError, KusanyaError, StoreError
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.commands import wrong_keys
 from kusanya_console.crash import crash_report
 from kusanya_console.doing import Acting, Asking, Ended, Revealed
 from kusanya_console.feed import Feed
@@ -31,18 +34,14 @@ from kusanya_console.messages import (
     DeedDone,
     FeedAdvanced,
     FeedFailed,
+    ListAsked,
     ScreenAsked,
     StoryAsked,
 )
 from kusanya_console.palette import CommandProvider
 from kusanya_console.plain_text import AsciiFilter
 from kusanya_console.screens.base import ConsoleScreen, Desk
-from kusanya_console.screens.deliveries import DeliveriesScreen
-from kusanya_console.screens.health import HealthScreen
-from kusanya_console.screens.help import HelpScreen
-from kusanya_console.screens.intents import IntentsScreen
 from kusanya_console.screens.live import LiveScreen
-from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.theme import THEMES, roles
 from kusanya_console.widgets.status_line import Standing
 
@@ -51,6 +50,14 @@ _CLIPPED = 10_000
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
+_LATER = {
+    "deliveries": ("kusanya_console.screens.deliveries", "DeliveriesScreen"),
+    "lookup": ("kusanya_console.screens.lookup", "LookupScreen"),
+    "health": ("kusanya_console.screens.health", "HealthScreen"),
+    "intents": ("kusanya_console.screens.intents", "IntentsScreen"),
+    "service": ("kusanya_console.screens.service", "ServiceScreen"),
+}
+"""Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
 class ConsoleApp(App[None]):
@@ -118,6 +125,7 @@ class ConsoleApp(App[None]):
             store=" ".join(part for part in (profile, shown) if part),
         )
         self._feed = Feed(store, mode=mode, clock=clock)
+        self.desk.home = mode
         self._tick_s = tick_s
         self._jitter = jitter
         self._reading = False
@@ -135,16 +143,26 @@ class ConsoleApp(App[None]):
         """Open Live and begin to read."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._roles())
         self._roles()
-        self.add_mode("live", lambda: LiveScreen(self.desk))
-        self.add_mode("deliveries", lambda: DeliveriesScreen(self.desk))
-        self.add_mode("lookup", lambda: LookupScreen(self.desk))
-        self.add_mode("health", lambda: HealthScreen(self.desk))
-        self.add_mode("intents", lambda: IntentsScreen(self.desk))
-        self.switch_mode("live")
+        self._open_windows()
+        self.switch_mode(self._window("live"))
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
             self.set_interval(1, self._tell)
-        self.tick()
+        # After the screen's own first question: records come before figures.
+        self.call_after_refresh(self.tick)
+
+    def _open_windows(self) -> None:
+        self.add_mode(self._window("live"), lambda: LiveScreen(self.desk))
+        for name, (module, screen) in _LATER.items():
+            self.add_mode(self._window(name), partial(self._open, module, screen))
+
+    def _window(self, name: str) -> str:
+        # A screen belongs to one mode for good: no figure of the other can be left over in it.
+        return f"{name}@{self.desk.mode.value}"
+
+    def _open(self, module: str, screen: str) -> ConsoleScreen:
+        found: type[ConsoleScreen] = getattr(import_module(module), screen)
+        return found(self.desk)
 
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
@@ -182,6 +200,8 @@ class ConsoleApp(App[None]):
     def on_feed_advanced(self, message: FeedAdvanced) -> None:
         """Give the snapshot to the screen in view, in one batch."""
         snapshot = message.snapshot
+        if snapshot.mode is not self.desk.mode:
+            return  # it was being read when the mode changed; the next reading is under way
         self._reading, self._failures, self._retry_at = False, 0, 0.0
         self._standing = msgspec.structs.replace(
             self._standing,
@@ -219,7 +239,7 @@ class ConsoleApp(App[None]):
     def action_go(self, name: str) -> None:
         """Go to a screen."""
         if self.console_screen is not None and name != self.console_screen.NAME:
-            self.switch_mode(name)
+            self.switch_mode(self._window(name))
             self.call_after_refresh(self._arrived)
 
     def _arrived(self) -> None:
@@ -231,9 +251,15 @@ class ConsoleApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the screen in view."""
+        from kusanya_console.screens.help import HelpScreen
+
         screen = self.console_screen
         if screen is not None and screen is self.screen:
-            self.push_screen(HelpScreen(screen.NAME, screen.CRUMB, why_off=self.desk.why_off))
+            self.push_screen(
+                HelpScreen(
+                    screen.NAME, screen.CRUMB, why_off=self.desk.why_off, shown=self.desk.shown
+                )
+            )
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""
@@ -244,9 +270,52 @@ class ConsoleApp(App[None]):
         self._tell()
         self.notify(f"times in {self.desk.times.value}", markup=False, timeout=2)
 
+    async def action_other_mode(self) -> None:
+        """Empty every window and open the console on the other mode."""
+        if self._doing:
+            self._show_end(Ended(f"wait: {self._doing} is under way", well=False))
+            return
+        screen = self.console_screen
+        name = "live" if screen is None else screen.NAME
+        left = [self._window(one) for one in ("live", *_LATER)]
+        self.desk.mode = mode = Mode.TEST if self.desk.mode is Mode.LIVE else Mode.LIVE
+        self.desk.snapshot = None
+        self.desk.tell(None)
+        self._feed = Feed(self.desk.store, mode=mode, clock=self.desk.clock)
+        self._standing = msgspec.structs.replace(
+            self._standing, mode=mode, unknown=0, failing=0, silent=False, updated_at=None
+        )
+        self._reading, self._retry_at = False, 0.0
+        self._open_windows()
+        await self.switch_mode(self._window(name))
+        for one in left:
+            await self.remove_mode(one)
+        self.call_after_refresh(self._arrived)
+        self.tick()
+
+    def set_keymap(self, keymap: Keymap) -> None:
+        """Put a person's keys in place of the commands' own; raises ConfigurationError."""
+        wrong = wrong_keys(keymap)
+        if wrong:
+            raise ConfigurationError(f"[keys] of config.toml: {wrong}")
+        self.desk.keys = dict(keymap)
+        super().set_keymap(keymap)
+
+    async def on_list_asked(self, message: ListAsked) -> None:
+        """Open a list narrowed to what somebody wants to see."""
+        from kusanya_console.screens.list_screen import ListScreen
+
+        await self.switch_mode(self._window(message.screen))
+        screen = self.console_screen
+        if isinstance(screen, ListScreen):
+            screen.open_on(message.narrowed)
+        self.call_after_refresh(self._arrived)
+
     async def on_story_asked(self, message: StoryAsked) -> None:
         """Open the look-up with a record's id in its box."""
-        await self.switch_mode("lookup")
+        from kusanya_console.screens.lookup import LookupScreen
+
+        await self.switch_mode(self._window("lookup"))
         screen = self.console_screen
         if isinstance(screen, LookupScreen):
             screen.look_for(message.text)

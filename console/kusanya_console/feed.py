@@ -8,7 +8,7 @@ no call costs more when the history is longer.
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,8 +25,10 @@ from kusanya.store.records import (
     RollupRow,
     Verdict,
 )
-from kusanya.watch import Silence, missed_events
 from kusanya.wire import FINAL, Mode, Status
+
+if TYPE_CHECKING:
+    from kusanya.watch import Silence
 
 _STEP: Final = 1000
 _STEPS: Final = 5
@@ -97,7 +99,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Per status, collections by the minute of their creation; the last is the present minute."""
     unknown_intents: int
     health: Health
-    silence: Silence | None
+    silence: "Silence | None"
     """The alarm that polling finds finals while no event arrives."""
     changed: frozenset[str] = frozenset()
     """Ids of collections with news since the snapshot before."""
@@ -177,7 +179,10 @@ class Feed:
                 return after, changes, timedelta()
         return after, changes, max(now - changes[-1].at, timedelta())
 
-    def _examine(self, now: datetime) -> tuple[Health, Silence | None]:
+    def _examine(self, now: datetime) -> "tuple[Health, Silence | None]":
+        # Late: it brings the client with it, which nothing needs before the first paint.
+        from kusanya.watch import missed_events
+
         due = self._examined is None or abs(now - self._examined[0].at) >= EXAMINED_EVERY
         if self._examined is None or due:
             found = health(self._store, self._mode, now=now)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kusanya.profiles import Profile
     from kusanya.store import Store
     from kusanya_console.acts import Acts
+    from kusanya_console.asks import Asks
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,7 +55,6 @@ def console(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.app import ConsoleApp
-    from kusanya_console.asks import Asks
     from kusanya_console.cli.terminal import run_app
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -74,7 +74,7 @@ def console(
             clock=time,
             profile=chosen.name,
             ascii=ascii_only,
-            asks=None if client is None else Asks(opened, client, clock=time),
+            asks=None if client is None else asks_for(opened, client, time),
             acts=acts_for(chosen, opened, time, client, stack) if allow_writes else None,
         )
         app.set_keymap(key_map())
@@ -90,6 +90,13 @@ def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client 
     return stack.enter_context(
         Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
     )
+
+
+def asks_for(store: "Store", client: "Client", clock: "Clock") -> "Asks":
+    """Return what asks the service; its room is loaded only where there is somebody to ask."""
+    from kusanya_console.asks import Asks
+
+    return Asks(store, client, clock=clock)
 
 
 def acts_for(

@@ -1,6 +1,7 @@
 """Run the console in this terminal, and give the terminal back whatever ends it."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _CHECK_EVERY_S: Final = 1.0
 _TOLD_FOR_S: Final = 3600
+_STARTED_AFTER_S: Final = 2.0
 
 
 def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> None:
@@ -33,12 +35,21 @@ async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         # The application is asked to leave, so that it restores the terminal itself.
         loop.add_signal_handler(number, app.exit, None, 128 + number)
+    # Nothing of a start is garbage: it is not searched then, and never again afterwards, so that
+    # later searches are short and a key never waits for one.
+    gc.disable()
+    loop.call_later(_STARTED_AFTER_S, _collect_from_now_on)
     looking = None if check is None else asyncio.create_task(_look_after(app, check))
     try:
         await app.run_async()
     finally:
         if looking is not None:
             looking.cancel()
+
+
+def _collect_from_now_on() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 async def _look_after(app: "ConsoleApp", check: Callable[[], None]) -> None:
