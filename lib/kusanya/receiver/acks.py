@@ -22,8 +22,8 @@ class Refusal(Exception):  # noqa: N818 - control flow of the receiver, never le
     def __init__(self, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(text)
         self.status: Final = status
-        self.text: Final = text
-        self.headers: Final = ((b"connection", b"close"), *headers)
+        self.text: Final = text.encode()
+        self.headers: Final = headers
 
 
 class Pending:
@@ -45,6 +45,9 @@ class Pending:
         """Set once it is durable."""
         self.error: BaseException | None = None
         """Set where it is not: the store's, or a TimeoutError where nobody knows yet."""
+
+    headers: Final[tuple[tuple[bytes, bytes], ...]] = ()
+    """Further header lines of its answer: none."""
 
     @property
     def status(self) -> int:

@@ -112,7 +112,8 @@ class _Receiver:
             return
         except Refusal as refusal:
             meter.refused[refusal.status] += 1
-            await _answer(send, refusal.status, refusal.text.encode(), *refusal.headers)
+            closing = ((b"connection", b"close"), *refusal.headers)
+            await _answer(send, refusal.status, refusal.text, *closing)
             return
         await _answer(send, durable.status, durable.text)
         intake.left(durable)

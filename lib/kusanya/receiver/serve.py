@@ -19,7 +19,8 @@ import uvicorn
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
-from kusanya.receiver.asgi import Receiver, app
+from kusanya.receiver.asgi import Receiver, app, intake_of
+from kusanya.receiver.direct import direct
 from kusanya.receiver.endpoints import AnySecrets
 from kusanya.receiver.intake import Journal, Limits
 from kusanya.receiver.protocol import ConnectionLimits, protocol
@@ -100,11 +101,12 @@ def serve(
     on_ready: Callable[[Serving], None] | None = None,
 ) -> None:
     """Run any ASGI application under the receiver's limits; see `run`."""
+    intake = intake_of(application)
     listener = _listen(host, port)
     config = uvicorn.Config(
         application,
         loop="auto",
-        http=protocol(connections),
+        http=protocol(connections) if intake is None else direct(connections, intake),
         ws="none",
         lifespan="off",
         interface="asgi3",

@@ -20,8 +20,8 @@ Source: specification, Events, Signature. Assumes SIGNING_KEY.
 
 import hmac
 import re
-from binascii import hexlify
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar, Final
 
 import msgspec
@@ -138,7 +138,7 @@ def sign(payload: bytes, secret: AnySecret, timestamp: int) -> str:
         raise TypeError("the payload is the exact bytes, not a str")
     t = str(int(timestamp))
     message = t.encode() + b"." + payload
-    return f"t={t},v1={hmac.digest(_key(secret), message, 'sha256').hex()}"
+    return f"t={t},v1={_hexdigest(secret, message)}"
 
 
 def verify(  # the contract's order and names
@@ -181,15 +181,15 @@ def check(
     signed_at = _good_at_once(payload, header, secret, tolerance, present)
     if signed_at is not None:
         return Verified(signed_at, 0)
-    keys = _keys(secret)
+    secrets = _every(secret)
     parsed = parse(header)
     timestamp = int(parsed.timestamp)
     if tolerance is not None and not -tolerance <= present - timestamp <= tolerance:
         raise _out_of_time(timestamp - present, tolerance)
     message = parsed.timestamp + b"." + payload
     matched = -1
-    for index, key in enumerate(keys):
-        expected = hmac.digest(key, message, "sha256").hex().encode()
+    for index, one in enumerate(secrets):
+        expected = _hexdigest(one, message).encode()
         for given in parsed.signatures:
             # Every pair is compared, so that the time taken tells nothing about which matched.
             if hmac.compare_digest(expected, given) and matched < 0:
@@ -236,24 +236,25 @@ def _good_at_once(
     says why, and accepts whatever this accepts.
     """
     only = secret[0] if type(secret) is tuple and len(secret) == 1 else secret
-    if type(header) is str and header.isascii():
-        header = header.encode()
-    if type(header) is not bytes or type(payload) is not bytes or not isinstance(only, _ONE_SECRET):
+    if type(header) is bytes and header.isascii():
+        header = header.decode()
+    if type(header) is not str or type(payload) is not bytes or not isinstance(only, _ONE_SECRET):
         return None
-    stamp, _, given = header.partition(b",v1=")
+    stamp, _, given = header.partition(",v1=")
     digits = stamp[2:]
     if (
         len(given) != _DIGEST_LENGTH
-        or stamp[:2] != b"t="
+        or stamp[:2] != "t="
         or not digits.isdigit()
         or len(digits) > _STAMP_LENGTH
+        or not header.isascii()
     ):
         return None
     timestamp = int(digits)
     if tolerance is not None and not -tolerance <= int(present) - timestamp <= tolerance:
         return None
-    expected = hmac.digest(_key(only), digits + b"." + payload, "sha256")
-    return timestamp if hmac.compare_digest(hexlify(expected), given) else None
+    expected = _hexdigest(only, digits.encode() + b"." + payload)
+    return timestamp if hmac.compare_digest(expected, given) else None
 
 
 def _parsed(timestamps: list[bytes], signatures: list[bytes]) -> Parsed:
@@ -292,20 +293,22 @@ def _out_of_time(ahead: int, tolerance: int) -> SignatureError:
     return TimestampTooNew(f"t is more than {tolerance} s ahead of this machine's clock")
 
 
-def _keys(secret: AnySecret | Sequence[AnySecret]) -> tuple[bytes, ...]:
-    if isinstance(secret, _ONE_SECRET):
-        return (_key(secret),)
-    if type(secret) is tuple and len(secret) == 1:
-        return (_key(secret[0]),)
-    keys = tuple([_key(one) for one in secret])
-    if not keys:
+def _every(secret: AnySecret | Sequence[AnySecret]) -> tuple[AnySecret, ...]:
+    every = (secret,) if isinstance(secret, _ONE_SECRET) else tuple(secret)
+    if not every:
         raise ValueError("give at least one signing secret")
-    return keys
+    return every
 
 
-def _key(secret: AnySecret) -> bytes:
-    if type(secret) is str and secret and secret.strip() == secret:
-        # What Secret itself asks of a string, without making one for every delivery.
-        return secret.encode()
-    held = secret if type(secret) is Secret else Secret(secret)
-    return held.reveal().encode()
+def _hexdigest(secret: AnySecret, message: bytes) -> str:
+    held = secret if type(secret) in _ONE_SECRET else Secret(secret)
+    keyed = _keyed(held if type(held) is str else held.reveal()).copy()
+    keyed.update(message)
+    return keyed.hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _keyed(secret: str) -> hmac.HMAC:
+    # Setting a key up costs more than hashing a delivery with it. And hmac.digest lets go of the
+    # interpreter even for a short message: beside a busy thread each would wait to get it back.
+    return hmac.new(Secret(secret).reveal().encode(), digestmod="sha256")

@@ -1,0 +1,205 @@
+"""Deliveries without a task: the server's connections hand whole requests to the intake.
+
+Uvicorn makes a task, an event and four messages for each request. Of a delivery everything is known
+once its last byte is there, so it goes to the intake at once and its answer is one write. Whatever
+is not plainly a delivery (another method, an upgrade, a request sent before the last one was
+answered) goes the usual way through the ASGI application.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
+from urllib.parse import unquote
+
+import httptools
+from msgspec.structs import replace
+
+from kusanya.receiver.acks import Pending, Refusal
+from kusanya.receiver.intake import Intake
+from kusanya.receiver.protocol import BoundedProtocol, ConnectionLimits
+
+
+class _Delivery:
+    """A delivery on one connection; stands where uvicorn keeps the request it is answering."""
+
+    __slots__ = (
+        "arrived_at",
+        "began",
+        "disconnected",
+        "keep_alive",
+        "message_event",
+        "parts",
+        "response_complete",
+        "response_started",
+        "size",
+    )
+
+    def __init__(self, *, began: float, arrived_at: datetime, keep_alive: bool) -> None:
+        self.began: Final = began
+        self.arrived_at: Final = arrived_at
+        self.keep_alive = keep_alive
+        self.disconnected = False
+        self.response_started = self.response_complete = False
+        self.message_event: Final = _NOBODY_WAITS
+        self.parts: Final[list[bytes]] = []
+        self.size = 0
+
+
+class _NobodyWaits:
+    def set(self) -> None:
+        """Wake nobody: uvicorn's own requests have a task that waits for their body."""
+
+
+_NOBODY_WAITS: Final = _NobodyWaits()
+
+
+class DirectProtocol(BoundedProtocol):
+    """One connection of a receiver; `direct` makes the class that uvicorn is given."""
+
+    intake: ClassVar[Intake]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._whole: _Delivery | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Parse, then hand over what has become whole."""
+        super().data_received(data)
+        # Not from within the parser: it would take an error of ours for one of the sender's.
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            self._take(whole)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count a delivery whose body never became complete."""
+        begun = self._begun()
+        if begun is not None and self._receiving:
+            self.intake.meter.in_flight -= 1
+            self.intake.meter.discarded += 1
+        super().connection_lost(exc)
+
+    def on_headers_complete(self) -> None:
+        """Begin a delivery, or leave the request to the application."""
+        parser, intake = self.parser, self.intake
+        if (
+            parser.get_method() != b"POST"
+            or self.expect_100_continue
+            or parser.should_upgrade()
+            or self._answering() is not None
+        ):
+            super().on_headers_complete()
+            return
+        self._in_headers = False
+        path_of(self.url)  # an address that cannot be read is the parser's error, as it was
+        keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        delivery: Any = _Delivery(
+            began=intake.stopwatch(), arrived_at=intake.clock.now(), keep_alive=keep_alive
+        )
+        self.cycle = delivery
+        intake.meter.in_flight += 1
+        try:
+            intake.admit(self.headers)
+        except Refusal as refusal:
+            intake.meter.in_flight -= 1
+            self._answer(delivery, refusal)
+
+    def on_body(self, body: bytes) -> None:
+        """Gather the body, up to its bound."""
+        begun = self._begun()
+        if begun is None:
+            super().on_body(body)
+            return
+        begun.size += len(body)
+        begun.parts.append(body)
+        try:
+            self.intake.admit_size(begun.size)
+        except Refusal as refusal:
+            self.intake.meter.in_flight -= 1
+            self._answer(begun, refusal)
+
+    def on_message_complete(self) -> None:
+        """Note that a delivery is whole."""
+        begun = self._begun()
+        if begun is None:
+            super().on_message_complete()
+        else:
+            self._receiving = False
+            self._whole = begun
+
+    def _begun(self) -> _Delivery | None:
+        """Return the delivery that is being received, if it is one and not answered yet."""
+        cycle: Any = getattr(self, "cycle", None)
+        return cycle if type(cycle) is _Delivery and not cycle.response_complete else None
+
+    def _take(self, delivery: _Delivery) -> None:
+        def reply(outcome: Pending | Refusal) -> None:
+            self._answer(delivery, outcome)
+
+        parts = delivery.parts
+        self.intake.take(
+            parts[0] if len(parts) == 1 else b"".join(parts),
+            tuple(self.headers),
+            path=path_of(self.url),
+            arrived_at=delivery.arrived_at,
+            began=delivery.began,
+            deadline=self.loop.time() + self.intake.limits.receipt_s,
+            reply=reply,
+            loop=self.loop,
+        )
+
+    def _answer(self, delivery: _Delivery, outcome: Pending | Refusal) -> None:
+        delivery.response_started = delivery.response_complete = True
+        durable = outcome if isinstance(outcome, Pending) else None
+        closes = durable is None or not delivery.keep_alive
+        if not self.transport.is_closing():
+            defaults = self.server_state.default_headers
+            self.transport.write(_answer_bytes(outcome, defaults, closes=closes))
+            if closes:
+                self.transport.close()
+        self.on_response_complete()
+        if durable is not None:
+            self.intake.left(durable)
+        else:
+            self.intake.meter.refused[outcome.status] += 1
+
+
+@lru_cache(maxsize=64)
+def path_of(url: bytes) -> str:
+    """Return the path that a request line names. Raises httptools.HttpParserInvalidURLError."""
+    return unquote(httptools.parse_url(url).path.decode("ascii"))
+
+
+def _answer_bytes(
+    outcome: Pending | Refusal, defaults: Sequence[tuple[bytes, bytes]], *, closes: bool
+) -> bytes:
+    text = outcome.text
+    headers = [*defaults, *outcome.headers, (b"content-length", b"%d" % len(text))]
+    if closes:
+        headers.append((b"connection", b"close"))
+    lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+    return b"%b%b\r\n%b" % (_STATUS_LINES[outcome.status], lines, text)
+
+
+_STATUS_LINES: Final = {
+    status.value: b"HTTP/1.1 %d %b\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    % (status, status.phrase.encode())
+    for status in HTTPStatus
+}
+
+
+def direct(limits: ConnectionLimits, intake: Intake) -> type[DirectProtocol]:
+    """Return a protocol class under `limits` whose deliveries go to `intake`."""
+    # No body may take longer than the whole of its delivery.
+    request_s = min(limits.request_s, intake.limits.receipt_s)
+    return type(
+        "Direct",
+        (DirectProtocol,),
+        {
+            "limits": replace(limits, request_s=request_s),
+            "peers": Counter(),
+            "intake": intake,
+        },
+    )
