@@ -301,8 +301,9 @@ def _every(secret: AnySecret | Sequence[AnySecret]) -> tuple[AnySecret, ...]:
 
 
 def _hexdigest(secret: AnySecret, message: bytes) -> str:
-    held = secret if type(secret) in _ONE_SECRET else Secret(secret)
-    keyed = _keyed(held if type(held) is str else held.reveal()).copy()
+    if type(secret) is not str:
+        secret = (secret if type(secret) is Secret else Secret(secret)).reveal()
+    keyed = _keyed(secret).copy()
     keyed.update(message)
     return keyed.hexdigest()
 

@@ -231,6 +231,49 @@ def test_a_key_that_comes_twice_makes_a_body_unparseable(
     assert arrival.observation is None
 
 
+OPTIONAL = {
+    "object": '"collection"',
+    "description": '"School \\": fees"',
+    "failure_code": "null",
+    "failure_message": '"no : money"',
+    "metadata": '{"object":"1","a":"2"}',
+    "new": '{"object":1,"b":{"c":2}}',
+}
+
+
+def _has_a_key_twice(payload: bytes) -> bool:
+    found = []
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        found.append(len(names) != len(set(names)))
+        return dict(pairs)
+
+    json.loads(payload, object_pairs_hook=look)
+    return any(found)
+
+
+@given(st.data())
+def test_every_repetition_of_a_key_is_found_and_nothing_else_is_one(
+    body: Body, signed: Signed, data: st.DataObject
+) -> None:
+    event = json.loads(body())
+    inner = [(name, json.dumps(value)) for name, value in event["data"].items()]
+    inner = [pair for pair in inner if pair[0] != "object"]
+    inner += data.draw(st.lists(st.sampled_from(list(OPTIONAL.items())), max_size=5))
+    if data.draw(st.booleans()):
+        inner.append(data.draw(st.sampled_from(inner)))
+    metadata = data.draw(st.sampled_from(["", ',"a":"3"', ',"object":"2"']))
+    inner = [(n, v.replace('"2"', f'"2"{metadata}') if n == "metadata" else v) for n, v in inner]
+    colon = data.draw(st.sampled_from([":", ": ", " :", "\t:", "\n:"]))
+    outer = [(name, json.dumps(value)) for name, value in event.items() if name != "data"]
+    outer.append(("data", "{" + ",".join(f'"{n}"{colon}{v}' for n, v in inner) + "}"))
+    outer += data.draw(st.lists(st.sampled_from([("object", '"event"'), outer[0]]), max_size=1))
+    payload = ("{" + ", ".join(f'"{n}":{v}' for n, v in outer) + "}").encode()
+    reason = judged(payload, signed(payload)).reason
+    assert (reason == "duplicate_keys") == _has_a_key_twice(payload)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
     lambda inner: (
