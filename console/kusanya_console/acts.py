@@ -4,19 +4,22 @@ Built only where writing is allowed. A refusal and a failure are audited too, so
 tells what was tried.
 """
 
-from typing import Final
+from functools import partial
+from typing import Final, NoReturn
 
 from kusanya.client import Client
 from kusanya.clock import Clock
 from kusanya.errors import IntentError, KusanyaError
-from kusanya.intents import replay_left, resume
+from kusanya.intents import decide, replay_left, resume
 from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
 from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
+from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.doing import NO_KEY, Ended, Revealed
+from kusanya_console.present import span
 from kusanya_console.service_reading import ServiceReader, path_part
 from kusanya_console.service_records import SentDelivery, understood
 
@@ -60,6 +63,8 @@ class Acts:
         if intent.profile not in {self._profile, DEFAULT_PROFILE}:
             # Another profile is another account: its service never saw this key and would charge.
             return f"off: made under profile {safe(intent.profile, 40)}; start the console with it"
+        if self._client.mode not in {None, intent.mode}:
+            return f"off: this intent is of {intent.mode.value} mode, the profile's key is not"
         if not replay_left(intent, now=self._clock.now()):
             return "off: the window of 23 h is over and the service may charge again; decide it"
         return ""
@@ -68,17 +73,48 @@ class Acts:
         """Return why deliveries cannot be sent again, or nothing."""
         return "" if self._dashboard is not None else NO_RESEND
 
-    def add_note(self, collection_id: str, text: str) -> Ended:
-        """Keep a note on a collection, where a search finds it."""
-        row = self._store.collection(collection_id)
+    def why_no_decision(self, intent: IntentRow) -> str:
+        """Return why a person may not decide an intent now, or nothing; reads no store."""
+        if intent.state not in _OPEN:
+            return f"off: this intent is {intent.state.value} already"
+        left = replay_left(intent, now=self._clock.now())
+        return f"off: its window is open for {span(left)} more; R replays it" if left else ""
+
+    def add_note(self, subject: str, text: str) -> Ended:
+        """Keep a note on a collection or an intent, where a search finds it."""
+        row = self._store.collection(subject) or self._store.intent(subject)
         if row is None:
-            raise KusanyaError("there is no such collection: no note was kept")
+            raise KusanyaError("there is no such collection or intent: no note was kept")
 
         def write() -> Ended:
             self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
             return Ended(f"noted on {safe(row.reference, 60)}, by {safe(self._actor, 60)}")
 
         return self._audit.run("note", row.id, f"{len(text)} characters", write)
+
+    def decide(self, intent: IntentRow, *, collection_id: str | None, why: str) -> Ended:
+        """Record what a person found out about a creation that nothing else can settle."""
+        try:
+            made = decide(
+                self._store,
+                intent.id,
+                actor=self._actor,
+                why=why,
+                collection_id=collection_id,
+                now=self._clock.now(),
+            )
+        except KusanyaError as error:
+            return self._audit.run("decide intent", intent.id, why, partial(_refuse, error))
+        became = safe(made.collection_id or "nothing was created", 60)
+        return Ended(f"decided {safe(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}")
+
+    def acknowledge(self, alarm: str, *, name: str, why: str) -> Ended:
+        """Record that a person looks after an alarm; it stays on the screen, named with them."""
+
+        def keep() -> Ended:
+            return Ended(f"acknowledged, by {safe(self._actor, 60)}: {safe(name, 120)}")
+
+        return self._audit.run(ACKNOWLEDGE, alarm, why, keep)
 
     def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:
         """Return a whole phone number once the store has audited the reveal."""
@@ -137,3 +173,7 @@ def _last(delivery: SentDelivery) -> str:
     latest = delivery.attempts[-1]
     answer = latest.status_code or latest.error or "not yet"
     return f"attempt {latest.number} answered {safe(str(answer), 40)}"
+
+
+def _refuse(error: KusanyaError) -> NoReturn:
+    raise error

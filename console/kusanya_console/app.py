@@ -16,16 +16,25 @@ from typing import ClassVar
 
 import msgspec
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import BindingType, Keymap
 from textual.command import Provider
 
 from kusanya.clock import Clock
-from kusanya.errors import KusanyaError, StoreError
+from kusanya.errors import ConfigurationError, KusanyaError, StoreError
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.commands import wrong_keys
 from kusanya_console.crash import crash_report
-from kusanya_console.doing import Acting, Asking, Ended, Revealed
+from kusanya_console.doing import (
+    Acting,
+    Asking,
+    Ended,
+    Explaining,
+    Revealed,
+    Serving,
+    Watching,
+)
 from kusanya_console.feed import Feed
 from kusanya_console.messages import (
     CopyAsked,
@@ -33,6 +42,7 @@ from kusanya_console.messages import (
     DeedDone,
     FeedAdvanced,
     FeedFailed,
+    ListAsked,
     ScreenAsked,
     StoryAsked,
 )
@@ -53,6 +63,7 @@ _LATER = {
     "lookup": ("kusanya_console.screens.lookup", "LookupScreen"),
     "health": ("kusanya_console.screens.health", "HealthScreen"),
     "intents": ("kusanya_console.screens.intents", "IntentsScreen"),
+    "service": ("kusanya_console.screens.service", "ServiceScreen"),
 }
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
@@ -63,7 +74,8 @@ class ConsoleApp(App[None]):
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
     how often the store is looked at in real seconds, or None to look only when `tick` is called.
     `asks` and `acts` are built by the caller around a client: without them their keys say why they
-    are off. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked again.
+    are off. `service` and `serving` are the embedded service's dashboard, `explaining` knows the signing
+    secrets. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked again.
     Exports go into `folder`, by default the one that the console was started in.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
@@ -95,6 +107,9 @@ class ConsoleApp(App[None]):
         ascii: bool = False,  # noqa: A002 - the option's own name
         asks: Asking | None = None,
         acts: Acting | None = None,
+        service: Watching | None = None,
+        serving: Serving | None = None,
+        explaining: Explaining | None = None,
         virtual: bool = False,
         tick_s: float | None = TICK_S,
         jitter: Callable[[], float] = random.random,
@@ -109,6 +124,9 @@ class ConsoleApp(App[None]):
             clock=clock,
             asks=asks,
             acts=acts,
+            service=service,
+            serving=serving,
+            explaining=explaining,
             asleep=asleep,
             monotonic=monotonic,
             folder=folder or Path.cwd(),
@@ -122,6 +140,7 @@ class ConsoleApp(App[None]):
             store=" ".join(part for part in (profile, shown) if part),
         )
         self._feed = Feed(store, mode=mode, clock=clock)
+        self.desk.home = mode
         self._tick_s = tick_s
         self._jitter = jitter
         self._reading = False
@@ -139,15 +158,22 @@ class ConsoleApp(App[None]):
         """Open Live and begin to read."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._roles())
         self._roles()
-        self.add_mode("live", lambda: LiveScreen(self.desk))
-        for name, (module, screen) in _LATER.items():
-            self.add_mode(name, partial(self._open, module, screen))
-        self.switch_mode("live")
+        self._open_windows()
+        self.switch_mode(self._window("live"))
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
             self.set_interval(1, self._tell)
         # After the screen's own first question: records come before figures.
         self.call_after_refresh(self.tick)
+
+    def _open_windows(self) -> None:
+        self.add_mode(self._window("live"), lambda: LiveScreen(self.desk))
+        for name, (module, screen) in _LATER.items():
+            self.add_mode(self._window(name), partial(self._open, module, screen))
+
+    def _window(self, name: str) -> str:
+        # A screen belongs to one mode for good: no figure of the other can be left over in it.
+        return f"{name}@{self.desk.mode.value}"
 
     def _open(self, module: str, screen: str) -> ConsoleScreen:
         found: type[ConsoleScreen] = getattr(import_module(module), screen)
@@ -189,6 +215,8 @@ class ConsoleApp(App[None]):
     def on_feed_advanced(self, message: FeedAdvanced) -> None:
         """Give the snapshot to the screen in view, in one batch."""
         snapshot = message.snapshot
+        if snapshot.mode is not self.desk.mode:
+            return  # it was being read when the mode changed; the next reading is under way
         self._reading, self._failures, self._retry_at = False, 0, 0.0
         self._standing = msgspec.structs.replace(
             self._standing,
@@ -226,7 +254,7 @@ class ConsoleApp(App[None]):
     def action_go(self, name: str) -> None:
         """Go to a screen."""
         if self.console_screen is not None and name != self.console_screen.NAME:
-            self.switch_mode(name)
+            self.switch_mode(self._window(name))
             self.call_after_refresh(self._arrived)
 
     def _arrived(self) -> None:
@@ -242,7 +270,11 @@ class ConsoleApp(App[None]):
 
         screen = self.console_screen
         if screen is not None and screen is self.screen:
-            self.push_screen(HelpScreen(screen.NAME, screen.CRUMB, why_off=self.desk.why_off))
+            self.push_screen(
+                HelpScreen(
+                    screen.NAME, screen.CRUMB, why_off=self.desk.why_off, shown=self.desk.shown
+                )
+            )
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""
@@ -253,11 +285,52 @@ class ConsoleApp(App[None]):
         self._tell()
         self.notify(f"times in {self.desk.times.value}", markup=False, timeout=2)
 
+    async def action_other_mode(self) -> None:
+        """Empty every window and open the console on the other mode."""
+        if self._doing:
+            self._show_end(Ended(f"wait: {self._doing} is under way", well=False))
+            return
+        screen = self.console_screen
+        name = "live" if screen is None else screen.NAME
+        left = [self._window(one) for one in ("live", *_LATER)]
+        self.desk.mode = mode = Mode.TEST if self.desk.mode is Mode.LIVE else Mode.LIVE
+        self.desk.snapshot = None
+        self.desk.tell(None)
+        self._feed = Feed(self.desk.store, mode=mode, clock=self.desk.clock)
+        self._standing = msgspec.structs.replace(
+            self._standing, mode=mode, unknown=0, failing=0, silent=False, updated_at=None
+        )
+        self._reading, self._retry_at = False, 0.0
+        self._open_windows()
+        await self.switch_mode(self._window(name))
+        for one in left:
+            await self.remove_mode(one)
+        self.call_after_refresh(self._arrived)
+        self.tick()
+
+    def set_keymap(self, keymap: Keymap) -> None:
+        """Put a person's keys in place of the commands' own; raises ConfigurationError."""
+        wrong = wrong_keys(keymap)
+        if wrong:
+            raise ConfigurationError(f"[keys] of config.toml: {wrong}")
+        self.desk.keys = dict(keymap)
+        super().set_keymap(keymap)
+
+    async def on_list_asked(self, message: ListAsked) -> None:
+        """Open a list narrowed to what somebody wants to see."""
+        from kusanya_console.screens.list_screen import ListScreen
+
+        await self.switch_mode(self._window(message.screen))
+        screen = self.console_screen
+        if isinstance(screen, ListScreen):
+            screen.open_on(message.narrowed)
+        self.call_after_refresh(self._arrived)
+
     async def on_story_asked(self, message: StoryAsked) -> None:
         """Open the look-up with a record's id in its box."""
         from kusanya_console.screens.lookup import LookupScreen
 
-        await self.switch_mode("lookup")
+        await self.switch_mode(self._window("lookup"))
         screen = self.console_screen
         if isinstance(screen, LookupScreen):
             screen.look_for(message.text)

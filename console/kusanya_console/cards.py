@@ -3,13 +3,16 @@
 Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
 """
 
+from collections.abc import Sequence
+
 from kusanya.lookup import Moment, Story, What, advice
 from kusanya.privacy import mask_phone
-from kusanya.state.observation import CollectionState
+from kusanya.state.anomalies import Anomaly
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
 from kusanya.wording import Wording
 from kusanya_console import words
+from kusanya_console.evidence import Evidence
 from kusanya_console.present import (
     Line,
     Look,
@@ -25,9 +28,13 @@ from kusanya_console.present import (
     spread,
     wrapped,
 )
-from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+from kusanya_console.words import ACCENT, FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
+PARTS = ("card", "say", "odd", "JSON")
+STORY_PARTS = ("story", "odd", "JSON")
 _BLANK: Line = ()
+_ODD_ON_CARD = 2
+"""Oddities that the card beside a list tells; its own part tells all."""
 _ROOMY = 96
 """From this width on a moment and its detail share a line."""
 _GAP_CELLS = 13
@@ -43,8 +50,77 @@ _GLYPHS = {
 }
 
 
-def collection_card(row: CollectionRow, story: Story | None, look: Look, width: int) -> list[Line]:
-    """Return the card beside the list; without a story yet it tells what the row itself knows."""
+def part_of(
+    row: CollectionRow, found: Evidence | None, look: Look, width: int, *, part: int
+) -> list[Line]:
+    """Return one of the `PARTS` of a collection's detail, under the line that names them all."""
+    head = parts_line(PARTS, part, 0 if found is None else len(found.odd), width)
+    if found is None or PARTS[part] == "card":
+        return [head, *collection_card(row, found, look, width)]
+    name = spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width)
+    lines = [head, name, _BLANK]
+    if PARTS[part] == "say":
+        said, role = safety(found.story)
+        return [
+            *lines,
+            *sentences(found.story, look, width),
+            _BLANK,
+            *wrapped(said, width, role=role),
+        ]
+    if PARTS[part] == "odd":
+        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
+    return [*lines, *json_lines(found, width)]
+
+
+def story_part(found: Evidence, look: Look, width: int, *, part: int) -> list[Line]:
+    """Return one of the `STORY_PARTS`: the whole story, or what lies behind it."""
+    if STORY_PARTS[part] == "story":
+        return story_lines(found, look, width)
+    row = found.story.row
+    name = spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width)
+    lines = [parts_line(STORY_PARTS, part, len(found.odd), width), name, _BLANK]
+    if STORY_PARTS[part] == "odd":
+        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
+    return [*lines, *json_lines(found, width)]
+
+
+def parts_line(parts: Sequence[str], part: int, odd: int, width: int) -> Line:
+    """Return the names of the parts, the one in view named loudly."""
+    left: list[Run] = []
+    for place, name in enumerate(parts):
+        count = f" {odd}" if name == "odd" and odd else ""
+        loud = ACCENT if place == part else WARN if count else MUTED
+        left.append((f"{'▸' if place == part else ' '}{name}{count} ", loud))
+    return spread(left, [("[ ]", MUTED)], width)
+
+
+def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
+    """Return everything that is odd, a sentence each, the urgent first."""
+    lines: list[Line] = []
+    for one in odd:
+        glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
+        lines += wrapped(f"{glyph} {safe(one.sentence, 400)}", width, role=role)
+    return lines
+
+
+def json_lines(found: Evidence, width: int) -> list[Line]:
+    """Return the newest JSON of a collection as it was received, over as many lines as it needs."""
+    if not found.said:
+        return [(("its bytes are not kept any more", MUTED),)]
+    head = wrapped(f"newest words, by {found.said_by}; phone masked; J copies", width, role=MUTED)
+    return [*head, _BLANK, *wrapped(safe(found.said, 8_000), width)]
+
+
+def evidence_lines(found: Evidence, look: Look, width: int) -> list[Line]:
+    """Return the whole evidence card: the story, what is odd, and the service's latest words."""
+    lines = story_lines(found, look, width)
+    return [*lines, _BLANK, rule("JSON", width), *json_lines(found, width)]
+
+
+def collection_card(
+    row: CollectionRow, found: Evidence | None, look: Look, width: int
+) -> list[Line]:
+    """Return the card beside the list; without evidence yet it tells what the row itself knows."""
     lines: list[Line] = [
         spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width),
         (cell(row.id, limit=130),),
@@ -75,23 +151,24 @@ def collection_card(row: CollectionRow, story: Story | None, look: Look, width: 
             labelled("learned", (moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED))
         )
     lines += _reason(row, width)
-    if row.missing_event:
-        lines += wrapped("∅ no event has reported this final state", width, role=WARN)
-    if story is None:
+    if found is None:
+        if row.missing_event:
+            lines += wrapped("∅ no event has reported this final state", width, role=WARN)
         return lines
-    lines += contradictions(story.state, width)
+    lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
     lines += [_BLANK, rule("story", width)]
-    for told in story.moments:
+    for told in found.story.moments:
         glyph, said = _told(told)
         lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
         if told.detail:
             lines += wrapped(safe(told.detail), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
-    return [*lines, *wrapped(spoken(advice(story, now=look.now).english), width)]
+    return [*lines, *wrapped(spoken(advice(found.story, now=look.now).english), width)]
 
 
-def story_lines(story: Story, look: Look, width: int) -> list[Line]:
+def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
     """Return the whole story: every recorded fact with its time, its gap and its source."""
+    story = found.story
     row = story.row
     figures: list[Run] = [
         (money(row.amount, row.currency), STRONG), ("   ", PLAIN), _fee(row),
@@ -110,7 +187,7 @@ def story_lines(story: Story, look: Look, width: int) -> list[Line]:
         lines += [tuple(figures), (finality,)]
     else:
         lines.append(spread(figures, [finality], width))
-    lines += contradictions(story.state, width)
+    lines += _oddities(found.odd, width, most=len(found.odd))
     said, role = safety(story)
     say = [_BLANK, rule("say to the customer", width), *sentences(story, look, width)]
     say += [_BLANK, *wrapped(said, width, role=role)]
@@ -173,15 +250,10 @@ def safety(story: Story) -> Run:
     return next((said for holds, said in reasons if holds), paid)
 
 
-def contradictions(state: CollectionState, width: int) -> list[Line]:
-    """Return each field on which the facts differ, with who said what first."""
-    lines: list[Line] = []
-    for found in state.contradictions:
-        said = ", ".join(
-            f"{safe(value, 60)} by {source.value.replace('_', ' ')}"
-            for value, source in zip(found.values, found.sources, strict=True)
-        )
-        lines += wrapped(f"≠ {safe(found.field, 40)}: {said}", width, role=FAILED)
+def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
+    lines = odd_lines(odd[:most], width)
+    if len(odd) > most:
+        lines += wrapped(f"and {len(odd) - most} more: ] shows them", width, role=WARN)
     return [_BLANK, *lines] if lines else []
 
 

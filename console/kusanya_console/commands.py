@@ -4,6 +4,7 @@ Bindings, key bar, palette and help are made from this list. A command's `action
 action of the screen or, with the prefix `app.`, of the application.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -24,7 +25,10 @@ DELIVERIES: Final = "deliveries"
 LOOKUP: Final = "lookup"
 HEALTH: Final = "health"
 INTENTS: Final = "intents"
+SERVICE: Final = "service"
 _LISTS: Final = frozenset({LIVE, DELIVERIES})
+_PAYMENTS: Final = _LISTS | {LOOKUP, INTENTS}
+"""Screens whose cursor points at a payment."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +36,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     keys: tuple[str, ...]
-    """As Textual spells them."""
+    """As Textual spells them; a command without one is found in the palette."""
     shown: str
     """The keys as the key bar and the help write them."""
     label: str
@@ -72,14 +76,18 @@ COMMANDS: Final = (
         sentence="See which creations have no answer, and how long they may be replayed.",
     ),
     Command(
+        id="go.service", keys=("6",), shown="6", label="Service", action="service",
+        sentence="See the embedded service from its own side, and change it.",
+    ),
+    Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
         sentence="Go to the next older record; following ends.",
-        screens=_LISTS | {LOOKUP, HEALTH, INTENTS},
+        screens=_LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
     ),
     Command(
         id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
         sentence="Go to the next newer record; following ends.",
-        screens=_LISTS | {LOOKUP, HEALTH, INTENTS},
+        screens=_LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
     ),
     Command(
         id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
@@ -131,6 +139,11 @@ COMMANDS: Final = (
         sentence="Go to the next newer record that is not plainly well.", screens=_LISTS,
     ),
     Command(
+        id="list.order", keys=("o",), shown="o", label="order", action="order",
+        sentence="List by creation, by the time of the final state, or by amount.",
+        screens=frozenset({LIVE}),
+    ),
+    Command(
         id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=5,
         sentence="Open the whole story of the record under the cursor.",
         screens=_LISTS | {INTENTS},
@@ -138,7 +151,36 @@ COMMANDS: Final = (
     Command(
         id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=6,
         sentence="Show or hide the detail of the record under the cursor.",
-        screens=_LISTS | {INTENTS},
+        screens=_LISTS | {INTENTS, SERVICE},
+    ),
+    Command(
+        id="pane.next", keys=("right_square_bracket",), shown="]", label="next part",
+        action="part(1)", screens=_PAYMENTS,
+        sentence="Show the next part of the detail: card, what to say, what is odd, JSON.",
+    ),
+    Command(
+        id="pane.previous", keys=("left_square_bracket",), shown="[", label="previous part",
+        action="part(-1)", sentence="Show the previous part of the detail.", screens=_PAYMENTS,
+    ),
+    Command(
+        id="pane.zoom", keys=("z",), shown="z", label="zoom", action="zoom",
+        sentence="Give the detail the whole screen, or the list its place again.",
+        screens=_PAYMENTS | {HEALTH},
+    ),
+    Command(
+        id="health.open", keys=("enter",), shown="enter", label="rows behind it", action="open",
+        sentence="Open the rows behind the line under the cursor, filtered.", bar=1,
+        screens=frozenset({HEALTH}),
+    ),
+    Command(
+        id="health.narrower", keys=("minus",), shown="-", label="narrower window",
+        action="window(-1)", sentence="Count failures over a shorter time: hour, day, week.",
+        screens=frozenset({HEALTH}), bar=3,
+    ),
+    Command(
+        id="health.wider", keys=("plus", "equals_sign"), shown="+", label="wider window",
+        action="window(1)", sentence="Count failures over a longer time: hour, day, week.",
+        screens=frozenset({HEALTH}), bar=2,
     ),
     Command(
         id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
@@ -146,12 +188,17 @@ COMMANDS: Final = (
     ),
     Command(
         id="copy.sentence", keys=("s",), shown="s", label="copy sentence",
-        action="copy_sentence", bar=2, screens=frozenset({LOOKUP}),
+        action="copy_sentence", bar=12, screens=_PAYMENTS,
         sentence="Copy what to say to the customer, in English and in Swahili.",
     ),
     Command(
-        id="copy.card", keys=("Y",), shown="Y", label="copy card", action="copy_card", bar=3,
-        sentence="Copy the whole story as text, the phone masked.", screens=frozenset({LOOKUP}),
+        id="copy.card", keys=("Y",), shown="Y", label="copy card", action="copy_card", bar=13,
+        sentence="Copy the evidence card as text and save it to a file, the phone masked.",
+        screens=_PAYMENTS | {HEALTH},
+    ),
+    Command(
+        id="copy.json", keys=("J",), shown="J", label="copy JSON", action="copy_json",
+        sentence="Copy the JSON as it was received, the phone masked.", screens=_PAYMENTS,
     ),
     Command(
         id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=8,
@@ -164,7 +211,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
-        kind=Kind.ASK, screens=_LISTS | {LOOKUP, INTENTS},
+        kind=Kind.ASK, screens=_PAYMENTS,
         sentence="Ask the service about the record under the cursor and keep its answer.",
     ),
     Command(
@@ -175,11 +222,11 @@ COMMANDS: Final = (
     Command(
         id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=Kind.ACT,
         sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
-        screens=_LISTS | {LOOKUP, INTENTS},
+        screens=_PAYMENTS,
     ),
     Command(
         id="act.reveal", keys=("v",), shown="v", label="reveal phone", action="reveal",
-        kind=Kind.ACT, screens=_LISTS | {LOOKUP, INTENTS},
+        kind=Kind.ACT, screens=_PAYMENTS,
         sentence="Show the whole phone number for 30 s; audited, never in a copy.",
     ),
     Command(
@@ -188,13 +235,71 @@ COMMANDS: Final = (
         sentence="Send the same key and the same bytes again, within 23 h of the first time.",
     ),
     Command(
+        id="act.decide", keys=("D",), shown="D", label="decide…", action="decide",
+        kind=Kind.ACT, screens=frozenset({INTENTS}),
+        sentence="Record what became of a creation whose window is over, and how you know.",
+    ),
+    Command(
+        id="act.acknowledge", keys=("A",), shown="A", label="acknowledge…", action="acknowledge",
+        kind=Kind.ACT, screens=frozenset({HEALTH}),
+        sentence="Say that you look after the alarm or oddity under the cursor; audited.",
+    ),
+    Command(
         id="act.resend", keys=("R",), shown="R", label="resend…", action="resend",
         kind=Kind.ACT, screens=frozenset({DELIVERIES}),
         sentence="Let the embedded service deliver this event again.",
     ),
     Command(
+        id="service.next", keys=("right_square_bracket",), shown="]", label="next list",
+        action="tab(1)", screens=frozenset({SERVICE}), bar=3,
+        sentence="Show the next list: endpoints, scripted phones, faults, keys.",
+    ),
+    Command(
+        id="service.previous", keys=("left_square_bracket",), shown="[", label="previous list",
+        action="tab(-1)", sentence="Show the list before.", screens=frozenset({SERVICE}),
+    ),
+    Command(
+        id="service.use", keys=("enter",), shown="enter", label="use…", action="use", bar=1,
+        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        sentence="On a phone: create a test collection. On a fault: put it in force, or end it.",
+    ),
+    Command(
+        id="service.add", keys=("A",), shown="A", label="add…", action="add", bar=4,
+        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        sentence="Register an endpoint or make a key; its secret is shown once.",
+    ),
+    Command(
+        id="service.enable", keys=("E",), shown="E", label="enable…", action="enable",
+        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        sentence="Enable a disabled endpoint; what was held for it is sent.",
+    ),
+    Command(
+        id="service.rotate", keys=("R",), shown="R", label="rotate…", action="rotate",
+        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        sentence="Give an endpoint a new signing secret, shown once; both sign for a day.",
+    ),
+    Command(
+        id="service.delete", keys=("X",), shown="X", label="delete…", action="delete",
+        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        sentence="Delete an endpoint, or revoke a key. It cannot be undone.",
+    ),
+    Command(
+        id="service.advance", keys=("C",), shown="C", label="clock…", action="advance_clock",
+        kind=Kind.ACT, screens=frozenset({SERVICE}), bar=2,
+        sentence="Move a virtual clock forward; everything due until then happens.",
+    ),
+    Command(
+        id="service.no_faults", keys=("F",), shown="F", label="end faults…", action="no_faults",
+        kind=Kind.ACT, screens=frozenset({SERVICE}), bar=5,
+        sentence="End every fault in force.",
+    ),
+    Command(
         id="view.times", keys=("t",), shown="t", label="times", action="app.times",
         sentence="Write times in EAT, in UTC or as ages.",
+    ),
+    Command(
+        id="view.mode", keys=(), shown="", label="the other mode", action="app.other_mode",
+        sentence="Go from LIVE MODE to TEST MODE or back; every window is emptied first.",
     ),
     Command(
         id="view.back", keys=("escape",), shown="esc", label="back", action="step_back",
@@ -225,4 +330,37 @@ def bindings_of(screen: str) -> list[BindingType]:
     return [
         Binding(",".join(command.keys), command.action, command.sentence, id=command.id)
         for command in commands_of(screen)
+        if command.keys
     ]
+
+
+_SPELLED: Final[Mapping[str, str]] = {
+    "slash": "/", "question_mark": "?", "exclamation_mark": "!", "greater_than_sign": ">",
+    "minus": "-", "plus": "+", "colon": ":", "escape": "esc", "pagedown": "PgDn", "pageup": "PgUp",
+    "left_square_bracket": "[", "right_square_bracket": "]",
+}  # fmt: skip
+
+
+def keys_shown(command: Command, remapped: Mapping[str, str]) -> str:
+    """Return a command's keys as people read them, a remapped one as it is now."""
+    if command.id not in remapped:
+        return command.shown
+    keys = (key.strip() for key in remapped[command.id].split(","))
+    return " ".join(_SPELLED.get(key, key.replace("ctrl+", "^")) for key in keys)
+
+
+def wrong_keys(remapped: Mapping[str, str]) -> str:
+    """Return why a remapping of keys cannot be, or nothing: unknown commands, keys taken twice."""
+    known = {command.id for command in COMMANDS}
+    unknown = sorted(set(remapped) - known)
+    if unknown:
+        return f"no command has the id {unknown[0]}; they are {', '.join(sorted(known))}"
+    for screen in sorted({name for command in COMMANDS for name in command.screens}):
+        taken: dict[str, str] = {}
+        for command in commands_of(screen):
+            held = remapped.get(command.id)
+            for key in command.keys if held is None else [one.strip() for one in held.split(",")]:
+                other = taken.setdefault(key, command.id)
+                if other != command.id:
+                    return f"the key {key} would be both {other} and {command.id} on {screen}"
+    return ""

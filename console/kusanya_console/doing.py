@@ -87,8 +87,20 @@ class Acting(Protocol):
         """Return why deliveries cannot be sent again, or nothing."""
         ...
 
-    def add_note(self, collection_id: str, text: str) -> Ended:
-        """Keep a note on a collection."""
+    def why_no_decision(self, intent: IntentRow) -> str:
+        """Return why a person may not decide an intent now, or nothing; reads no store."""
+        ...
+
+    def add_note(self, subject: str, text: str) -> Ended:
+        """Keep a note on a collection or an intent."""
+        ...
+
+    def decide(self, intent: IntentRow, *, collection_id: str | None, why: str) -> Ended:
+        """Record what a person found out about a creation; None says that nothing was created."""
+        ...
+
+    def acknowledge(self, alarm: str, *, name: str, why: str) -> Ended:
+        """Record that a person looks after an alarm; `name` is for the screen."""
         ...
 
     def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:

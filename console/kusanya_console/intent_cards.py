@@ -4,14 +4,17 @@ Pure: lines from frozen values. The idempotency key is shown by its ends: whoeve
 could replay it elsewhere.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
 from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.privacy import mask_phone
-from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console import words
+from kusanya_console.cards import parts_line
+from kusanya_console.evidence import masked
 from kusanya_console.present import (
     Line,
     Look,
@@ -27,6 +30,7 @@ from kusanya_console.present import (
 )
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
+INTENT_PARTS = ("card", "body")
 _BLANK: Line = ()
 _BAR = 6
 REPLAY_WARNING = (
@@ -64,8 +68,31 @@ def window_left(row: IntentRow, look: Look) -> Run:
     return f"{'█' * full}{'·' * (_BAR - full)} {span(left)} left", WARN
 
 
+def intent_part(
+    row: IntentRow,
+    attempts: Sequence[AttemptRow],
+    notes: Sequence[NoteRow],
+    look: Look,
+    width: int,
+    *,
+    part: int,
+) -> list[Line]:
+    """Return one of the `INTENT_PARTS` under the line that names them."""
+    head = parts_line(INTENT_PARTS, part, 0, width)
+    if INTENT_PARTS[part] == "card":
+        return [head, *intent_card(row, attempts, notes, look, width)]
+    name = spread([cell(row.reference, STRONG, limit=60)], [words.intent(row.state)], width)
+    said = "exactly these bytes are sent on every attempt; phone masked; J copies"
+    body = safe(masked(row.body, row.phone), 8_000)
+    return [head, name, _BLANK, *wrapped(said, width, role=MUTED), _BLANK, *wrapped(body, width)]
+
+
 def intent_card(
-    row: IntentRow, attempts: tuple[AttemptRow, ...], look: Look, width: int
+    row: IntentRow,
+    attempts: Sequence[AttemptRow],
+    notes: Sequence[NoteRow],
+    look: Look,
+    width: int,
 ) -> list[Line]:
     """Return the card of one intent: its attempts, its key, and the things that are safe."""
     lines: list[Line] = [
@@ -88,6 +115,11 @@ def intent_card(
         lines.append((("nothing has left this machine", MUTED),))
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
+    if notes:
+        lines += [_BLANK, rule("notes", width)]
+    for note in notes:
+        lines.append(((f"{moment(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
+        lines += wrapped(safe(note.text, 500), width, indent=2)
     return lines
 
 
@@ -137,7 +169,9 @@ def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
     else:
         lines += wrapped("the window is over: the service may charge again", width, label="replay")
         lines += wrapped(
-            "a person compares statements and records what they saw", width, label="decide"
+            "a person compares statements and records what they saw with D, under their name",
+            width,
+            label="decide",
         )
     never = "a new key for this intent: that could charge twice"
     return lines + wrapped(never, width, label="never", role=FAILED)

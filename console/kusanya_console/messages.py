@@ -5,6 +5,7 @@ from typing import Any
 from textual.message import Message
 
 from kusanya.errors import StoreError
+from kusanya.filters import Filter
 from kusanya_console.doing import Deed, Ended, Revealed
 from kusanya_console.feed import Snapshot
 
@@ -51,6 +52,15 @@ class StoryAsked(Message):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
+
+
+class ListAsked(Message):
+    """Somebody wants to see the rows behind a figure: a list's screen, narrowed to them."""
+
+    def __init__(self, screen: str, narrowed: Filter) -> None:
+        super().__init__()
+        self.screen = screen
+        self.narrowed = narrowed
 
 
 class CopyAsked(Message):

@@ -75,12 +75,9 @@ class CollectionSource:
 
     def key(self, row: CollectionRow) -> Key:
         """Return the place of `row` in this source's order."""
-        if self._order is Order.AMOUNT:
-            return Key(row.amount, row.id)
-        if self._order is Order.FINAL:
-            at = row.completed_at or row.created_at
-            return Key(int(at.timestamp() * 1_000_000), row.id)
-        return row.key
+        if self._order is Order.FINAL and row.final_seen_at is None:
+            return row.key  # it has no place there yet: its neighbours are those of its creation
+        return row.key_in(self._order)
 
     def page(
         self, *, older_than: Key | None, newer_than: Key | None, limit: int
@@ -96,8 +93,11 @@ class CollectionSource:
         )
 
     def again(self, ids: Sequence[str]) -> Mapping[str, CollectionRow]:
-        """Return the present form of known collections."""
-        return self._store.collections_by_id(ids)
+        """Return the present form of known collections that this order lists."""
+        found = self._store.collections_by_id(ids)
+        if self._order is not Order.FINAL:
+            return found
+        return {name: row for name, row in found.items() if row.final_seen_at is not None}
 
 
 class DeliverySource:

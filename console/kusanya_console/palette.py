@@ -7,8 +7,8 @@ from typing import Final
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from kusanya.text import safe
 from kusanya_console.commands import Command, commands_of
+from kusanya_console.lookup_words import echoed, is_number
 from kusanya_console.messages import StoryAsked
 
 _FIRST: Final = 100.0
@@ -29,7 +29,8 @@ class CommandProvider(Provider):
         """List what fits the words typed."""
         asked = query.strip()
         if _REFERENCE.fullmatch(asked) and any(letter.isdigit() for letter in asked):
-            title = f"Look up “{safe(asked, 60)}”"
+            said = echoed(asked)
+            title = f"Look up {said}" if is_number(asked) else f"Look up “{said}”"
             help_ = "Open Lookup on this reference, id or phone."
             yield Hit(_FIRST, Content(title), self._lookup(asked), text=title, help=help_)
         matcher = self.matcher(query)
@@ -60,7 +61,9 @@ class CommandProvider(Provider):
         return (desk.why_off(command) if desk is not None else "") or command.sentence
 
     def _title(self, command: Command) -> str:
-        return f"{command.label}  ({command.shown})"
+        desk = getattr(self.screen, "desk", None)
+        keys = command.shown if desk is None else desk.shown(command)
+        return f"{command.label}  ({keys})" if keys else command.label
 
     def _run(self, command: Command) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

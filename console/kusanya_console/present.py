@@ -202,6 +202,11 @@ def columns(cells: Iterable[tuple[Run, int]], *, gap: int = 2) -> Line:
     return tuple(line[:-1])
 
 
+def plain(lines: Iterable[Line]) -> str:
+    """Return lines as plain text, as they are copied or saved."""
+    return "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
+
+
 def text(lines: Iterable[Line]) -> Text:
     """Return lines as Rich's Text; runs are appended, never parsed."""
     shown = Text(no_wrap=True, overflow="ellipsis", end="")

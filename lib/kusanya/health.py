@@ -6,26 +6,24 @@ longer. Source: specification, Delivery rules 1 to 3. Assumes RETRY_TIMES_ARE_GA
 FUSE_BURNS_FROM_FIRST_FAILURE.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from statistics import median
 from typing import Final
 
 import msgspec
 
+from kusanya.causes import Cause, Window, causes
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, RollupRow
+from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow
 from kusanya.webhooks.schedule import ATTEMPTS, Fuse, infer_attempt, next_attempt, plan
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 FAILURES_COUNTED: Final = 200
 """So many of an endpoint's newest arrivals are looked at."""
 _OPEN_LOOKED_AT: Final = 1_000
 _HOUR: Final = timedelta(hours=1)
-_DAY: Final = timedelta(days=1)
 _REMEMBERED: Final = timedelta(days=7)
 _LATE: Final = timedelta(seconds=60)
 _STUCK: Final = timedelta(seconds=120)
@@ -152,21 +150,6 @@ class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
         return self.fuse.blows_at
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """One failure code, or an expiry, in one hour of creation."""
-
-    word: str
-    """The failure code as received, or "expired"."""
-    channels: dict[str, int]
-    count: int
-    usual: int
-    """The median of the same hour on the seven days before."""
-    amount: int
-    """What these collections come to, in the currency of the report."""
-    seen_before: bool
-    """False for a code that none of those hours had."""
-
-
 class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     """The open collections of one channel, by how long they have been open."""
 
@@ -206,16 +189,16 @@ def health(store: Store, mode: Mode, *, now: datetime) -> Health:
     """
     opened = store.open_collections(mode, limit=_OPEN_LOOKED_AT)
     found = _stuck(opened.rows, now)
-    currency, causes = _causes(store, mode, now)
-    named = {channel for cause in causes for channel in cause.channels}
+    counted = causes(store, mode, window=Window.HOUR, now=now)
+    named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
         at=now,
         endpoints=_endpoints(store, mode, now),
-        causes=causes,
+        causes=counted.causes,
         channels=tuple(sorted(named | {one.channel for one in found})),
         stuck=found,
         more_open=opened.more,
-        currency=currency,
+        currency=counted.currency,
     )
 
 
@@ -252,45 +235,6 @@ def _endpoint(store: Store, mode: Mode, name: str) -> EndpointHealth | None:
         reason=failures[0].reason if failures else None,
         fuse=fuse,
     )
-
-
-def _causes(store: Store, mode: Mode, now: datetime) -> tuple[str, tuple[Cause, ...]]:
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    rows = _failed(store.rollups(mode, since=hour, until=hour + _HOUR))
-    before = [
-        _failed(store.rollups(mode, since=hour - days * _DAY, until=hour - days * _DAY + _HOUR))
-        for days in range(1, 8)
-    ]
-    currencies = Counter[str]()
-    for row in rows:
-        currencies[row.currency] += row.count
-    currency = max(currencies, key=lambda code: (currencies[code], code), default="TZS")
-    causes = []
-    for word in sorted({_word(row) for row in rows}):
-        mine = [row for row in rows if _word(row) == word]
-        channels = Counter[str]()
-        for row in mine:
-            channels[row.channel] += row.count
-        usual = [sum(row.count for row in past if _word(row) == word) for past in before]
-        causes.append(
-            Cause(
-                word=word,
-                channels=dict(channels),
-                count=sum(row.count for row in mine),
-                usual=int(median(usual)),
-                amount=sum(row.amount for row in mine if row.currency == currency),
-                seen_before=any(usual),
-            )
-        )
-    return currency, tuple(sorted(causes, key=lambda cause: (-cause.count, cause.word)))
-
-
-def _failed(rows: Sequence[RollupRow]) -> list[RollupRow]:
-    return [row for row in rows if row.count and row.status in {Status.FAILED, Status.EXPIRED}]
-
-
-def _word(row: RollupRow) -> str:
-    return row.status if row.status == Status.EXPIRED else row.failure_code or "no code"
 
 
 def _stuck(rows: Sequence[CollectionRow], now: datetime) -> tuple[StuckChannel, ...]:

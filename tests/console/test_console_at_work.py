@@ -289,7 +289,7 @@ async def test_a_hidden_screen_reads_nothing(
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        live = app.get_screen_stack("live")[0]
+        live = app.get_screen_stack("live@live")[0]
         asked = dict(live._asked)  # type: ignore[attr-defined] # a ConsoleScreen
         seed.life(2001, at=clock.now())
         await ticked(pilot, settled)
@@ -313,8 +313,8 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
         assert any(pointed in line for line in shown(app))
-        assert screen._story is not None
-        assert screen._story.row.reference == pointed
+        assert screen._evidence is not None
+        assert screen._evidence.story.row.reference == pointed
 
 
 @pytest.mark.parametrize(
@@ -506,7 +506,8 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         await resting.advance(0.08)
         await settled(pilot)
         assert screen._asked["story"] == before + 1
-        assert any(reference(app) in line and "created" in line for line in shown(app))
+        assert sum(reference(app) in line for line in shown(app)) > 1, "list and card name it"
+        assert any("story ──" in line for line in shown(app))
 
 
 async def test_a_reference_pasted_into_the_palette_opens_its_story(
@@ -523,5 +524,5 @@ async def test_a_reference_pasted_into_the_palette_opens_its_story(
         await settled(pilot)
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
-        assert screen._story is not None
-        assert screen._story.row.reference == "INV-482902"
+        assert screen._evidence is not None
+        assert screen._evidence.story.row.reference == "INV-482902"

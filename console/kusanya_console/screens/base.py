@@ -4,10 +4,7 @@ A question runs on a worker thread and comes back as a message; only handlers to
 questions of one kind the later counts: an answer that nobody waits for any more is dropped.
 """
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -15,82 +12,23 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 
-from kusanya.clock import Clock
 from kusanya.errors import StoreError
-from kusanya.store import Store
-from kusanya.wire import Mode
-from kusanya_console.commands import Command, Kind, commands_of
-from kusanya_console.doing import NO_KEY, READ_ONLY, Acting, Asking, Ended, Revealed
+from kusanya_console.commands import commands_of
+from kusanya_console.desk import Desk, Subject
+from kusanya_console.doing import NO_SERVICE, Ended
 from kusanya_console.feed import Snapshot
-from kusanya_console.messages import DeedAsked, Fetched, FetchFailed
-from kusanya_console.present import Line, Look, TimeFormat
-from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.messages import Fetched, FetchFailed, ScreenAsked
+from kusanya_console.present import Line
 from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.result_line import ResultLine
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.status_line import Standing, StatusLine
-from kusanya_console.words import PLAIN, WARN
+from kusanya_console.words import WARN
 
+__all__ = ["ConsoleScreen", "Desk", "Subject"]
 SMALLEST = (60, 16)
-REVEALED_S: Final = 30.0
 REST_S: Final = 0.08
 """A held key repeats faster than this, a person who reads stops for longer."""
-
-
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cursor points at: its name for people, and what the service can be asked for."""
-
-    name: str
-    collection_id: str | None = None
-    event_id: str | None = None
-
-
-class Desk(msgspec.Struct, kw_only=True):
-    """What the screens are given: sources arrive built; what is shown of them moves on."""
-
-    store: Store
-    mode: Mode
-    clock: Clock
-    asks: Asking | None = None
-    acts: Acting | None = None
-    monotonic: Callable[[], float] = time.monotonic
-    folder: Path = Path()
-    """Where exports go."""
-    ended: Ended | None = None
-    """The result of what was asked or done last, until it is dismissed."""
-    revealed: Revealed | None = None
-    masked_at: float = 0.0
-    times: TimeFormat = TimeFormat.EAT
-    snapshot: Snapshot | None = None
-    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-    def why_off(self, command: Command) -> str:
-        """Return why a command does nothing here, or nothing where it works."""
-        if command.kind is Kind.ASK:
-            return NO_KEY if self.asks is None else ""
-        if command.kind is not Kind.ACT:
-            return ""
-        if self.acts is None:
-            return READ_ONLY
-        return self.acts.why_no_resend() if command.id == "act.resend" else ""
-
-    def tell(self, ended: Ended | Revealed | None) -> None:
-        """Take what the result line says from now on."""
-        self.ended = self.revealed = None
-        if isinstance(ended, Revealed):
-            self.revealed, self.masked_at = ended, self.monotonic() + REVEALED_S
-        else:
-            self.ended = ended
-
-    def mask(self, *, now: bool = False) -> None:
-        """Mask a revealed phone once its time is over, or at once."""
-        if self.revealed is not None and (now or self.monotonic() >= self.masked_at):
-            self.tell(Ended(f"the phone of {self.revealed.of} is masked again"))
-
-    @property
-    def look(self) -> Look:
-        """Return the present instant and the way to write it."""
-        return Look(self.clock.now(), self.times)
 
 
 class ConsoleScreen(Screen[None]):
@@ -111,7 +49,8 @@ class ConsoleScreen(Screen[None]):
         with Container(id="body"):
             yield from self.compose_body()
         yield ResultLine()
-        yield KeyBar(commands_of(self.NAME), here=self.NAME)
+        keys = tuple(one for one in commands_of(self.NAME) if self.desk.is_here(one))
+        yield KeyBar(keys, here=self.NAME, shown=self.desk.shown)
         yield Sheet(id="too-small")
 
     def compose_body(self) -> ComposeResult:
@@ -207,58 +146,12 @@ class ConsoleScreen(Screen[None]):
         if self._asked.get(message.what) == message.generation:
             self.unanswered(message.what)
 
-    def subject(self) -> Subject | None:
-        """Return what the cursor points at, or None."""
-        return None
-
-    def action_ask_service(self) -> None:
-        """Ask the service about what the cursor points at."""
-        asks, subject = self.desk.asks, self.subject()
-        if asks is None:
-            self.say(NO_KEY)
-        elif subject is None:
-            self.say("nothing to ask about: the cursor points at no record")
-        elif subject.event_id is not None:
-            event_id = subject.event_id
-            self.post_message(DeedAsked("asking", lambda: asks.ask_event(event_id)))
-        elif subject.collection_id is not None:
-            collection_id = subject.collection_id
-            self.post_message(DeedAsked("asking", lambda: asks.ask_collection(collection_id)))
+    def action_service(self) -> None:
+        """Go to the embedded service's screen, or say why there is none."""
+        if self.desk.service is None:
+            self.say(NO_SERVICE)
         else:
-            self.say("no id is known of it, and the service cannot be asked by reference")
-
-    def action_note(self) -> None:
-        """Write a note on the payment that the cursor points at."""
-        acts, subject = self.desk.acts, self.subject()
-        if acts is None:
-            self.say(READ_ONLY)
-            return
-        if subject is None or subject.collection_id is None:
-            self.say("a note stands on a collection, and none is known here")
-            return
-        collection_id = subject.collection_id
-
-        def keep(text: str | None) -> None:
-            if text:
-                self.post_message(
-                    DeedAsked("keeping the note", lambda: acts.add_note(collection_id, text))
-                )
-
-        self.app.push_screen(NoteScreen((subject.name, PLAIN)), keep)
-
-    def action_reveal(self) -> None:
-        """Show a whole phone number for a while."""
-        acts, subject = self.desk.acts, self.subject()
-        if acts is None:
-            self.say(READ_ONLY)
-            return
-        if subject is None or subject.collection_id is None:
-            self.say("the phone of a collection can be revealed, and none is known here")
-            return
-        collection_id, name = subject.collection_id, subject.name
-        self.post_message(
-            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, name=name))
-        )
+            self.post_message(ScreenAsked("service"))
 
     def action_step_back(self) -> None:
         """Dismiss the result line, or else go one step back."""
@@ -270,3 +163,7 @@ class ConsoleScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Go one step back; a screen with nothing to close goes nowhere."""
+
+    def action_zoom(self) -> None:
+        """Give the detail the whole screen, or the list its place again."""
+        self.toggle_class("-zoom")

@@ -1,29 +1,25 @@
 """Deliveries: what arrived, what we answered, and what comes next."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from textual.app import ComposeResult
 
-from kusanya.filters import Filter
 from kusanya.health import DeliveryPlan, attempt_of, delivery_plan
 from kusanya.store import Store
-from kusanya.store.records import DeliveryFilter, DeliveryRow, Verdict
+from kusanya.store.records import DeliveryFilter, DeliveryRow, Order, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
 from kusanya_console.delivery_cards import arrival_heads, arrival_line, delivery_card, timeline
+from kusanya_console.desk import Desk, Subject
 from kusanya_console.doing import READ_ONLY
-from kusanya_console.export import DELIVERIES, Value
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
+from kusanya_console.listings import DeliveryListing
 from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
-from kusanya_console.narrowing import NarrowedSource, of_deliveries
-from kusanya_console.pages import DeliverySource, PageSource
 from kusanya_console.present import Line, Look, cell, due, moment
-from kusanya_console.screens.base import Desk, Subject
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.record_table import Column
@@ -77,46 +73,20 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
 
     NAME = "deliveries"
     CRUMB = "Deliveries"
-    RECORDS = "deliveries"
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, COLUMNS)
+        super().__init__(desk, {Order.CREATED: COLUMNS}, DeliveryListing(desk))
         self._told: Siblings | None = None
 
     def compose_below(self) -> ComposeResult:
         """Put the attempts of the event under the cursor below the list."""
         yield Sheet(id="timeline")
 
-    def source(self, narrowed: Filter) -> PageSource[DeliveryRow]:
-        """Return the list as narrowed: what has an index is sought, the rest tested."""
-        where, test = of_deliveries(narrowed, now=self.desk.clock.now())
-        source = DeliverySource(self.desk.store, mode=self.desk.mode, where=where)
-        return source if test is None else NarrowedSource(source, test)
-
-    def news(self, snapshot: Snapshot) -> frozenset[str]:
-        """Return the deliveries that came."""
-        return snapshot.arrived
-
     def advance(self, snapshot: Snapshot) -> None:
         """Show the counts, then the list."""
         self.query_one("#figures", Sheet).show(lambda width: delivery_figures(snapshot, width))
         super().advance(snapshot)
-
-    def exported(self) -> Mapping[str, Callable[[DeliveryRow], Value]]:
-        """Return the columns of an export."""
-        return DELIVERIES
-
-    def empty(self) -> list[Line]:
-        """Say what would stand here."""
-        mode, _ = words.mode_words(self.desk.mode)
-        if self.filter:
-            return [((f"No delivery in {mode} passes the filter. esc clears it.", MUTED),)]
-        return [
-            ((f"No delivery has arrived in {mode} yet.", PLAIN),),
-            (("Each arrives at the receiver and stands here with its verdict,", MUTED),),
-            (("the rejected ones too. ? lists the keys.", MUTED),),
-        ]
 
     def on_record_table_highlighted(self) -> None:
         """Show the card of the arrival that the cursor reached, then fetch its siblings."""

@@ -1,48 +1,99 @@
-"""The keys of the screen under it, with what each one does."""
+"""The keys of the screen under it, with what each one does, in the order in which one needs them."""
 
 from collections.abc import Callable
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from kusanya_console.commands import Command, commands_of
-from kusanya_console.present import Line, fit, wrapped
+from kusanya_console.commands import DELIVERIES, LIVE, Command, Kind, commands_of
+from kusanya_console.present import Line, fit, rule, wrapped
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import ACCENT, MUTED, PLAIN, STRONG
 
 _KEYS = 8
 _LABEL = 20
+_BESIDE = _KEYS + _LABEL
+_HEADINGS: Final = (
+    ("this screen", ("list.", "health.", "lookup.", "service.")),
+    ("the detail", ("pane.",)),
+    ("copy", ("copy.",)),
+    ("ask and act", ("ask.", "act.")),
+    ("the console", ("view.", "app.")),
+    ("screens", ("go.",)),
+)
+_GRAMMAR: Final = (
+    ("failed airtel", "a status, a channel or a code stands alone; a space means and"),
+    ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
+    ("amount:5000..20000", "ranges, and = < <= > >= for amounts, fees, ages and attempts"),
+    ("age<15m at:2025-11-19", "15m 2h 3d; a day or 15:00..15:30 in East Africa's time"),
+    ("INV-48", "anything else is the beginning of a reference"),
+)
 
 
 class HelpScreen(ModalScreen[None]):
     """A list that any of the keys it names for leaving closes."""
 
-    BINDINGS = [("escape,question_mark,enter", "dismiss", "Close the help.")]  # noqa: RUF012 - Textual reads it
+    BINDINGS = [  # noqa: RUF012 - Textual reads it
+        ("escape,question_mark,enter", "dismiss", "Close the help."),
+        ("j,down", "scroll(1)", "Scroll down."),
+        ("k,up", "scroll(-1)", "Scroll up."),
+        ("pagedown", "scroll(10)", "Scroll a page down."),
+        ("pageup", "scroll(-10)", "Scroll a page up."),
+    ]
 
-    def __init__(self, name: str, title: str, *, why_off: Callable[[Command], str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        *,
+        why_off: Callable[[Command], str],
+        shown: Callable[[Command], str],
+    ) -> None:
         super().__init__()
         self._why_off = why_off
+        self._shown = shown
         self._of = name
         self._title = title
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
-        with VerticalScroll():
+        with VerticalScroll(can_focus=False):
             yield Sheet(id="keys")
 
     def on_mount(self) -> None:
         """Fill the list."""
         self.query_one("#keys", Sheet).show(self._lines)
 
+    def action_scroll(self, by: int) -> None:
+        """Scroll the list."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
     def _lines(self, width: int) -> list[Line]:
-        lines: list[Line] = [((f"Keys of {self._title}", STRONG), ("      esc closes", MUTED)), ()]
-        for command in commands_of(self._of):
-            said = wrapped(command.sentence, width, indent=_KEYS + _LABEL)
-            head = ((fit(command.shown, _KEYS), ACCENT), (fit(command.label, _LABEL), PLAIN))
-            lines.append((*head, *said[0][1:]))
-            lines += said[1:]
-            why = self._why_off(command)
-            if why:
-                lines += wrapped(why, width, indent=_KEYS + _LABEL, role=MUTED)
+        lines: list[Line] = [
+            ((f"Keys of {self._title}", STRONG), ("      j k scroll   esc closes", MUTED))
+        ]
+        mine = commands_of(self._of)
+        for heading, prefixes in _HEADINGS:
+            named = [command for command in mine if command.id.startswith(prefixes)]
+            if named:
+                lines += [(), rule(heading, width)]
+            for command in named:
+                lines += self._command(command, width)
+        if self._of in {LIVE, DELIVERIES}:
+            lines += [(), rule("what the filter reads", width)]
+            for example, said in _GRAMMAR:
+                told = wrapped(said, width, indent=_BESIDE)
+                lines += [((fit(example, _BESIDE), ACCENT), *told[0][1:]), *told[1:]]
+        return lines
+
+    def _command(self, command: Command, width: int) -> list[Line]:
+        said = wrapped(command.sentence, width, indent=_BESIDE)
+        keys = self._shown(command) or "^p"
+        head = ((fit(keys, _KEYS), ACCENT), (fit(command.label, _LABEL), PLAIN))
+        lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]
+        why = self._why_off(command)
+        if command.kind is not Kind.LOOK and why:
+            lines += wrapped(why, width, indent=_BESIDE, role=MUTED)
         return lines

@@ -1,5 +1,6 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -8,24 +9,31 @@ from textual.containers import Horizontal, VerticalScroll
 
 from kusanya.privacy import mask_phone
 from kusanya.store import Store
-from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console import words
+from kusanya_console.cards import spoken
 from kusanya_console.commands import bindings_of
-from kusanya_console.doing import READ_ONLY
+from kusanya_console.desk import Desk, Subject
+from kusanya_console.doing import READ_ONLY, Ended
+from kusanya_console.evidence import masked
 from kusanya_console.feed import Snapshot
 from kusanya_console.intent_cards import (
+    INTENT_PARTS,
     REPLAY_WARNING,
     intent_card,
     intent_figures,
+    intent_part,
     replay_facts,
     window_left,
 )
 from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked
 from kusanya_console.present import Line, Look, cell, moment
-from kusanya_console.screens.base import ConsoleScreen, Desk, Subject
 from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.screens.decide import Decided, DecideScreen
+from kusanya_console.screens.payment_screen import CARD_CELLS, Card, PaymentScreen
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
@@ -57,10 +65,16 @@ class Creations(msgspec.Struct, frozen=True):
 
 
 class Sendings(msgspec.Struct, frozen=True):
-    """The attempts of one intent."""
+    """The attempts of one intent, and what people noted on it."""
 
     intent_id: str
     attempts: tuple[AttemptRow, ...]
+    notes: tuple[NoteRow, ...]
+
+
+def sendings(store: Store, intent_id: str) -> Sendings:
+    """Return what stands beside an intent."""
+    return Sendings(intent_id, store.attempts(intent_id), store.notes(intent_id))
 
 
 def creations(store: Store, mode: Mode) -> Creations:
@@ -72,11 +86,12 @@ def creations(store: Store, mode: Mode) -> Creations:
     return Creations((*first, *rest))
 
 
-class IntentsScreen(ConsoleScreen):
+class IntentsScreen(PaymentScreen):
     """Creations of one mode, those without an answer first."""
 
     NAME = "intents"
     CRUMB = "Intents"
+    PARTS = INTENT_PARTS
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
@@ -84,6 +99,7 @@ class IntentsScreen(ConsoleScreen):
         self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
         self.table.follow = False
         self._sendings: Sendings | None = None
+        self._seq = 0
         self._unanswered = False
 
     def compose_body(self) -> ComposeResult:
@@ -111,6 +127,9 @@ class IntentsScreen(ConsoleScreen):
         """Read the list again when an intent has news."""
         if snapshot.intents or self._unanswered:
             self._fetch()
+        elif snapshot.seq != self._seq:
+            self._fetch_attempts()  # a note on an intent is no news of the intent itself
+        self._seq = snapshot.seq
 
     def unanswered(self, what: str) -> None:  # noqa: ARG002 - the list brings its attempts along
         """Keep what is shown; the list is read again once the store answers."""
@@ -139,7 +158,7 @@ class IntentsScreen(ConsoleScreen):
     def _fetch_attempts(self) -> None:
         row, store = self.table.row, self.desk.store
         if row is not None:
-            self.ask("attempts", lambda: Sendings(row.id, store.attempts(row.id)))
+            self.ask("attempts", lambda: sendings(store, row.id))
 
     def second(self) -> None:
         """Move the windows on."""
@@ -158,8 +177,11 @@ class IntentsScreen(ConsoleScreen):
         if row is None:
             card.show(lambda _width: ())
             return
-        attempts = told.attempts if told is not None and told.intent_id == row.id else ()
-        card.show(lambda width: intent_card(row, attempts, look, width))
+        mine = told is not None and told.intent_id == row.id
+        attempts = told.attempts if told is not None and mine else ()
+        notes = told.notes if told is not None and mine else ()
+        part = self.part
+        card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
 
     def _empty(self) -> list[Line]:
         mode, _ = words.mode_words(self.desk.mode)
@@ -168,6 +190,10 @@ class IntentsScreen(ConsoleScreen):
             (("One stands here for every creation that was made through this library,", MUTED),),
             (("saved before its first byte left. ? lists the keys.", MUTED),),
         ]
+
+    def show_part(self) -> None:
+        """Show the part of the card that was asked for."""
+        self._show()
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
@@ -191,7 +217,43 @@ class IntentsScreen(ConsoleScreen):
         row = self.table.row
         if row is None:
             return None
-        return Subject(name=safe(row.reference, 60), collection_id=row.collection_id)
+        return Subject(
+            name=safe(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
+        )
+
+    def card(self) -> Card | None:
+        """Return what reads the card of the intent, its collection's below where it is known."""
+        row, look, store, told = self.table.row, self.desk.look, self.desk.store, super().card()
+        if row is None:
+            return None
+
+        def read() -> list[Line]:
+            beside = sendings(store, row.id)
+            lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
+            return lines if told is None else [*lines, (), *told()]
+
+        return read
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return the body as it is sent on every attempt, its phone masked."""
+        row = self.table.row
+        if row is None:
+            return None
+        return lambda: ("request body, phone masked,", masked(row.body, row.phone))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say: that of the collection, or that we are checking."""
+        row = self.table.row
+        if row is None or row.collection_id is not None:
+            super().action_copy_sentence()
+        elif row.state is not IntentState.UNKNOWN:
+            self.say(f"this intent is {row.state.value}: there is nothing to tell a customer yet")
+        else:
+            said = advise(UNKNOWN_OUTCOME)
+            both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
+            self.post_message(CopyAsked("customer's sentence", both))
+            self.desk.tell(Ended(f"say: {spoken(said.english)}"))
+            self.show_result()
 
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
@@ -211,6 +273,28 @@ class IntentsScreen(ConsoleScreen):
         facts = replay_facts(row, look)
         dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
         self.app.push_screen(dialog, send)
+
+    def action_decide(self) -> None:
+        """Ask what became of the intent under the cursor, or say why it cannot be decided."""
+        acts, row, look = self.desk.acts, self.table.row, self.desk.look
+        if acts is None or row is None:
+            self.say(READ_ONLY if acts is None else "the cursor points at no intent")
+            return
+        why = acts.why_no_decision(row)
+        if why:
+            self.say(why)
+            return
+
+        def keep(decided: Decided | None) -> None:
+            if decided is not None:
+                became, because = decided.collection_id, decided.why
+                self.post_message(
+                    DeedAsked(
+                        "deciding", lambda: acts.decide(row, collection_id=became, why=because)
+                    )
+                )
+
+        self.app.push_screen(DecideScreen(replay_facts(row, look), mode=row.mode), keep)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""

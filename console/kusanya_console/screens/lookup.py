@@ -8,27 +8,27 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kusanya.business_day import day_start
-from kusanya.lookup import Found, Story, advice, find, story
+from kusanya.lookup import Found, find
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
-from kusanya_console.cards import spoken, story_lines
+from kusanya_console.cards import STORY_PARTS, story_part
 from kusanya_console.commands import bindings_of
+from kusanya_console.desk import Desk, Subject
+from kusanya_console.evidence import Evidence, gather
 from kusanya_console.feed import Snapshot
+from kusanya_console.lookup_words import hint, nothing
 from kusanya_console.messages import CopyAsked, ScreenAsked
-from kusanya_console.present import Line, Look, cell, moment, money
-from kusanya_console.screens.base import ConsoleScreen, Desk, Subject
+from kusanya_console.present import Look, cell, moment, money
+from kusanya_console.screens.payment_screen import PaymentScreen
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
-from kusanya_console.words import MUTED, PLAIN, WARN, Run
+from kusanya_console.words import MUTED, PLAIN, Run
 
-_HINT = "reference · col_… · evt_… · a phone in any spelling · amount and time, as in 85000 15:20"
 _LONGEST = 200
-_CARD = 100
-"""Cells a copied card is wide."""
 
 
 def _amount(row: CollectionRow, _look: Look) -> Run:
@@ -48,21 +48,22 @@ class Answer(msgspec.Struct, frozen=True):
     """What the store says to the text in the box."""
 
     found: Found
-    story: Story | None
+    evidence: Evidence | None
 
 
 def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> Answer:
-    """Return the matches of a text, with the story of the best one."""
+    """Return the matches of a text, with all that is known of the best one."""
     found = find(store, text, mode=mode, now=look.now, day=day_start)
-    best = story(store, found.matches[0].row.id, now=look.now) if found.matches else None
+    best = gather(store, found.matches[0].row.id, look) if found.matches else None
     return Answer(found, best)
 
 
-class LookupScreen(ConsoleScreen):
+class LookupScreen(PaymentScreen):
     """Support's one box."""
 
     NAME = "lookup"
     CRUMB = "Lookup"
+    PARTS = STORY_PARTS
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
@@ -70,7 +71,7 @@ class LookupScreen(ConsoleScreen):
         self.table: RecordTable[CollectionRow] = RecordTable(COLUMNS, look=desk.look, id="matches")
         self.table.follow = False
         self._found = Found(text="")
-        self._story: Story | None = None
+        self._evidence: Evidence | None = None
         self._unanswered = False
 
     def compose_body(self) -> ComposeResult:
@@ -111,17 +112,17 @@ class LookupScreen(ConsoleScreen):
     def answered(self, what: str, value: Any) -> None:
         """Show the matches and the story."""
         if what == "answer":
-            self._found, self._story = value.found, value.story
+            self._found, self._evidence = value.found, value.evidence
             self.table.cursor = None
             self.table.show(PageWindow(tuple(match.row for match in self._found.matches)))
         elif what == "story":
-            self._story = value
+            self._evidence = value
         self._show()
 
     def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
         """Tell the story of the match that the cursor reached."""
-        row_id, told = message.row_id, self._story
-        if row_id is not None and (told is None or told.row.id != row_id):
+        row_id, told = message.row_id, self._evidence
+        if row_id is not None and (told is None or told.story.row.id != row_id):
             self.when_rested(lambda: self._fetch_pointed(row_id))
 
     def _fetch_pointed(self, row_id: str) -> None:
@@ -129,15 +130,15 @@ class LookupScreen(ConsoleScreen):
             self._fetch(row_id)
 
     def _fetch(self, row_id: str) -> None:
-        store, now = self.desk.store, self.desk.clock.now()
-        self.ask("story", lambda: story(store, row_id, now=now))
+        store, look = self.desk.store, self.desk.look
+        self.ask("story", lambda: gather(store, row_id, look))
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
         if self._unanswered:
             self._ask(self.query_one("#box", Input).value)
-        elif self._story is not None and self._story.row.id in snapshot.changed:
-            self._fetch(self._story.row.id)
+        elif self._evidence is not None and self._evidence.story.row.id in snapshot.changed:
+            self._fetch(self._evidence.story.row.id)
 
     def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
         """Keep what is shown; the text in the box is asked again once the store answers."""
@@ -153,42 +154,19 @@ class LookupScreen(ConsoleScreen):
         self._show()
 
     def _show(self) -> None:
-        told, look, found = self._story, self.desk.look, self._found
+        told, look, found, mode = self._evidence, self.desk.look, self._found, self.desk.mode
         self.set_class(len(found.matches) > 1, "-several")
-        self.query_one("#hint", Sheet).show(lambda _width: [self._hint()])
-        sheet = self.query_one("#story", Sheet)
+        self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
+        sheet, part = self.query_one("#story", Sheet), self.part
         if told is not None and found.matches:
-            sheet.show(lambda width: story_lines(told, look, width))
+            sheet.show(lambda width: story_part(told, look, width, part=part))
         else:
-            sheet.show(lambda _width: self._nothing())
+            sheet.show(lambda _width: nothing(found, mode))
 
-    def _hint(self) -> Line:
-        found = self._found
-        mode, _ = words.mode_words(self.desk.mode)
-        count = len(found.matches)
-        if not found.text:
-            return ((_HINT, MUTED),)
-        if count == 1:
-            return ((f"1 collection in {mode}, found by {found.matches[0].way.value}", MUTED),)
-        if count:
-            more = " or more" if found.more else ""
-            return ((f"{count}{more} collections in {mode}, best match first", MUTED),)
-        other, _ = words.mode_words(Mode.TEST if self.desk.mode is Mode.LIVE else Mode.LIVE)
-        matches = "match" if found.elsewhere == 1 else "matches"
-        return ((f"nothing in {mode}, {found.elsewhere} {matches} in {other}", WARN),)
-
-    def _nothing(self) -> list[Line]:
-        found = self._found
-        if not found.text:
-            return [
-                (("Paste what the customer reads out; the story appears here.", MUTED),),
-                (("esc leaves the box, then 1 and 2 go to the other screens.", MUTED),),
-            ]
-        lines: list[Line] = [((f"No collection is known by “{safe(found.text, 60)}”.", PLAIN),)]
-        if found.trouble is not None:
-            lines.append(((f"As a phone number: {safe(found.trouble)}.", WARN),))
-        lines.append((("A shorter beginning of the reference finds more.", MUTED),))
-        return lines
+    def show_part(self) -> None:
+        """Show the part of the story that was asked for."""
+        self._show()
+        self.query_one("#telling", VerticalScroll).scroll_home(animate=False)
 
     def action_move(self, by: int) -> None:
         """Move among the matches, or scroll the story when there is only one."""
@@ -213,28 +191,14 @@ class LookupScreen(ConsoleScreen):
         else:
             self.post_message(ScreenAsked("live"))
 
-    def action_copy_sentence(self) -> None:
-        """Copy what to say to the customer, first in English, then in Swahili."""
-        if self._story is not None:
-            found = advice(self._story, now=self.desk.clock.now())
-            both = f"{spoken(found.english)}\n{spoken(found.swahili)}"
-            self.post_message(CopyAsked("customer's sentence", both))
-
-    def action_copy_card(self) -> None:
-        """Copy the whole story as text, the phone masked."""
-        if self._story is not None:
-            lines = story_lines(self._story, self.desk.look, _CARD)
-            card = "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
-            self.post_message(CopyAsked("evidence card", card))
-
     def subject(self) -> Subject | None:
         """Return the collection whose story is told."""
-        if self._story is None or not self._found.matches:
+        if self._evidence is None or not self._found.matches:
             return None
-        row = self._story.row
+        row = self._evidence.story.row
         return Subject(name=safe(row.reference, 60), collection_id=row.id)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""
-        if self._story is not None:
-            self.post_message(CopyAsked("reference", self._story.row.reference))
+        if self._evidence is not None:
+            self.post_message(CopyAsked("reference", self._evidence.story.row.reference))

@@ -1,5 +1,7 @@
 """The last line of every screen: where one can go, and the keys that matter here."""
 
+from collections.abc import Callable
+
 from rich.cells import cell_len
 from textual import events
 
@@ -14,9 +16,12 @@ _GAP = 2
 class KeyBar(Sheet):
     """Keys and labels; a click runs the command."""
 
-    def __init__(self, commands: tuple[Command, ...], *, here: str) -> None:
+    def __init__(
+        self, commands: tuple[Command, ...], *, here: str, shown: Callable[[Command], str]
+    ) -> None:
         super().__init__()
         self._commands = commands
+        self._shown = shown
         self._here = here
         self._places: list[tuple[int, int, str]] = []
         self.show(self._bar)
@@ -32,7 +37,7 @@ class KeyBar(Sheet):
         ranked = sorted((c for c in self._commands if c.bar), key=lambda command: command.bar)
         shown = list(screens)
         for command in [*ranked[-2:], *ranked[:-2]]:  # help and palette before the rest
-            if sum(_width(one) + _GAP for one in [*shown, command]) + 3 <= width:
+            if sum(self._wide(one) + _GAP for one in [*shown, command]) + 3 <= width:
                 shown.append(command)
         right = [command for command in ranked if command in shown]
         self._places = []
@@ -40,7 +45,7 @@ class KeyBar(Sheet):
         at = 1
         for command in screens:
             at = self._put(line, command, at)
-        room = width - at - sum(_width(command) + _GAP for command in right) + _GAP - 2
+        room = width - at - sum(self._wide(command) + _GAP for command in right) + _GAP - 2
         line.append((" " * max(room, 0), PLAIN))
         at += max(room, 0)
         for command in right:
@@ -50,14 +55,13 @@ class KeyBar(Sheet):
     def _put(self, line: list[Run], command: Command, at: int) -> int:
         here = command.id == f"go.{self._here}"
         line += [
-            (command.shown, ACCENT),
+            (self._shown(command), ACCENT),
             (f" {command.label}", STRONG if here else MUTED),
             (" " * _GAP, PLAIN),
         ]
-        end = at + _width(command)
+        end = at + self._wide(command)
         self._places.append((at, end, command.action))
         return end + _GAP
 
-
-def _width(command: Command) -> int:
-    return cell_len(command.shown) + 1 + cell_len(command.label)
+    def _wide(self, command: Command) -> int:
+        return cell_len(self._shown(command)) + 1 + cell_len(command.label)

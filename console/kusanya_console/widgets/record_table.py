@@ -100,6 +100,12 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         """Return the place of the first visible record."""
         return round(self.scroll_y)
 
+    def set_columns(self, columns: Sequence[Column[R]]) -> None:
+        """Show other columns; the records stay."""
+        self.columns = tuple(columns)
+        self._strips.clear()
+        self.refresh()
+
     def show(self, window: PageWindow[R], *, changed: frozenset[str] = frozenset()) -> None:
         """Show `window`; the cursor and, unless following, the visible lines stay in place."""
         first = self.window.rows[self.first].id if self.first < len(self.window.rows) else None

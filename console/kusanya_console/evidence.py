@@ -1,0 +1,85 @@
+"""All that one store knows of one payment, gathered at once: its story, what is odd, its JSON.
+
+`gather` reads the store and belongs on a worker thread; the rest is pure.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from kusanya.errors import KusanyaError
+from kusanya.lookup import Story, story
+from kusanya.privacy import PhoneError, mask_phone, normalise_phone
+from kusanya.state.anomalies import Anomaly, anomalies
+from kusanya.store import Store
+from kusanya_console.present import Look
+
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_NATIONAL = 9
+"""Digits of a Tanzanian number after its country code."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One payment: what happened to it, what is odd about it, and the service's latest words."""
+
+    story: Story
+    odd: tuple[Anomaly, ...]
+    said: str
+    """The newest JSON that any source gave of it, as received but for its phone, masked."""
+    said_by: str
+
+
+def gather(store: Store, collection_id: str, look: Look) -> Evidence | None:
+    """Return what is known of a collection, or None; raises StoreError."""
+    told = story(store, collection_id, now=look.now)
+    if told is None:
+        return None
+    facts = store.observations(collection_id)
+    latest = max(facts, key=lambda fact: fact.observed_at, default=None)
+    return Evidence(
+        story=told,
+        odd=anomalies(told.state, facts, now=look.now),
+        said="" if latest is None else masked(latest.collection.raw, told.row.phone),
+        said_by="" if latest is None else latest.source.value.replace("_", " "),
+    )
+
+
+def masked(body: bytes, phone: str) -> str:
+    """Return a JSON body with every spelling of one phone number masked, and nothing else changed.
+
+    What is not UTF-8 is replaced: it goes to a clipboard, never back to the service.
+    """
+    text = body.decode(errors="replace")
+    digits = phone.removeprefix("+")
+    try:
+        national = normalise_phone(phone)[-_NATIONAL:]
+    except PhoneError:
+        national = digits
+    spellings = [digits, f"0{national}", national]
+    for spelling in spellings:
+        if spelling:
+            text = text.replace(spelling, mask_phone(digits))
+    return text
+
+
+def save_card(folder: Path, name: str, text: str) -> Path:
+    """Write an evidence card for its owner alone and return where; never over another file.
+
+    Raises KusanyaError where it cannot be written.
+    """
+    fit = _UNFIT.sub("-", name).strip("-.")[:80] or "card"
+    for number in range(1, 1000):
+        again = "" if number == 1 else f"-{number}"
+        target = folder / f"kusanya-card-{fit}{again}.txt"
+        try:
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - a handle
+            file.write(text)
+        return target
+    raise KusanyaError(f"{folder} holds too many cards of this payment already")

@@ -1,0 +1,69 @@
+"""What Lookup says around a story: how many matches there are, and what to try when there is none.
+
+Pure. What was typed is echoed outside its box only without phone numbers: a box can be cleared, a
+screenshot cannot.
+"""
+
+import re
+from typing import Final
+
+from kusanya.lookup import Found
+from kusanya.privacy import redact
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.present import Line
+from kusanya_console.words import MUTED, PLAIN, WARN, mode_words
+
+HINT: Final = (
+    "reference · col_… · evt_… · a phone in any spelling · amount and time, as in 85000 15:20"
+)
+_SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
+_NUMBER: Final = re.compile(r"\+?[0-9]{8,}")
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text reads as a phone number, a wrong one too."""
+    return _NUMBER.fullmatch(_SEPARATORS.sub("", text)) is not None
+
+
+def echoed(text: str, limit: int = 60) -> str:
+    """Return what a person typed as it may stand outside the box: no phone number in it."""
+    return "a phone number" if is_number(text) else safe(redact(text), limit)
+
+
+def hint(found: Found, mode: Mode) -> Line:
+    """Return the line under the box: what it takes, or how many matches there are."""
+    word, _ = mode_words(mode)
+    count = len(found.matches)
+    if not found.text:
+        return ((HINT, MUTED),)
+    if count == 1:
+        return ((f"1 collection in {word}, found by {found.matches[0].way.value}", MUTED),)
+    if count:
+        more = " or more" if found.more else ""
+        return ((f"{count}{more} collections in {word}, best match first; j k choose", MUTED),)
+    other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
+    matches = "match" if found.elsewhere == 1 else "matches"
+    return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
+
+
+def nothing(found: Found, mode: Mode) -> list[Line]:
+    """Return what stands in the story's place when there is none."""
+    if not found.text:
+        return [
+            (("Paste what the customer reads out; the story appears here.", MUTED),),
+            (("esc leaves the box, then 1 and 2 go to the other screens.", MUTED),),
+        ]
+    word, _ = mode_words(mode)
+    if is_number(found.text):
+        lines: list[Line] = [((f"No collection in {word} was asked of this phone.", PLAIN),)]
+        if found.trouble is not None:
+            lines.append(((f"As a phone number: {safe(redact(found.trouble), 200)}.", WARN),))
+        lines.append((("Ask for the reference, or for the amount and the time.", MUTED),))
+    else:
+        lines = [((f"No collection is known by “{echoed(found.text)}”.", PLAIN),)]
+        lines.append((("A shorter beginning of the reference finds more.", MUTED),))
+    if found.elsewhere:
+        other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
+        lines.append(((f"It is known in {other}: ^p, then “the other mode” goes there.", WARN),))
+    return lines

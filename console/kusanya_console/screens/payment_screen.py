@@ -1,0 +1,173 @@
+"""A screen whose cursor points at a payment: asking about it, copying it, noting on it.
+
+What the cursor points at is a `Subject`; the record is always looked up again by its id, and the
+text on the screen is never read back.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from kusanya.lookup import advice
+from kusanya.text import safe
+from kusanya_console.cards import evidence_lines, spoken
+from kusanya_console.desk import Subject
+from kusanya_console.doing import READ_ONLY, Ended
+from kusanya_console.evidence import gather, save_card
+from kusanya_console.messages import CopyAsked, DeedAsked
+from kusanya_console.present import Line, plain
+from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.words import PLAIN
+
+CARD_CELLS = 100
+_NO_RECORD = "the cursor points at no record"
+_NO_COLLECTION = "no collection is known of this record"
+Card = Callable[[], Sequence[Line]]
+
+
+class PaymentScreen(ConsoleScreen):
+    """What can be done with the payment under the cursor, on every screen that has one."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    """The parts of its detail, the first one shown first."""
+    part = 0
+
+    def subject(self) -> Subject | None:
+        """Return what the cursor points at, or None."""
+        return None
+
+    def card(self) -> Card | None:
+        """Return what reads the evidence card of the record under the cursor, on a thread."""
+        subject = self.subject()
+        if subject is None or subject.collection_id is None:
+            return None
+        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+
+        def read() -> list[Line]:
+            found = gather(store, collection_id, look)
+            return [] if found is None else evidence_lines(found, look, CARD_CELLS)
+
+        return read
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return what reads the JSON of the record under the cursor, with words for it."""
+        subject = self.subject()
+        if subject is None or subject.collection_id is None:
+            return None
+        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+
+        def read() -> tuple[str, str]:
+            found = gather(store, collection_id, look)
+            if found is None:
+                return "", ""
+            return f"JSON by {found.said_by}, phone masked,", found.said
+
+        return read
+
+    def show_part(self) -> None:
+        """Show the part of the detail that was asked for."""
+
+    def action_part(self, by: int) -> None:
+        """Show the next or the previous part of the detail."""
+        self.part = (self.part + by) % len(self.PARTS)
+        self.show_part()
+
+    def action_copy_card(self) -> None:
+        """Copy the evidence card and keep it in a file."""
+        read, subject = self.card(), self.subject()
+        if read is None or subject is None:
+            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+            return
+        name, folder = f"{self.desk.mode.value}-{subject.name}", self.desk.folder
+
+        def save() -> Ended:
+            lines = read()
+            if not lines:
+                return Ended("the store does not know it any more: nothing was copied", well=False)
+            text = plain(lines)
+            self.post_message(CopyAsked("evidence card", text))
+            return Ended(f"evidence card saved to {safe(str(save_card(folder, name, text)), 400)}")
+
+        self.post_message(DeedAsked("saving the card", save))
+
+    def action_copy_json(self) -> None:
+        """Copy the JSON as it was received, its phone masked."""
+        read = self.exact()
+        if read is None:
+            self.say(_NO_RECORD if self.subject() is None else _NO_COLLECTION)
+            return
+
+        def copy() -> Ended:
+            what, text = read()
+            if not text:
+                return Ended("its bytes are not kept any more: nothing was copied", well=False)
+            self.post_message(CopyAsked(what, text))
+            return Ended(f"{what.rstrip(',')}: {len(text):,} characters sent to the clipboard")
+
+        self.post_message(DeedAsked("copying", copy))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say to the customer, first in English, then in Swahili."""
+        subject = self.subject()
+        if subject is None or subject.collection_id is None:
+            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+            return
+        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+
+        def copy() -> Ended:
+            found = gather(store, collection_id, look)
+            if found is None:
+                return Ended("the store does not know it any more: nothing was copied", well=False)
+            said = advice(found.story, now=look.now)
+            both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
+            self.post_message(CopyAsked("customer's sentence", both))
+            return Ended(f"say: {spoken(said.english)}")
+
+        self.post_message(DeedAsked("copying", copy))
+
+    def action_ask_service(self) -> None:
+        """Ask the service about what the cursor points at."""
+        asks, subject, why = self.desk.asks, self.subject(), self.desk.why_no_ask
+        if asks is None or why:
+            self.say(why)
+        elif subject is None:
+            self.say("nothing to ask about: the cursor points at no record")
+        elif subject.event_id is not None:
+            event_id = subject.event_id
+            self.post_message(DeedAsked("asking", lambda: asks.ask_event(event_id)))
+        elif subject.collection_id is not None:
+            collection_id = subject.collection_id
+            self.post_message(DeedAsked("asking", lambda: asks.ask_collection(collection_id)))
+        else:
+            self.say("no id is known of it, and the service cannot be asked by reference")
+
+    def action_note(self) -> None:
+        """Write a note on the payment that the cursor points at."""
+        acts, subject = self.desk.acts, self.subject()
+        if acts is None:
+            self.say(READ_ONLY)
+            return
+        about = None if subject is None else subject.collection_id or subject.intent_id
+        if subject is None or about is None:
+            self.say("a note stands on a collection or an intent, and none is known here")
+            return
+
+        def keep(text: str | None) -> None:
+            if text:
+                self.post_message(DeedAsked("keeping the note", lambda: acts.add_note(about, text)))
+
+        self.app.push_screen(NoteScreen((subject.name, PLAIN)), keep)
+
+    def action_reveal(self) -> None:
+        """Show a whole phone number for a while."""
+        acts, subject = self.desk.acts, self.subject()
+        if acts is None:
+            self.say(READ_ONLY)
+            return
+        if subject is None or subject.collection_id is None:
+            self.say("the phone of a collection can be revealed, and none is known here")
+            return
+        collection_id, name = subject.collection_id, subject.name
+        self.post_message(
+            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, name=name))
+        )

@@ -1,0 +1,85 @@
+"""The hairline beside a list: its thumb is where the list stands in time; a click goes there.
+
+A native bar would show the place in the few pages that are held. The rail counts by hourly rollups:
+half of its height is half of the records of its days, so a busy morning is as long as it was.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.widget import Widget
+
+from kusanya_console.words import ACCENT, MUTED
+
+_HOUR = timedelta(hours=1)
+Hours = Sequence[tuple[datetime, int]]
+
+
+def place_of(at: datetime, hours: Hours) -> float:
+    """Return how much of the records is newer than `at`: 0 at the newest end, 1 at the oldest."""
+    total = sum(count for _, count in hours)
+    if not total:
+        return 0.0
+    newer = 0.0
+    for hour, count in hours:
+        share = min(max((hour + _HOUR - at) / _HOUR, 0.0), 1.0)
+        newer += count * share
+    return newer / total
+
+
+def instant_at(place: float, hours: Hours) -> datetime | None:
+    """Return the instant that so much of the records is newer than; None without any."""
+    left = place * sum(count for _, count in hours)
+    for hour, count in reversed(hours):
+        if left <= count:
+            return hour + _HOUR - _HOUR * (left / count)
+        left -= count
+    return hours[0][0] if hours else None
+
+
+class TimeRail(Widget):
+    """One column; posts `Pointed` with the instant that was clicked."""
+
+    class Pointed(Message):
+        """Somebody wants to see the list at an instant; None asks for the newest."""
+
+        def __init__(self, at: datetime | None) -> None:
+            super().__init__()
+            self.at = at
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._hours: Hours = ()
+        self._at: datetime | None = None
+
+    def show(self, hours: Hours, at: datetime | None) -> None:
+        """Put the thumb where `at` stands among `hours`; without an instant there is none."""
+        if (hours, at) != (self._hours, self._at):
+            self._hours, self._at = hours, at
+            self.refresh()
+
+    @property
+    def thumb(self) -> int | None:
+        """Return the line of the thumb, or None where there is nothing to point at."""
+        if self._at is None or not self._hours:
+            return None
+        return round(place_of(self._at, self._hours) * max(self.size.height - 1, 0))
+
+    def render(self) -> Text:
+        """Return the hairline with its thumb."""
+        drawn = Text(no_wrap=True, end="")
+        for line in range(self.size.height):
+            here = line == self.thumb
+            drawn.append(("\n" if line else "") + ("┃" if here else "│"), ACCENT if here else MUTED)
+        return drawn
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the place in time under the mouse."""
+        event.stop()
+        if self._hours:
+            top = event.y == 0
+            place = event.y / max(self.size.height - 1, 1)
+            self.post_message(self.Pointed(None if top else instant_at(place, self._hours)))
