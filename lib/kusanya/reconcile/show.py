@@ -65,7 +65,7 @@ _TOTALS: Final = frozenset(
     {
         TOTAL,
         *("ledger total", "service total", "unexplained"),
-        *("gross", "net", "settled", "open balance"),
+        *("gross", "net", "paid out", "open balance"),
     }
 )
 """Lines that are sums of the others."""

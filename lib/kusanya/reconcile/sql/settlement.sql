@@ -1,9 +1,10 @@
 -- What the provider paid out against what collections earned, net of fees, by day and channel or,
--- where the statement has a line for each, by collection.
+-- where the statement has a line for each, by collection. A currency is part of either: a payout in
+-- another one is unexpected, and what was earned is still owed.
 CREATE TEMP VIEW earned AS
 SELECT
     CASE
-        WHEN g.item THEN c.id
+        WHEN g.item THEN concat_ws(chr(31), c.id, c.currency)
         ELSE concat_ws(chr(31), c.business_day::VARCHAR, c.channel, c.currency)
     END AS unit,
     g.item,
@@ -14,7 +15,7 @@ WHERE c.status = 'succeeded' AND c.business_day BETWEEN terms.first AND terms.la
 CREATE TEMP TABLE lines AS
 SELECT
     CASE
-        WHEN g.item THEN s.collection_id
+        WHEN g.item THEN concat_ws(chr(31), s.collection_id, s.currency)
         ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
     END AS unit,
     row_number() OVER (
@@ -102,7 +103,6 @@ SELECT
     t.gross AS gross_settled,
     t.fee AS fee_settled,
     coalesce(t.net, 0) AS net_settled,
-    coalesce(t.currency, o.currency) AS currency_settled,
     row_number() OVER () AS row_no
 FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit

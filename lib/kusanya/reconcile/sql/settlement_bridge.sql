@@ -38,9 +38,7 @@ totals AS (
 parts AS (
     SELECT row_no, break_code, currency, net AS effect FROM settled WHERE count > 0
     UNION ALL
-    SELECT row_no, break_code, currency_settled AS currency, -net_settled AS effect
-    FROM settled
-    WHERE line_no IS NOT NULL
+    SELECT row_no, break_code, currency, -net_settled AS effect FROM settled WHERE line_no IS NOT NULL
 ),
 
 effects AS (
@@ -61,7 +59,7 @@ listed AS (
     INNER JOIN verdicts AS v ON v.break_code = e.break_code
     WHERE e.amount <> 0
     UNION ALL
-    SELECT currency, 100, 'settled', lines, net_settled FROM totals
+    SELECT currency, 100, 'paid out', lines, net_settled FROM totals
     UNION ALL
     SELECT currency, 101, 'open balance', 0, gross - fee - net_settled FROM totals
     UNION ALL

@@ -1,0 +1,222 @@
+"""Settlement against its rules written as plain loops: verdicts, balances and both bridges."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kusanya.business_day import EAT
+from kusanya.reconcile import columns, settlement
+from kusanya.reconcile.columns import BRIDGE, SETTLED, STATEMENT
+from kusanya.reconcile.days import period
+from kusanya.reconcile.terms import Tolerance
+
+WEEK = period("2026-03-02..2026-03-08")
+JUDGED = date(2026, 3, 8)
+TERMS = Tolerance(amount=1, fee=1, settle_days=2)
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+OK, EXPECTED, BREAK = "ok", "expected", "break"
+STANDING = {"settled": OK, "settlement_pending": EXPECTED}
+Make = Callable[..., pd.DataFrame]
+Row = dict[str, Any]
+Unit = tuple[Any, ...]
+
+days = st.integers(1, 9).map(lambda day: date(2026, 3, day))
+channels = st.sampled_from(["MPESA_TZ", "TIGO_TZ"])
+currencies = st.sampled_from(["TZS", "TZS", "TZS", "KES"])
+services = st.lists(
+    st.fixed_dictionaries(
+        {
+            "channel": channels,
+            "currency": currencies,
+            "amount": st.sampled_from([100, 200, 2**53 + 1]),
+            "fee": st.sampled_from([0, 2]),
+            "status": st.sampled_from(["succeeded"] * 4 + ["failed", "created", "on_hold"]),
+            "created_at": st.integers(0, 8 * 4).map(lambda n: START + timedelta(hours=6 * n)),
+        }
+    ),
+    max_size=8,
+)
+extras = st.lists(
+    st.fixed_dictionaries(
+        {
+            "day": days,
+            "channel": channels,
+            "currency": currencies,
+            "collection": st.sampled_from(["col_1", "col_2", "col_9"]),
+            "gross": st.sampled_from([100, 200]),
+            "fee": st.sampled_from([None, 0, 2]),
+            "net": st.sampled_from([98, 100, 198]),
+        }
+    ),
+    max_size=4,
+)
+changes = st.lists(st.sampled_from(["as it is", "gone", "twice", "+1", "-1", "+9", "-9", "fee"]))
+
+
+def day_of(at: datetime) -> date:
+    return at.astimezone(EAT).date()
+
+
+def prepared(given_rows: list[Row]) -> list[Row]:
+    return [
+        {
+            **row,
+            "id": f"col_{number}",
+            "completed_at": row["created_at"] if row["status"] in {"succeeded", "failed"} else None,
+        }
+        for number, row in enumerate(given_rows, start=1)
+    ]
+
+
+def unit_of(row: Row, *, item: bool) -> Unit:
+    if item:
+        return row["id"], row["currency"]
+    return day_of(row["created_at"]), row["channel"], row["currency"]
+
+
+def earned(rows: list[Row], *, item: bool) -> dict[Unit, list[Row]]:
+    units: dict[Unit, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["status"] == "succeeded" and WEEK.first <= day_of(row["created_at"]) <= WEEK.last:
+            units[unit_of(row, item=item)].append(row)
+    return units
+
+
+def lines_of(rows: list[Row], extra: list[Row], change: list[str], *, item: bool) -> list[Row]:
+    """Return a statement that pays what was earned, bent in some places, and lines of its own."""
+    lines: list[Row] = []
+    for place, group in enumerate(earned(rows, item=item).values()):
+        bend = change[place] if place < len(change) else "as it is"
+        first = group[0]
+        gross, fee = (sum(row[name] for row in group) for name in ("amount", "fee"))
+        line = {
+            "day": day_of(first["created_at"]),
+            "channel": first["channel"],
+            "currency": first["currency"],
+            "collection_id": first["id"] if item else None,
+            "gross": gross,
+            "fee": fee + (5 if bend == "fee" else 0),
+            "net": gross - fee + (int(bend) if bend[0] in "+-" else 0),
+        }
+        lines += [] if bend == "gone" else [line, line] if bend == "twice" else [line]
+    for more in extra:
+        named = {"collection_id": more["collection"] if item else None}
+        lines.append({**{name: more[name] for name in more if name != "collection"}, **named})
+    return [{**line, "line_no": number} for number, line in enumerate(lines, start=1)]
+
+
+def statement_of(lines: list[Row]) -> pd.DataFrame:
+    same = ("line_no", "channel", "currency", "collection_id", "gross", "fee", "net")
+    return columns.frame(
+        STATEMENT,
+        {
+            **{name: [line[name] for line in lines] for name in same},
+            "batch_id": ["B"] * len(lines),
+            "count": [None] * len(lines),
+            "business_day": pd.array([line["day"] for line in lines], dtype="datetime64[us]"),
+        },
+    )
+
+
+def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
+    ours = earned(rows, item=item)
+    seen: set[Unit] = set()
+    theirs: dict[Unit, list[Row]] = defaultdict(list)
+    again: list[Row] = []
+    for line in lines:
+        key = (line["day"], line["channel"], line["currency"])
+        unit = (line["collection_id"], line["currency"]) if item else key
+        # A payout of another period is not ours to judge, unless it pays a collection of ours.
+        if not (WEEK.first <= line["day"] <= WEEK.last or unit in ours):
+            continue
+        whole = (line["collection_id"], *key, line["gross"], line["fee"], line["net"])
+        if whole in seen:
+            again.append(line)
+        else:
+            theirs[unit].append(line)
+        seen.add(whole)
+    result = [{"code": "settlement_duplicate", "net": 0, "paid": x["net"]} for x in again]
+    for unit in {**ours, **theirs}:
+        group, paid = ours.get(unit, []), theirs.get(unit, [])
+        net = sum(row["amount"] - row["fee"] for row in group)
+        came = sum(line["net"] for line in paid)
+        said = [line["fee"] for line in paid]
+        fee = None if None in said else sum(said)
+        code = "settled"
+        if not group:
+            code = "settlement_unexpected"
+        elif not paid:
+            waited = (JUDGED - day_of(group[0]["created_at"])).days
+            code = "settlement_pending" if waited < 2 else "settlement_missing"
+        elif fee is not None and abs(fee - sum(row["fee"] for row in group)) > 1:
+            code = "settlement_fee_mismatch"
+        elif abs(came - net) > 1:
+            code = "settlement_short" if came < net else "settlement_over"
+        result.append({"code": code, "net": net, "paid": came})
+    return result
+
+
+def told(found: settlement.Settled) -> list[tuple[Any, ...]]:
+    rows = found.rows[["break_code", "net", "net_settled", "open_balance"]].astype("object")
+    return sorted(rows.itertuples(index=False, name=None))
+
+
+def check_bridge(bridge: pd.DataFrame, rows: list[Row], lines: list[Row], *, item: bool) -> None:
+    """Hold the totals to the inputs, each currency by itself."""
+    columns.check(bridge, BRIDGE)
+    ours = [row for group in earned(rows, item=item).values() for row in group]
+    named = {(row["id"], row["currency"]) for row in ours}
+    paid = [
+        line
+        for line in lines
+        if WEEK.first <= line["day"] <= WEEK.last
+        or (line["collection_id"], line["currency"]) in named
+    ]
+    assert set(bridge["currency"]) == {row["currency"] for row in (*ours, *paid)}
+    for currency, part in bridge.groupby("currency"):
+        amounts = dict(zip(part["line"], part["amount"], strict=True))
+        here = [row for row in ours if row["currency"] == currency]
+        gross, fee = (sum(row[name] for row in here) for name in ("amount", "fee"))
+        came = sum(line["net"] for line in paid if line["currency"] == currency)
+        sums = [amounts.pop(name) for name in ("gross", "fees", "net", "paid out")]
+        assert sums == [gross, -fee, gross - fee, came]
+        assert amounts.pop("open balance") == gross - fee - came
+        assert amounts.pop("unexplained") == 0
+        assert sum(amounts.values()) == came - (gross - fee)
+
+
+@pytest.mark.scale(15, 120, 800)
+def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
+    collections_of: Make, rounds: int
+) -> None:
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(services, extras, changes, st.booleans())
+    def holds(service: list[Row], extra: list[Row], change: list[str], item: bool) -> None:
+        rows = prepared(service)
+        lines = lines_of(rows, extra, change, item=item)
+        found = settlement.match(
+            collections_of(*rows).sample(frac=1, random_state=len(rows)),
+            statement_of(lines).sample(frac=1, random_state=len(lines)),
+            period=WEEK,
+            tolerance=TERMS,
+            as_of=JUDGED,
+        )
+        columns.check(found.rows, SETTLED)
+        # Without a line that names a collection, a statement is one by day.
+        item = item and bool(lines)
+        wanted = judged(rows, lines, item=item)
+        assert told(found) == sorted(
+            (row["code"], row["net"], row["paid"], row["net"] - row["paid"]) for row in wanted
+        )
+        standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))
+        assert standing == {code: STANDING.get(code, BREAK) for code in standing}
+        assert found.breaks == sum(row["code"] not in STANDING for row in wanted)
+        check_bridge(found.bridge, rows, lines, item=item)
+
+    holds()
