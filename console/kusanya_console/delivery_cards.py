@@ -3,23 +3,23 @@
 Pure: lines from frozen values. What a rejected delivery says is only claimed, and is called so.
 """
 
-from kusanya.health import DeliveryPlan, Slot, SlotState, attempt_of
+from collections.abc import Sequence
+
+from kusanya.health import DeliveryPlan, EndpointHealth, attempt_of, succeeded
 from kusanya.store.records import DeliveryRow, Verdict
-from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console import words
+from kusanya_console.delivery_missing import Absent, Arrived, Missing
+from kusanya_console.delivery_timeline import arrival_heads, arrival_line, slot_lines, timeline
 from kusanya_console.present import (
     Line,
     Look,
     cell,
-    columns,
     due,
-    fit,
     labelled,
     moment,
     money,
     precise,
-    rule,
     span,
     spread,
     took,
@@ -27,26 +27,52 @@ from kusanya_console.present import (
 )
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
+__all__ = ["arrival_heads", "arrival_line", "timeline"]
 _BLANK: Line = ()
-_WAITS = ("1 min", "5 min", "30 min", "2 h", "6 h", "12 h")
 _LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat follows."
 _MEANS = {
-    Verdict.REPEAT: "The event was known already: answered, without further effect.",
     Verdict.UNPARSEABLE: "Good signature, but its body is no event we can read: kept, no effect.",
     Verdict.WRONG_MODE: "Good signature, but an event of the other mode: kept, no effect.",
     Verdict.CONFLICT: "Good signature, but this event is known with other contents: kept.",
 }
 
 
-def delivery_card(
-    row: DeliveryRow, plan: DeliveryPlan | None, look: Look, width: int, *, listed: bool
-) -> list[Line]:
-    """Return the card of one arrival; `listed` adds its attempts where no timeline has room."""
-    lines: list[Line] = [
-        spread([cell(row.event_id, STRONG, limit=130)], [words.verdict(row)], width),
+def verdict(row: Arrived) -> Run:
+    """Return what became of an arrival, or that there was none."""
+    if isinstance(row, Missing):
+        came = row.verdict is Absent.CAME
+        return ("● came since", MUTED) if came else ("∅ missing", WARN)
+    return words.verdict(row)
+
+
+def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
+    """Return what every part of the detail begins with: which event, its verdict, about what."""
+    if isinstance(row, Missing):
+        kind = words.event_type(row.event_type)
+        return [
+            spread([cell(row.reference, STRONG, limit=60)], [verdict(row)], width),
+            ((f"{kind}, learned by poll {moment(row.arrived_at, look)}", PLAIN),),
+            ((money(row.amount, row.currency), PLAIN),),
+        ]
+    return [
+        spread([cell(row.event_id, STRONG, limit=130)], [verdict(row)], width),
         *_what(row, width),
-        _BLANK,
+    ]
+
+
+def attempts_part(
+    row: DeliveryRow,
+    look: Look,
+    width: int,
+    *,
+    rows: Sequence[DeliveryRow],
+    plan: DeliveryPlan | None,
+    endpoint: EndpointHealth | None,
+) -> list[Line]:
+    """Return one arrival: what comes next, what it was, and why it came again or was refused."""
+    lines: list[Line] = [
         *_ahead(plan, look, width),
+        *_fuse(endpoint, look),
         _BLANK,
         labelled("endpoint", cell(row.endpoint, limit=40)),
         labelled("arrived", (precise(row.arrived_at, look), PLAIN)),
@@ -54,7 +80,7 @@ def delivery_card(
         labelled("answered", (f"{row.answer}", PLAIN), (f"   in {took(row.took_us)}", MUTED)),
         labelled("signed", *_signed(row, look)),
         labelled("body", (f"{row.body_bytes:,} bytes", PLAIN), (f"   {_tried(row)}", MUTED)),
-    ]  # fmt: skip
+    ]
     if row.reason is not None:
         lines += [_BLANK, labelled("reason", cell(row.reason, FAILED, limit=60))]
         lines += wrapped(words.reason(row.reason), width, indent=12)
@@ -62,70 +88,71 @@ def delivery_card(
             lines += wrapped(words.to_do(row.reason), width, label="to do")
     elif row.verdict in _MEANS:
         lines += [_BLANK, *wrapped(_MEANS[row.verdict], width)]
+    if row.verdict is Verdict.REPEAT:
+        lines += [_BLANK, *wrapped(why_again(row, rows, look), width)]
     if words.is_late(row):
         lines += [_BLANK, *wrapped(_LATE, width, role=WARN)]
-    if listed and plan is not None:
-        lines += [_BLANK, rule("attempts, numbers inferred", width)]
-        lines += [
-            _slot_line(slot, look) for slot in plan.slots if slot.state is not SlotState.SPARED
-        ]
     return lines
 
 
-def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
-    """Return the attempts on one line of time: solid is past, dashed is planned."""
-    head = (
-        "number inferred from arrival − event created_at; "
-        "each wait counts from the failure before it"
-    )
+def missing_part(
+    row: Missing, claims: Sequence[DeliveryRow], plan: DeliveryPlan, look: Look, width: int
+) -> list[Line]:
+    """Return what is known about an event that never arrived, and what to do about it."""
+    if row.verdict is Absent.CAME:
+        return wrapped("Its event has arrived meanwhile; this line goes with the next look.", width)
     lines: list[Line] = [
-        ((" attempts    ", MUTED), (fit(head, max(width - 14, 0)).rstrip(), MUTED))
+        *_ahead(plan, look, width),
+        _BLANK,
+        labelled("final since", (moment(row.event_created_at, look), PLAIN)),
+        labelled("collection", cell(row.collection_id, limit=60)),
+        _BLANK,
     ]
-    if plan is None:
-        return [
-            *lines,
-            ((" no slot of the retry plan fits these arrivals, so nothing is inferred", WARN),),
-        ]
-    step = max((width - 4) // ATTEMPTS, 12)
-    rail: list[Run] = [("   ", PLAIN)]
-    numbers: list[Run] = [("   ", PLAIN)]
-    times: list[Run] = [("   ", PLAIN)]
-    ends: list[Run] = [("   ", PLAIN)]
-    for place, slot in enumerate(plan.slots):
-        glyph, role = _glyph(slot)
-        rail.append((glyph, role))
-        if place + 1 < len(plan.slots):
-            rail.append(_wait(plan.slots[place + 1], _WAITS[place], step - 1))
-        spared = slot.state is SlotState.SPARED
-        numbers.append((fit("" if spared else f"{slot.number}", step), MUTED))
-        times.append((fit("" if slot.at is None else moment(slot.at, look), step), PLAIN))
-        ends.append((fit(_outcome(slot, plan, look), step), MUTED))
-    return [*lines, tuple(rail), tuple(numbers), tuple(times), tuple(ends)]
+    if claims:
+        many = (
+            f"{len(claims)} rejected arrivals claim" if len(claims) > 1 else "A rejected one claims"
+        )
+        lines += wrapped(f"{many} this collection: look there first.", width, role=WARN)
+    else:
+        said = (
+            "Nothing about it has reached this receiver: it was down, the endpoint is disabled, "
+            "or the address is another one."
+        )
+        lines += wrapped(said, width)
+    lines += wrapped("nothing is lost: polling knows the state", width, label="so far")
+    return lines + wrapped("look at Health (4); several at once are an alarm", width, label="to do")
 
 
-_COLUMNS = (3, 19, -12, 13, 22, -4, -10, -10)
-_HEADS = ("#", "arrived", "after", "verdict", "reason", "ans", "took", "body")
-
-
-def arrival_heads() -> Line:
-    """Return the headings over `arrival_line`."""
-    return columns(((head, MUTED), wide) for head, wide in zip(_HEADS, _COLUMNS, strict=True))
-
-
-def arrival_line(row: DeliveryRow, look: Look) -> Line:
-    """Return one arrival of an event as a line of figures."""
-    after = "—" if row.event_created_at is None else span(row.arrived_at - row.event_created_at)
-    runs: tuple[Run, ...] = (
-        (f"{attempt_of(row) or '?'}", MUTED),
-        (precise(row.arrived_at, look), PLAIN),
-        (after, MUTED),
-        words.verdict(row),
-        cell(row.reason, limit=22),
-        (f"{row.answer}", PLAIN),
-        (took(row.took_us), PLAIN),
-        (f"{row.body_bytes:,} B", MUTED),
+def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
+    """Return in words why an event came a second time."""
+    before = [one for one in rows if one.arrived_at < row.arrived_at]
+    good = next((one for one in before if succeeded(one)), None)
+    if good is not None:
+        return (
+            f"Answered {good.answer} at {moment(good.arrived_at, look)} already. Delivery is at "
+            "least once: known, answered again, no further effect."
+        )
+    if not before:
+        return "The event is known from another endpoint: answered, no further effect."
+    last = max(before, key=lambda one: one.arrived_at)
+    why = (
+        f"took {last.took_us / 1_000_000:,.1f} s, over its 10 s"
+        if words.is_late(last)
+        else f"was {last.answer}"
     )
-    return columns(zip(runs, _COLUMNS, strict=True))
+    return (
+        f"Sent again because our answer at {moment(last.arrived_at, look)} {why}. "
+        "The event is known: no further effect."
+    )
+
+
+def delivery_card(
+    row: DeliveryRow, plan: DeliveryPlan | None, look: Look, width: int, *, listed: bool
+) -> list[Line]:
+    """Return the card of one arrival; `listed` adds its attempts where no timeline has room."""
+    lines = [*card_head(row, look, width), _BLANK]
+    lines += attempts_part(row, look, width, rows=(row,), plan=plan, endpoint=None)
+    return [*lines, *slot_lines(plan, look, width)] if listed else lines
 
 
 def _what(row: DeliveryRow, width: int) -> list[Line]:
@@ -169,41 +196,16 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
     ]
 
 
-def _glyph(slot: Slot) -> Run:
-    if slot.arrival is not None:
-        word, role = words.verdict(slot.arrival)
-        return word[0], role
-    if slot.state is SlotState.NOT_SEEN:
-        return "·", WARN
-    return ("◌", MUTED) if slot.state is SlotState.PLANNED else (" ", MUTED)
-
-
-def _wait(following: Slot, name: str, width: int) -> Run:
-    if following.state is SlotState.SPARED:
-        return " " * width, PLAIN
-    stroke = "╌" if following.state is SlotState.PLANNED else "━"
-    said = f" {name} "
-    left = (width - len(said)) // 2
-    return stroke * left + said + stroke * (width - len(said) - left), MUTED
-
-
-def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
-    if slot.arrival is not None:
-        return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
-    if slot.state is SlotState.PLANNED and slot.at is not None:
-        if slot.at == plan.next_at:
-            return f"in {span(slot.at - look.now)}"
-        return "last try" if slot.number == ATTEMPTS else "planned"
-    return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
-
-
-def _slot_line(slot: Slot, look: Look) -> Line:
-    glyph, role = _glyph(slot)
-    at = "" if slot.at is None else moment(slot.at, look)
-    said = slot.state.value
-    if slot.arrival is not None:
-        said = f"{slot.arrival.answer}   {took(slot.arrival.took_us)}"
-    return (
-        (f" {slot.number}  ", MUTED), (f"{glyph} ", role), (fit(at, 9), PLAIN), ("   ", PLAIN),
-        (said, MUTED),
-    )  # fmt: skip
+def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
+    if endpoint is None:
+        return []
+    at = endpoint.disables_at
+    if at is None:
+        return [labelled("disable fuse", (" not lit", MUTED))]
+    return [
+        labelled(
+            "disable fuse",
+            (f" {moment(at, look)}", WARN),
+            (f"   {span(at - look.now)} left", MUTED),
+        )
+    ]

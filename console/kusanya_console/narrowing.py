@@ -92,6 +92,18 @@ def of_deliveries(found: Filter, *, now: datetime) -> tuple[DeliveryFilter, Test
     return DeliveryFilter(**sought), _test(left, _DELIVERY, now)
 
 
+def of_missing(found: Filter, *, now: datetime) -> Test:
+    """Return the test that missing events pass; none of them is plainly well.
+
+    Raises FilterError for a key that deliveries do not have.
+    """
+    return _test(_known(found, _DELIVERY, "deliveries"), _DELIVERY, now) or _everything
+
+
+def _everything(_row: object) -> bool:
+    return True
+
+
 def _known(found: Filter, fields: Mapping[str, Any], whose: str) -> tuple[Term, ...]:
     for term in found.terms:
         if term.key not in fields:

@@ -1,0 +1,82 @@
+"""What is typed on the Service screen, and what the console knows by heart of the service."""
+
+from datetime import timedelta
+
+import pytest
+
+from kusanya_console.service_phones import SCRIPTED
+from kusanya_console.service_reading import path_part
+from kusanya_console.service_records import FaultRule
+from kusanya_console.service_words import FAULTS, how_often, length_of_time, strike
+from kusanya_service import faults, network
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90 s", 90),
+        ("5min", 300),
+        ("5m", 300),
+        ("2 h 36 min", 9_360),
+        ("3 d", 259_200),
+        ("1d2h3m4s", 93_784),
+    ],
+)
+def test_a_length_of_time_is_written_as_people_write_it(text: str, seconds: int) -> None:
+    assert length_of_time(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "90", "h", "5 weeks", "-5 s", "0 s", "4000 d", "5 s x"])
+def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write a length|ten years"):
+        length_of_time(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("always", FaultRule(kind="x")),
+        ("", FaultRule(kind="x")),
+        ("20%", FaultRule(kind="x", rate=0.2)),
+        ("3 times", FaultRule(kind="x", times=3)),
+        ("1x", FaultRule(kind="x", times=1)),
+        ("50 %, 2 times, 12 s", FaultRule(kind="x", rate=0.5, times=2, seconds=12)),
+        ("-400 s", FaultRule(kind="x", seconds=-400)),
+    ],
+)
+def test_how_a_fault_strikes_is_read(text: str, rule: FaultRule) -> None:
+    assert strike("x", text) == rule
+
+
+@pytest.mark.parametrize("text", ["0%", "101%", "0 times", "sometimes", "5", "20% often"])
+def test_what_says_nothing_about_striking_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="write always"):
+        strike("x", text)
+
+
+def test_a_rule_tells_how_often_it_may_still_strike() -> None:
+    assert how_often(FaultRule(kind="x")) == "always"
+    assert how_often(FaultRule(kind="x", rate=0.25)) == "25 %"
+    rule = FaultRule(kind="x", times=3, struck=2)
+    assert how_often(rule) == "always, 1 of 3 times left"
+    assert FaultRule(kind="x", times=3, struck=5).left == 0
+
+
+def test_the_console_knows_every_scripted_phone_and_what_it_comes_to() -> None:
+    ends = {"never": "created"}
+    expected = {
+        number: ends.get(script.outcome, script.outcome)
+        for number, script in network.SCRIPTED.items()
+    }
+    assert {phone.number: phone.outcome for phone in SCRIPTED} == expected
+    assert list(expected) == [phone.number for phone in SCRIPTED]
+
+
+def test_the_console_knows_every_fault() -> None:
+    assert list(FAULTS) == [kind.value for kind in faults.Kind]
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "evt_?x=1#", "evt_%2e"])
+def test_an_id_that_a_stranger_claims_stays_one_part_of_the_path(name: str) -> None:
+    assert not set(path_part(name)) & set("/?#")
+    assert path_part(name) not in {".", ".."}
