@@ -10,19 +10,12 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
-from kusanya.errors import KusanyaError
 from kusanya.secret import Secret
 from kusanya.text import safe
+from kusanya_console.dashboard_errors import DashboardError
 
+__all__ = ["DashboardClient", "DashboardError"]
 _TIMEOUT_S: Final = 10.0
-
-
-class DashboardError(KusanyaError):
-    """The dashboard did not do what was asked; `status` is None where it did not answer."""
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class DashboardClient:

@@ -6,22 +6,24 @@ a KusanyaError that is one.
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from kusanya.secret import Secret
-from kusanya.store.records import DeliveryBody, DeliveryRow, IntentRow
-from kusanya.webhooks.forensics import Finding
-from kusanya.wire import Mode
-from kusanya_console.service_phones import ScriptedPhone
-from kusanya_console.service_records import (
-    Endpoint,
-    FaultRule,
-    SentDelivery,
-    ServiceKey,
-    ServicePicture,
-)
+
+if TYPE_CHECKING:  # the first paint needs none of them
+    from kusanya.store.records import DeliveryBody, DeliveryRow, IntentRow
+    from kusanya.webhooks.forensics import Finding
+    from kusanya.wire import Mode
+    from kusanya_console.service_phones import ScriptedPhone
+    from kusanya_console.service_records import (
+        Endpoint,
+        FaultRule,
+        SentDelivery,
+        ServiceKey,
+        ServicePicture,
+    )
 
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
 READ_ONLY: Final = "off: read-only; start with --allow-writes"
@@ -79,7 +81,7 @@ class Asking(Protocol):
 class Acting(Protocol):
     """What changes something; each act leaves an audit row."""
 
-    def why_no_replay(self, intent: IntentRow) -> str:
+    def why_no_replay(self, intent: "IntentRow") -> str:
         """Return why an intent may not be replayed now, or nothing; reads no store."""
         ...
 
@@ -87,7 +89,7 @@ class Acting(Protocol):
         """Return why deliveries cannot be sent again, or nothing."""
         ...
 
-    def why_no_decision(self, intent: IntentRow) -> str:
+    def why_no_decision(self, intent: "IntentRow") -> str:
         """Return why a person may not decide an intent now, or nothing; reads no store."""
         ...
 
@@ -95,7 +97,7 @@ class Acting(Protocol):
         """Keep a note on a collection or an intent."""
         ...
 
-    def decide(self, intent: IntentRow, *, collection_id: str | None, why: str) -> Ended:
+    def decide(self, intent: "IntentRow", *, collection_id: str | None, why: str) -> Ended:
         """Record what a person found out about a creation; None says that nothing was created."""
         ...
 
@@ -107,11 +109,11 @@ class Acting(Protocol):
         """Return a whole phone number once the reveal is audited; `name` is for the screen."""
         ...
 
-    def replay(self, intent: IntentRow) -> Ended:
+    def replay(self, intent: "IntentRow") -> Ended:
         """Send an intent again as it was when its dialog opened: same key, same bytes."""
         ...
 
-    def resend(self, row: DeliveryRow) -> Ended:
+    def resend(self, row: "DeliveryRow") -> Ended:
         """Let the sender deliver an event again."""
         ...
 
@@ -119,11 +121,11 @@ class Acting(Protocol):
 class Watching(Protocol):
     """Looking at the embedded service, where a dashboard is known. Raises DashboardError."""
 
-    def look(self) -> ServicePicture:
+    def look(self) -> "ServicePicture":
         """Return clock, endpoints, keys and faults."""
         ...
 
-    def sent(self, event_id: str) -> tuple[SentDelivery, ...]:
+    def sent(self, event_id: str) -> "tuple[SentDelivery, ...]":
         """Return the sender's own log of one event."""
         ...
 
@@ -138,35 +140,35 @@ class Serving(Protocol):
         """Return why no test collection can be created, or nothing."""
         ...
 
-    def trial_reference(self, phone: ScriptedPhone) -> str:
+    def trial_reference(self, phone: "ScriptedPhone") -> str:
         """Return a reference that nothing has had yet."""
         ...
 
-    def try_phone(self, phone: ScriptedPhone, reference: str) -> Ended:
+    def try_phone(self, phone: "ScriptedPhone", reference: str) -> Ended:
         """Create a test collection on a scripted phone, crash-safe."""
         ...
 
-    def add_key(self, mode: Mode) -> Minted:
+    def add_key(self, mode: "Mode") -> Minted:
         """Make an API key."""
         ...
 
-    def revoke_key(self, key: ServiceKey) -> Ended:
+    def revoke_key(self, key: "ServiceKey") -> Ended:
         """Let a key open nothing any more."""
         ...
 
-    def add_endpoint(self, url: str, mode: Mode) -> Minted:
+    def add_endpoint(self, url: str, mode: "Mode") -> Minted:
         """Register an endpoint."""
         ...
 
-    def enable(self, endpoint: Endpoint) -> Ended:
+    def enable(self, endpoint: "Endpoint") -> Ended:
         """Enable a disabled endpoint; what it held is sent."""
         ...
 
-    def rotate(self, endpoint: Endpoint) -> Minted:
+    def rotate(self, endpoint: "Endpoint") -> Minted:
         """Give an endpoint a new signing secret."""
         ...
 
-    def delete(self, endpoint: Endpoint) -> Ended:
+    def delete(self, endpoint: "Endpoint") -> Ended:
         """Delete an endpoint; what waited for it is given up."""
         ...
 
@@ -174,11 +176,11 @@ class Serving(Protocol):
         """Move a virtual clock; returns when everything due has happened."""
         ...
 
-    def begin_fault(self, rule: FaultRule) -> Ended:
+    def begin_fault(self, rule: "FaultRule") -> Ended:
         """Put a fault in force beside the others, in place of one of its kind."""
         ...
 
-    def end_faults(self, rules: tuple[FaultRule, ...]) -> Ended:
+    def end_faults(self, rules: "tuple[FaultRule, ...]") -> Ended:
         """End these faults and leave any others in force."""
         ...
 
@@ -186,6 +188,6 @@ class Serving(Protocol):
 class Explaining(Protocol):
     """Saying why a delivery was rejected, where the endpoint's secrets are known."""
 
-    def explain(self, row: DeliveryRow, body: DeliveryBody) -> Finding | None:
+    def explain(self, row: "DeliveryRow", body: "DeliveryBody") -> "Finding | None":
         """Return what is the matter, or None where nothing more can be told."""
         ...

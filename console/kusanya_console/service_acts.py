@@ -21,7 +21,7 @@ from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
 from kusanya_console.doing import NO_KEY, Ended, Minted
 from kusanya_console.present import span
-from kusanya_console.service_phones import ScriptedPhone
+from kusanya_console.service_phones import AMOUNT, ScriptedPhone
 from kusanya_console.service_reading import endpoints, faults, path_part
 from kusanya_console.service_records import (
     Endpoint,
@@ -33,8 +33,6 @@ from kusanya_console.service_records import (
 )
 from kusanya_console.service_words import how_often
 
-AMOUNT: Final = 1_000
-"""What a trial collection asks for, in whole shillings: test money."""
 _LONGEST_URL: Final = 200
 
 

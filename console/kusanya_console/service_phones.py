@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+AMOUNT: Final = 1_000
+"""What a trial collection asks for, in whole shillings: test money."""
 _PREFIX: Final = "2557540000"
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kusanya.limits import DISABLE_AFTER
-from kusanya_console.dashboard_client import DashboardError
+from kusanya_console.dashboard_errors import DashboardError
 
 T = TypeVar("T")
 VIRTUAL: Final = "virtual"

@@ -55,6 +55,7 @@ def console(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.app import ConsoleApp
+    from kusanya_console.cli.console_service import embedded_for
     from kusanya_console.cli.terminal import run_app
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -76,6 +77,7 @@ def console(
             ascii=ascii_only,
             asks=None if client is None else asks_for(opened, client, time),
             acts=acts_for(chosen, opened, time, client, stack) if allow_writes else None,
+            **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
         )
         app.set_keymap(key_map())
         run_app(app)

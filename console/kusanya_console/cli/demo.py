@@ -103,6 +103,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
     from kusanya_console.app import ConsoleApp
     from kusanya_console.asks import Asks
     from kusanya_console.cli.console import acts_for, client_for
+    from kusanya_console.cli.console_service import embedded_for
     from kusanya_console.cli.terminal import run_app
 
     profile = stage.profile
@@ -118,6 +119,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
             ascii=ascii_only,
             asks=None if client is None else Asks(store, client, clock=clock),
             acts=acts_for(profile, store, clock, client, stack) if allow_writes else None,
+            **embedded_for(profile, store, client, stack, allow_writes=allow_writes),
         )
         run_app(app, check=stage.check)
 

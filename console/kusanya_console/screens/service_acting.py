@@ -14,10 +14,9 @@ from kusanya_console.doing import READ_ONLY, Ended, Minted, Serving
 from kusanya_console.present import cell, span
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.service_dialogs import AskScreen
-from kusanya_console.service_acts import AMOUNT
 from kusanya_console.service_cards import Trial
 from kusanya_console.service_deeds import Deed, Place, why_not
-from kusanya_console.service_phones import ScriptedPhone
+from kusanya_console.service_phones import AMOUNT, ScriptedPhone
 from kusanya_console.service_records import Endpoint, FaultRule, ServiceKey
 from kusanya_console.service_tables import Fault, Tab, state
 from kusanya_console.service_words import how_often, length_of_time, strike
