@@ -17,6 +17,7 @@ from typing import Any, Self
 import duckdb
 import msgspec
 import pandas as pd
+import pyarrow as pa
 
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import Schema
@@ -90,6 +91,15 @@ class Engine:
         found = self._con.table(name).select(wanted).limit(0).to_arrow_table().schema
         if found.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
+
+    def arrays(self, sql: str) -> dict[str, Any]:
+        """Return a query's columns of whole numbers, none missing, as numpy arrays."""
+        table = self._con.sql(sql).to_arrow_table()
+        return {name: table[name].to_numpy() for name in table.column_names}
+
+    def lend(self, name: str, table: pa.Table) -> None:
+        """Make an Arrow table of ours readable under `name`, whatever its types."""
+        self._con.register(name, table)
 
     def one_mode(self, name: str) -> None:
         """Raise ValueError when the table `name` holds collections of more than one mode."""

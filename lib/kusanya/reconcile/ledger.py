@@ -10,7 +10,7 @@ from datetime import date
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile import breaks, columns
+from kusanya.reconcile import breaks, columns, keys
 from kusanya.reconcile.breaks import VERDICTS
 from kusanya.reconcile.columns import (
     AGEING,
@@ -97,6 +97,10 @@ def match(
         engine.give("other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS)
         engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
         engine.give("verdicts", breaks.table(breaks.LEDGER), VERDICTS)
+        engine.run(query("ledger_sides"))
+        _find_keys(engine, minutes=tolerance.double_minutes)
+        engine.run(query("ledger_verdicts"))
+        engine.run(query("ledger_carried" if everything else "ledger_counted"))
         engine.run(query("ledger_pairs"))
         engine.run(query("ledger_rows"))
         return Matched(
@@ -105,3 +109,12 @@ def match(
             ageing=engine.frame(query("ledger_ageing"), AGEING),
             doubles=engine.frame(query("ledger_doubles"), DOUBLES),
         )
+
+
+def _find_keys(engine: Engine, *, minutes: int) -> None:
+    paid = engine.arrays(query("ledger_payers"))
+    booked = engine.arrays(query("ledger_keys"))
+    engine.lend("repeated", keys.repeated(paid["key"], booked["key"]))
+    engine.lend("payers", keys.hasty(paid["key"], paid["payment"], minutes=minutes))
+    naming = engine.arrays("SELECT count(collection_id) AS lines FROM books")
+    engine.run(query("ledger_named" if naming["lines"][0] else "ledger_unnamed"))

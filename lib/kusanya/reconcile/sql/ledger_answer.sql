@@ -2,14 +2,14 @@
 WITH listed AS (
     SELECT j.*, v.standing, v.place, v.action
     FROM judged AS j
-    INNER JOIN verdicts AS v ON v.break_code = j.break_code
-    WHERE $everything OR v.standing <> 'ok'
+    INNER JOIN verdicts AS v ON v.break_code = j.break_code::VARCHAR
+    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND ($everything OR v.standing <> 'ok')
 )
 
 SELECT
-    j.break_code,
+    j.break_code::VARCHAR AS break_code,
     j.standing,
-    j.match_rule,
+    j.match_rule::VARCHAR AS match_rule,
     coalesce(b.reference, s.reference) AS reference,
     coalesce(j.id, b.collection_id) AS collection_id,
     j.row_no,
@@ -26,20 +26,20 @@ SELECT
     b.amount - s.due AS amount_drift,
     b.fee - s.fee AS fee_drift,
     CASE
-        WHEN terms.net_basis THEN b.amount - s.due
+        WHEN span.net_basis THEN b.amount - s.due
         ELSE b.amount - s.due - coalesce(b.fee - s.fee, 0)
     END AS net_drift,
-    j.counted_ledger,
-    j.counted_service,
+    j.counted_ledger::BIGINT AS counted_ledger,
+    j.counted_service::BIGINT AS counted_service,
     CASE
         WHEN b.currency <> s.currency THEN NULL
-        ELSE j.counted_ledger - j.counted_service
+        ELSE (j.counted_ledger - j.counted_service)::BIGINT
     END AS bridge_effect,
     s.created_at,
     s.completed_at,
     b.booked_at,
-    s.business_day,
-    b.booked_day,
+    s.business_day::TIMESTAMP AS business_day,
+    b.booked_day::TIMESTAMP AS booked_day,
     j.age_days,
     CASE
         WHEN j.age_days <= 1 THEN '0-1'
@@ -53,11 +53,11 @@ SELECT
     NULL::VARCHAR AS note,
     NULL::VARCHAR AS owner
 FROM listed AS j
-CROSS JOIN terms
-LEFT JOIN books AS b ON b.row_no = j.row_no
-LEFT JOIN service AS s ON s.id = j.id
-LEFT JOIN hints AS of_row ON of_row.row_no = j.row_no AND of_row.place_row = 1 AND j.only_ledger
-LEFT JOIN hints AS of_id ON of_id.id = j.id AND of_id.place_id = 1 AND j.only_service
+CROSS JOIN span
+LEFT JOIN few_books AS b ON b.row_no = j.row_no
+LEFT JOIN few_service AS s ON s.id = j.id
+LEFT JOIN hints AS of_row ON of_row.row_no = j.row_no AND of_row.place_row = 1 AND j.id IS NULL
+LEFT JOIN hints AS of_id ON of_id.id = j.id AND of_id.place_id = 1 AND j.row_no IS NULL
 ORDER BY
     CASE j.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
     j.place,

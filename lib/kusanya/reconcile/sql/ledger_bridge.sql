@@ -2,29 +2,28 @@
 -- result: a row that was lost or doubled on the way leaves something unexplained.
 WITH sides AS (
     SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
-    FROM ledger, terms
-    WHERE status = 'paid' AND booked_day BETWEEN terms.first AND terms.last
+    FROM books, span
+    WHERE paid AND booked_day BETWEEN span.first AND span.last
     GROUP BY currency
     UNION ALL
     SELECT
         'service' AS side,
         currency,
         count(*) AS rows,
-        sum(CASE WHEN terms.net_basis THEN collections.amount - collections.fee
-            ELSE collections.amount END)::BIGINT AS amount
-    FROM collections, terms
-    WHERE status = 'succeeded' AND business_day BETWEEN terms.first AND terms.last
+        sum(due)::BIGINT AS amount
+    FROM service, span
+    WHERE paid AND business_day BETWEEN span.first AND span.last
     GROUP BY currency
 ),
 
 sums AS (
     SELECT
-        break_code,
+        break_code::VARCHAR AS break_code,
         currency_ledger,
         currency_service,
-        count(*) FILTER (in_ledger OR in_service) AS rows,
-        count(*) FILTER (in_ledger) AS rows_ledger,
-        count(*) FILTER (in_service) AS rows_service,
+        coalesce(sum(rows) FILTER (in_ledger OR in_service), 0) AS rows,
+        coalesce(sum(rows) FILTER (in_ledger), 0) AS rows_ledger,
+        coalesce(sum(rows) FILTER (in_service), 0) AS rows_service,
         sum(counted_ledger) AS ledger,
         sum(counted_service) AS service
     FROM judged

@@ -8,8 +8,8 @@ WITH second AS (
         sum(s.amount)::BIGINT AS refund,
         sum(s.fee)::BIGINT AS fee
     FROM judged AS j
-    INNER JOIN service AS s ON s.id = j.id
-    WHERE j.break_code = 'double_payment'
+    INNER JOIN few_service AS s ON s.id = j.id
+    WHERE j.break_code = 'double_payment'::code
     GROUP BY s.mode, s.currency, s.reference
 ),
 
@@ -24,24 +24,16 @@ certain AS (
         count(*) AS payments,
         sum(s.amount)::BIGINT AS amount,
         (
-            SELECT count(*) FROM books
-            WHERE books.paid AND books.reference = second.reference
+            SELECT count(*) FROM few_books
+            WHERE few_books.paid AND few_books.reference = second.reference
         ) AS booked,
         FALSE AS suspected,
         any_value(second.refund) AS refund,
         any_value(second.fee) AS fee
     FROM second
-    INNER JOIN service AS s
+    INNER JOIN few_service AS s
         ON s.reference = second.reference AND s.currency = second.currency AND s.paid
     GROUP BY second.mode, second.currency, second.reference
-),
-
-again AS (
-    SELECT phone_key, amount, currency
-    FROM service
-    WHERE paid AND phone_key IS NOT NULL
-    GROUP BY phone_key, amount, currency
-    HAVING count(*) > 1
 ),
 
 followed AS (
@@ -51,12 +43,9 @@ followed AS (
         lag(s.reference) OVER payer AS reference_before,
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
-    FROM service AS s
-    SEMI JOIN again
-        ON again.phone_key = s.phone_key
-        AND again.amount = s.amount
-        AND again.currency = s.currency
-    WHERE s.paid
+    FROM few_service AS s
+    SEMI JOIN payers ON payers.key = s.key
+    WHERE s.paid AND s.phone_key IS NOT NULL
     WINDOW payer AS (
         PARTITION BY s.mode, s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
     )
@@ -72,18 +61,17 @@ suspected AS (
         f.completed_at AS last_at,
         2 AS payments,
         (2 * f.amount)::BIGINT AS amount,
-        (
-            SELECT count(*) FROM books
-            WHERE books.paid AND books.reference IN (f.reference, f.reference_before)
-        ) AS booked,
+        (SELECT count(*) FROM few_books AS b WHERE b.paid AND b.reference = f.reference)
+            + (SELECT count(*) FROM few_books AS b WHERE b.paid AND b.reference = f.reference_before)
+            AS booked,
         TRUE AS suspected,
         NULL::BIGINT AS refund,
         NULL::BIGINT AS fee
-    FROM followed AS f, terms
+    FROM followed AS f, span
     WHERE f.reference <> f.reference_before
         AND epoch_us(f.created_at) - epoch_us(f.created_before)
-            <= terms.double_minutes * 60000000
-        AND f.business_day BETWEEN terms.first AND terms.last
+            <= span.double_minutes * 60000000
+        AND f.business_day BETWEEN span.first AND span.last
 )
 
 SELECT * FROM certain

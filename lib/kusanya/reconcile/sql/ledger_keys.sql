@@ -1,0 +1,1 @@
+SELECT key FROM books WHERE reference IS NOT NULL
