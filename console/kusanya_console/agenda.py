@@ -21,6 +21,9 @@ class Listed(msgspec.Struct, Generic[R], frozen=True):
     newer: int = 0
     point: str | None = None
     changed: frozenset[str] = frozenset()
+    """Records that are new or read otherwise than before: they bear a mark."""
+    heard: frozenset[str] = frozenset()
+    """Records with news of any kind, a note on them too."""
 
 
 Reading = Callable[[], Listed[R]]

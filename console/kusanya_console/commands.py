@@ -139,7 +139,7 @@ COMMANDS: Final = (
         sentence="Go to the next newer record that is not plainly well.", screens=_LISTS,
     ),
     Command(
-        id="list.order", keys=("o",), shown="o", label="order", action="order",
+        id="list.order", keys=("o",), shown="o", label="order", action="order", bar=10,
         sentence="List by creation, by the time of the final state, or by amount.",
         screens=frozenset({LIVE}),
     ),
@@ -168,17 +168,17 @@ COMMANDS: Final = (
         screens=_PAYMENTS | {HEALTH},
     ),
     Command(
-        id="health.open", keys=("enter",), shown="enter", label="rows behind it", action="open",
+        id="health.open", keys=("enter",), shown="enter", label="open", action="open",
         sentence="Open the rows behind the line under the cursor, filtered.", bar=1,
         screens=frozenset({HEALTH}),
     ),
     Command(
-        id="health.narrower", keys=("minus",), shown="-", label="narrower window",
+        id="health.narrower", keys=("minus",), shown="-", label="narrower",
         action="window(-1)", sentence="Count failures over a shorter time: hour, day, week.",
         screens=frozenset({HEALTH}), bar=3,
     ),
     Command(
-        id="health.wider", keys=("plus", "equals_sign"), shown="+", label="wider window",
+        id="health.wider", keys=("plus", "equals_sign"), shown="+", label="wider",
         action="window(1)", sentence="Count failures over a longer time: hour, day, week.",
         screens=frozenset({HEALTH}), bar=2,
     ),
@@ -216,7 +216,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="ask.catch_up", keys=("c",), shown="c", label="catch up", action="catch_up",
-        kind=Kind.ASK, screens=frozenset({HEALTH}),
+        kind=Kind.ASK, screens=frozenset({HEALTH}), bar=4,
         sentence="Ask the service for everything open and every event not yet checked.",
     ),
     Command(
@@ -231,12 +231,12 @@ COMMANDS: Final = (
     ),
     Command(
         id="act.replay", keys=("R",), shown="R", label="replay…", action="replay",
-        kind=Kind.ACT, screens=frozenset({INTENTS}),
+        kind=Kind.ACT, screens=frozenset({INTENTS}), bar=1,
         sentence="Send the same key and the same bytes again, within 23 h of the first time.",
     ),
     Command(
         id="act.decide", keys=("D",), shown="D", label="decide…", action="decide",
-        kind=Kind.ACT, screens=frozenset({INTENTS}),
+        kind=Kind.ACT, screens=frozenset({INTENTS}), bar=2,
         sentence="Record what became of a creation whose window is over, and how you know.",
     ),
     Command(
@@ -307,11 +307,11 @@ COMMANDS: Final = (
     ),
     Command(
         id="view.help", keys=("question_mark",), shown="?", label="help", action="app.help",
-        sentence="Show the keys of this screen.", bar=9,
+        sentence="Show the keys of this screen.", bar=90,
     ),
     Command(
         id="view.palette", keys=("ctrl+p", "colon"), shown="^p", label="commands",
-        action="app.command_palette", sentence="Find a command by its name.", bar=10,
+        action="app.command_palette", sentence="Find a command by its name.", bar=91,
     ),
     Command(
         id="app.quit", keys=("ctrl+q",), shown="^q", label="quit", action="app.quit",

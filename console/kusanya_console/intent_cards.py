@@ -126,13 +126,24 @@ def intent_card(
 def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a replay names: its reference first, its window last."""
     end = _closes(row)
+    until = f"until {moment(end, look)}" if end else "not sent before"
+    return (*_facts(row), ("window", (until, PLAIN)))
+
+
+def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
+    """Return what the dialog of a decision names: its reference first, its window last."""
+    end = _closes(row)
+    over = f"over since {moment(end, look)}" if end else "it was never sent"
+    return (*_facts(row), ("window", (over, PLAIN)))
+
+
+def _facts(row: IntentRow) -> tuple[tuple[str, Run], ...]:
     return (
         ("reference", cell(row.reference, STRONG, limit=60)),
         ("amount", (f"TZS {row.amount:,}", STRONG)),
         ("phone", (mask_phone(row.phone), PLAIN)),
         ("key", (f"{_key(row)}, {len(row.body):,} bytes, unchanged", PLAIN)),
         ("profile", cell(row.profile, limit=40)),
-        ("window", (f"until {moment(end, look)}" if end else "not sent before", PLAIN)),
     )
 
 

@@ -23,7 +23,8 @@ from kusanya_console.doing import READ_ONLY, Ended
 from kusanya_console.evidence import save_card
 from kusanya_console.feed import Snapshot
 from kusanya_console.health_lines import Section, Target, targets
-from kusanya_console.health_report import Reading, health_lines, report
+from kusanya_console.health_reading import Reading
+from kusanya_console.health_report import health_lines, report
 from kusanya_console.messages import CopyAsked, DeedAsked, ListAsked, ScreenAsked, StoryAsked
 from kusanya_console.present import Line, plain, rule
 from kusanya_console.screens.base import ConsoleScreen

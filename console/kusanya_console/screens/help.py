@@ -1,4 +1,4 @@
-"""The keys of the screen under it, with what each one does, in the order in which one needs them."""
+"""The keys of the screen under it, each with what it does, in the order in which one needs them."""
 
 from collections.abc import Callable
 from typing import Final

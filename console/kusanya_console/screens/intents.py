@@ -23,6 +23,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.intent_cards import (
     INTENT_PARTS,
     REPLAY_WARNING,
+    decision_facts,
     intent_card,
     intent_figures,
     intent_part,
@@ -294,7 +295,7 @@ class IntentsScreen(PaymentScreen):
                     )
                 )
 
-        self.app.push_screen(DecideScreen(replay_facts(row, look), mode=row.mode), keep)
+        self.app.push_screen(DecideScreen(decision_facts(row, look), mode=row.mode), keep)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""

@@ -27,7 +27,7 @@ from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.status_line import Standing
 from kusanya_console.widgets.time_rail import TimeRail
-from kusanya_console.window import Row
+from kusanya_console.window import PageWindow, Row
 from kusanya_console.words import ACCENT, MUTED, PLAIN, WARN, Run
 
 R = TypeVar("R", bound=Row)
@@ -115,18 +115,19 @@ class ListOnScreen(PaymentScreen, Generic[R]):
 
     def _catch_up(self, ids: frozenset[str]) -> Reading[R]:
         pages, window, follow = self.pages(), self.table.window, self.table.follow
+        before = {row.id: row.seq for row in window.rows}
+
+        def told(now: PageWindow[R], newer: int = 0) -> Listed[R]:
+            new = frozenset(row.id for row in now.rows if before.get(row.id) != row.seq)
+            marked = new if before else frozenset()
+            return Listed(now, newer=newer, changed=marked, heard=ids)
 
         def read() -> Listed[R]:
             if follow and not pages.touched(ids):
                 return Listed(window)
             if follow:
-                newest = pages.newest()
-                held = {row.id for row in window.rows}
-                new = {row.id for row in newest.rows if row.id not in held}
-                return Listed(newest, changed=frozenset(ids | new) if window.rows else frozenset())
-            return Listed(
-                pages.refreshed(window, ids), newer=pages.newer_count(window), changed=ids
-            )
+                return told(pages.newest())
+            return told(pages.refreshed(window, ids), pages.newer_count(window))
 
         return read
 
@@ -155,7 +156,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         self.set_class(empty, "-empty")
         if empty:
             self.query_one("#empty", Sheet).show(lambda _width: self.listing.empty(self.filter))
-        self.changed(value.changed)
+        self.changed(value.heard)
         self.foot()
         self.rail()
         self.pump()
@@ -189,7 +190,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         rows, first = self.table.window.rows, self.table.first
         timely = self.order is Order.CREATED and first < len(rows)
         at = self.listing.instant(rows[first]) if timely else None
-        self.query_one(TimeRail).show(self._hours, at)
+        self.query_one(TimeRail).show(self._hours, at, now=self.desk.look.now)
 
     def foot(self) -> None:
         """Say where one is in the list."""
@@ -221,4 +222,5 @@ class ListOnScreen(PaymentScreen, Generic[R]):
             more = "200+" if self.newer > 200 or self.table.window.has_newer else f"{self.newer}"  # noqa: PLR2004
             new = "new " if self.order is Order.CREATED else ""
             return f"+{more} {new}above, f follows ", ACCENT
-        return "f follows the newest ", MUTED
+        goes = "f follows the newest " if self.order is Order.CREATED else "f goes to the top "
+        return goes, MUTED

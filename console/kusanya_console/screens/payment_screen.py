@@ -69,8 +69,9 @@ class PaymentScreen(ConsoleScreen):
 
     def action_part(self, by: int) -> None:
         """Show the next or the previous part of the detail."""
-        self.part = (self.part + by) % len(self.PARTS)
-        self.show_part()
+        if self.PARTS:
+            self.part = (self.part + by) % len(self.PARTS)
+            self.show_part()
 
     def action_copy_card(self) -> None:
         """Copy the evidence card and keep it in a file."""

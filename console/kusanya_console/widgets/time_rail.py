@@ -15,29 +15,38 @@ from textual.widget import Widget
 from kusanya_console.words import ACCENT, MUTED
 
 _HOUR = timedelta(hours=1)
+_MOMENT = timedelta(seconds=1)
 Hours = Sequence[tuple[datetime, int]]
 
 
-def place_of(at: datetime, hours: Hours) -> float:
-    """Return how much of the records is newer than `at`: 0 at the newest end, 1 at the oldest."""
+def place_of(at: datetime, hours: Hours, *, now: datetime) -> float:
+    """Return how much of the records is newer than `at`: 0 at the newest end, 1 at the oldest.
+
+    Within an hour records are taken as spread evenly, in the present hour up to `now`.
+    """
     total = sum(count for _, count in hours)
     if not total:
         return 0.0
     newer = 0.0
     for hour, count in hours:
-        share = min(max((hour + _HOUR - at) / _HOUR, 0.0), 1.0)
-        newer += count * share
+        end = _end(hour, now)
+        newer += count * min(max((end - at) / (end - hour), 0.0), 1.0)
     return newer / total
 
 
-def instant_at(place: float, hours: Hours) -> datetime | None:
+def instant_at(place: float, hours: Hours, *, now: datetime) -> datetime | None:
     """Return the instant that so much of the records is newer than; None without any."""
     left = place * sum(count for _, count in hours)
     for hour, count in reversed(hours):
         if left <= count:
-            return hour + _HOUR - _HOUR * (left / count)
+            end = _end(hour, now)
+            return end - (end - hour) * (left / count)
         left -= count
     return hours[0][0] if hours else None
+
+
+def _end(hour: datetime, now: datetime) -> datetime:
+    return max(min(hour + _HOUR, now), hour + _MOMENT)
 
 
 class TimeRail(Widget):
@@ -54,19 +63,22 @@ class TimeRail(Widget):
         super().__init__(id=id)
         self._hours: Hours = ()
         self._at: datetime | None = None
+        self._now: datetime | None = None
 
-    def show(self, hours: Hours, at: datetime | None) -> None:
+    def show(self, hours: Hours, at: datetime | None, *, now: datetime) -> None:
         """Put the thumb where `at` stands among `hours`; without an instant there is none."""
-        if (hours, at) != (self._hours, self._at):
-            self._hours, self._at = hours, at
+        before = self.thumb
+        self._hours, self._at, self._now = hours, at, now
+        if self.thumb != before:
             self.refresh()
 
     @property
     def thumb(self) -> int | None:
         """Return the line of the thumb, or None where there is nothing to point at."""
-        if self._at is None or not self._hours:
+        if self._at is None or self._now is None or not self._hours:
             return None
-        return round(place_of(self._at, self._hours) * max(self.size.height - 1, 0))
+        place = place_of(self._at, self._hours, now=self._now)
+        return round(place * max(self.size.height - 1, 0))
 
     def render(self) -> Text:
         """Return the hairline with its thumb."""
@@ -79,7 +91,7 @@ class TimeRail(Widget):
     def on_click(self, event: events.Click) -> None:
         """Go to the place in time under the mouse."""
         event.stop()
-        if self._hours:
-            top = event.y == 0
+        if self._hours and self._now is not None:
             place = event.y / max(self.size.height - 1, 1)
-            self.post_message(self.Pointed(None if top else instant_at(place, self._hours)))
+            at = instant_at(place, self._hours, now=self._now) if event.y else None
+            self.post_message(self.Pointed(at))

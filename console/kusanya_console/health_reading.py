@@ -1,0 +1,54 @@
+"""One reading of health, and what its lines lead to: shared by the alarms and the tables. Pure."""
+
+import msgspec
+
+from kusanya.causes import Causes, TimeToFinal, Window
+from kusanya.filters import Filter, Term
+from kusanya.health import EndpointHealth, Health
+from kusanya.text import safe
+from kusanya.watch import Silence
+from kusanya.wire import Mode, Status
+from kusanya_console import words
+from kusanya_console.alarms import Acknowledged, Inbox, failing_id, stuck_id
+from kusanya_console.commands import DELIVERIES, LIVE
+from kusanya_console.health_lines import Target
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the report says, as of one instant."""
+
+    mode: Mode
+    health: Health
+    silent: Silence | None
+    window: Window = Window.HOUR
+    causes: Causes | None = None
+    """None until the window has been counted: then the hour's own stand there."""
+    times: tuple[TimeToFinal, ...] = ()
+    inbox: Inbox | None = None
+
+    def looked_after(self, alarm: str) -> Acknowledged | None:
+        """Return who acknowledged an alarm, or None."""
+        return None if self.inbox is None else self.inbox.acknowledged.get(alarm)
+
+
+def endpoint_target(one: EndpointHealth, mode: Mode, *, key: str = "endpoint") -> Target:
+    """Return what leads to the arrivals of an endpoint; `key` tells its alarm from its row."""
+    failing = one.failures > 0
+    return Target(
+        key=f"{key}:{one.endpoint}",
+        name=f"endpoint {safe(one.endpoint, 40)}",
+        screen=DELIVERIES,
+        narrowed=Filter((Term("endpoint", (one.endpoint,)),), unwell=failing),
+        alarm=failing_id(one.endpoint, one.fuse.lit_at, mode) if failing else "",
+    )
+
+
+def channel_target(channel: str, found: Reading, *, key: str = "open") -> Target:
+    """Return what leads to the open prompts of a channel; `key` tells its alarm from its row."""
+    return Target(
+        key=f"{key}:{channel}",
+        name=f"open prompts of {words.channel(channel)}",
+        screen=LIVE,
+        narrowed=Filter((Term("channel", (channel,)), Term("status", (Status.CREATED.value,)))),
+        alarm=stuck_id(channel, found.health, found.mode),
+    )
