@@ -195,8 +195,10 @@ class Batch:
             known.digests[bytes(digest)] = seq
             known.heard.append(unpack(payload))
             known.last_seq = seq
-        for row in ask(sql.known_collections, wanted):
-            self._collections[row[0]].old = Projected._make(row)
+        if self._collections:
+            # Of what nobody ever said anything there is no row either.
+            for row in ask(sql.known_collections, self._collections):
+                self._collections[row[0]].old = Projected._make(row)
 
     def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> Receipt:
         verdict = self._judge(item)

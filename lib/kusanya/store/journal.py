@@ -27,11 +27,11 @@ _CLOSE_WAIT_S: Final = 30.0
 _IDLE_S: Final = 1.0
 """So long without a submission, and what can wait is done."""
 _CHORE_WORTH: Final = 500
-"""So many facts, and a step of the chore is worth a transaction when nobody waits."""
-_NEXT_STEP_S: Final = 0.01
-"""So long without a submission, and the next step of an unfinished chore is done."""
-_CHORE_FORCED: Final = 5_000
-"""So many facts, and the chore goes first: it must not fall behind for ever."""
+"""So many facts, and the chore is worth a transaction as soon as nobody waits."""
+_LULL_S: Final = 0.01
+"""So long without a submission, and nobody waits."""
+_CHORE_FORCED: Final = 10_000
+"""So many facts, and the chore goes between any two batches: it must not fall behind for ever."""
 
 
 _Given_contra = TypeVar("_Given_contra", contravariant=True)
@@ -59,6 +59,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     queue_rows: int
     batch_rows: int
     batch_wait_s: float
+    chore_rows: int
+    """How many facts one step of the chore does."""
 
 
 class Journal:
@@ -143,15 +145,14 @@ class Journal:
             idle = not batch
             # Nothing of a finished batch may keep bodies alive while the writer waits.
             del batch
-            waiting = bool(self._queue)
-            if idle or self._owed >= (_CHORE_FORCED if waiting else _CHORE_WORTH):
+            if idle or self._owed >= _CHORE_FORCED:
                 self._do_chore()
 
     def _do_chore(self) -> None:
         """Do a step of what can wait; where it fails it is tried after the next writing."""
         results = self._attempt([self._chore])
         more = results is not None and results[0] is True
-        self._owed = max(1, self._owed - _CHORE_WORTH) if more else 0
+        self._owed = max(1, self._owed - self._pace.chore_rows) if more else 0
         self._unfinished = more
 
     def _take(self, together: int) -> list[tuple[Item, Promise[Any]]]:
@@ -160,7 +161,8 @@ class Journal:
         An empty one means the end, or that a chore is owed and nothing has come for a while.
         """
         with self._ready:
-            patience = _NEXT_STEP_S if self._unfinished else _IDLE_S if self._owed else None
+            pressing = self._unfinished or self._owed >= _CHORE_WORTH
+            patience = _LULL_S if pressing else _IDLE_S if self._owed else None
             while not self._queue and not self._closed:
                 if not self._ready.wait(patience):
                     return []

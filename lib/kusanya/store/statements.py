@@ -72,7 +72,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     it for some milliseconds."""
 
 
-_SIZES: Final = (64, 16, 4)
+_SIZES: Final = (64, 32, 16, 8, 4, 2)
 """Rows of one statement: few texts, so that all of them stay prepared."""
 _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
 

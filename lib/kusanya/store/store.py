@@ -25,7 +25,7 @@ from kusanya.store.people import People
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
 from kusanya.store.schema import store_meta
-from kusanya.store.search import Search, index_references
+from kusanya.store.search import STEP, Search, index_references
 from kusanya.store.sending import Sending
 
 
@@ -81,7 +81,12 @@ class Store(
             journal = Journal(
                 found.writer,
                 clock=clock,
-                pace=Pace(queue_rows=queue_rows, batch_rows=batch_rows, batch_wait_s=batch_wait_s),
+                pace=Pace(
+                    queue_rows=queue_rows,
+                    batch_rows=batch_rows,
+                    batch_wait_s=batch_wait_s,
+                    chore_rows=STEP,
+                ),
                 rejected=Limits(rows=rejected_rows, body_bytes=rejected_body_bytes),
                 chore=index_references,
             )

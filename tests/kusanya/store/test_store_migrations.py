@@ -161,7 +161,7 @@ class Journaled(Store):
         journal = Journal(
             found.writer,
             clock=SystemClock(),
-            pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001),
+            pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
             rejected=Limits(rows=10, body_bytes=1_000),
             chore=index_references,
         )
