@@ -58,7 +58,7 @@ _CLIPPED = 10_000
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
-_LATER = {
+LATER = {
     "deliveries": ("kusanya_console.screens.deliveries", "DeliveriesScreen"),
     "lookup": ("kusanya_console.screens.lookup", "LookupScreen"),
     "health": ("kusanya_console.screens.health", "HealthScreen"),
@@ -168,7 +168,7 @@ class ConsoleApp(App[None]):
 
     def _open_windows(self) -> None:
         self.add_mode(self._window("live"), lambda: LiveScreen(self.desk))
-        for name, (module, screen) in _LATER.items():
+        for name, (module, screen) in LATER.items():
             self.add_mode(self._window(name), partial(self._open, module, screen))
 
     def _window(self, name: str) -> str:
@@ -292,7 +292,7 @@ class ConsoleApp(App[None]):
             return
         screen = self.console_screen
         name = "live" if screen is None else screen.NAME
-        left = [self._window(one) for one in ("live", *_LATER)]
+        left = [self._window(one) for one in ("live", *LATER)]
         self.desk.mode = mode = Mode.TEST if self.desk.mode is Mode.LIVE else Mode.LIVE
         self.desk.snapshot = None
         self.desk.tell(None)

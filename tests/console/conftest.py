@@ -1,8 +1,16 @@
 """What the console's tests share: a seeded store, a clock that stands still, stable pictures."""
 
 import asyncio
+import fcntl
+import os
+import pty
 import re
-from collections.abc import Awaitable, Callable, Iterator
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -379,3 +387,56 @@ def picture(console: Any, keys: Any, snap_compare: Any) -> Callable[..., bool]:
         return bool(snap_compare(app, terminal_size=size, run_before=run))
 
     return compare
+
+
+Step = tuple[bytes, bytes]
+"""What must have been written since the step before, as a pattern, and what is typed then."""
+
+
+def run_on_a_terminal(
+    arguments: Sequence[str],
+    steps: Sequence[Step] = (),
+    *,
+    size: tuple[int, int] = (36, 120),
+    within_s: float = 90.0,
+    **environ: str,
+) -> tuple[int, bytes]:
+    """Run a program on a pseudo-terminal of its own; return its status and all that it wrote."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+    told = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
+    child = subprocess.Popen(
+        arguments, stdin=follower, stdout=follower, stderr=follower, close_fds=True,
+        env=told | {"TERM": "xterm-256color"} | environ, start_new_session=True,
+    )  # fmt: skip
+    os.close(follower)
+    written, since, waiting = bytearray(), 0, list(steps)
+    give_up = time.monotonic() + within_s
+    try:
+        while time.monotonic() < give_up:
+            if waiting and (found := re.search(waiting[0][0], written[since:])):
+                since += found.end()
+                os.write(leader, waiting.pop(0)[1])
+            elif select.select([leader], [], [], 0.1)[0]:
+                try:
+                    written += os.read(leader, 65_536)
+                except OSError:  # the terminal is gone with its last writer
+                    break
+            elif child.poll() is not None:
+                break
+        else:
+            pytest.fail(f"it still ran after {within_s} s, waiting for {waiting[:1]}")
+        status = child.wait(timeout=30)
+        assert not waiting, f"{waiting[0][0]!r} never came; last came {bytes(written[-600:])!r}"
+        return status, bytes(written)
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.wait()
+        os.close(leader)
+
+
+@pytest.fixture
+def on_a_terminal() -> Callable[..., tuple[int, bytes]]:
+    """Return what runs a program on a pseudo-terminal."""
+    return run_on_a_terminal
