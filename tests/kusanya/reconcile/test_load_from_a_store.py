@@ -143,6 +143,14 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
     assert lost["agrees"].tolist() == [True, False]
 
 
+def test_an_absurd_amount_does_not_keep_a_month_from_agreeing(store: Store, path: str) -> None:
+    store.record(heard(1, amount=2**63 - 1))
+    store.record(heard(2, amount=2**63 - 1, fee=2**62))
+    made = load.inputs(path, period="2026-03")
+    assert made.control["agrees"].all()
+    assert made.collections["amount"].tolist() == [2**63 - 1] * 2
+
+
 def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path: str) -> None:
     intent = store.prepare_intent(
         idempotency_key="k",
