@@ -10,7 +10,6 @@ from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console import words
 from kusanya_console.delivery_missing import Absent, Arrived, Missing
-from kusanya_console.delivery_timeline import arrival_heads, arrival_line, slot_lines, timeline
 from kusanya_console.present import (
     Line,
     Look,
@@ -27,7 +26,6 @@ from kusanya_console.present import (
 )
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
-__all__ = ["arrival_heads", "arrival_line", "timeline"]
 _BLANK: Line = ()
 _LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat follows."
 _MEANS = {
@@ -96,7 +94,7 @@ def attempts_part(
 
 
 def missing_part(
-    row: Missing, claims: Sequence[DeliveryRow], plan: DeliveryPlan, look: Look, width: int
+    row: Missing, claims: Sequence[DeliveryRow], plan: DeliveryPlan | None, look: Look, width: int
 ) -> list[Line]:
     """Return what is known about an event that never arrived, and what to do about it."""
     if row.verdict is Absent.CAME:
@@ -144,15 +142,6 @@ def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
         f"Sent again because our answer at {moment(last.arrived_at, look)} {why}. "
         "The event is known: no further effect."
     )
-
-
-def delivery_card(
-    row: DeliveryRow, plan: DeliveryPlan | None, look: Look, width: int, *, listed: bool
-) -> list[Line]:
-    """Return the card of one arrival; `listed` adds its attempts where no timeline has room."""
-    lines = [*card_head(row, look, width), _BLANK]
-    lines += attempts_part(row, look, width, rows=(row,), plan=plan, endpoint=None)
-    return [*lines, *slot_lines(plan, look, width)] if listed else lines
 
 
 def _what(row: DeliveryRow, width: int) -> list[Line]:

@@ -3,6 +3,8 @@
 Pure. Numbers are inferred from the times of what arrived, and the screen says so.
 """
 
+from collections.abc import Sequence
+
 from kusanya.health import DeliveryPlan, Slot, SlotState, attempt_of
 from kusanya.store.records import DeliveryRow
 from kusanya.text import safe
@@ -20,8 +22,9 @@ from kusanya_console.present import (
     span,
     took,
 )
-from kusanya_console.words import MUTED, PLAIN, WARN, Run
+from kusanya_console.words import ACCENT, MUTED, PLAIN, WARN, Run
 
+_LISTED = 5
 _WAITS = ("1 min", "5 min", "30 min", "2 h", "6 h", "12 h")
 
 
@@ -79,6 +82,23 @@ def arrival_line(row: DeliveryRow, look: Look) -> Line:
         (f"{row.body_bytes:,} B", MUTED),
     )
     return columns(zip(runs, _COLUMNS, strict=True))
+
+
+def attempt_lines(
+    row_id: str,
+    rows: Sequence[DeliveryRow],
+    plan: DeliveryPlan | None,
+    look: Look,
+    width: int,
+) -> list[Line]:
+    """Return the line of time and the latest arrivals under it, the one at the cursor marked."""
+    lines = list(timeline(plan, look, width))
+    if rows:
+        lines += [(), (("   ", PLAIN), *arrival_heads())]
+    for one in sorted(rows, key=lambda arrival: arrival.arrived_at)[-_LISTED:]:
+        mark = (" > ", ACCENT) if one.id == row_id else ("   ", PLAIN)
+        lines.append((mark, *arrival_line(one, look)))
+    return lines
 
 
 def slot_lines(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:

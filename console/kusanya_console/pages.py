@@ -17,12 +17,14 @@ from kusanya.store.records import (
     Order,
     Page,
 )
+from kusanya.store.values import delivery_id, delivery_seq
 from kusanya.wire import Mode
 from kusanya_console.window import PageWindow, Row
 
 PAGE_ROWS: Final = 200
 HELD_PAGES: Final = 5
 _BEFORE_ALL: Final = Key(-(2**62), "")
+_LAST: Final = 2**63 - 1
 
 
 R = TypeVar("R", bound=Row)
@@ -118,12 +120,12 @@ class DeliverySource:
     def page(
         self, *, older_than: Key | None, newer_than: Key | None, limit: int
     ) -> Page[DeliveryRow]:
-        """Return the page next to a key, or the newest."""
+        """Return the page next to a key, or the newest; any text may stand in a key as its id."""
         return self._store.deliveries(
             self._mode,
             where=self._where,
-            older_than=older_than,
-            newer_than=newer_than,
+            older_than=None if older_than is None else _arrival_key(older_than),
+            newer_than=None if newer_than is None else _arrival_key(newer_than),
             limit=limit,
         )
 
@@ -223,3 +225,13 @@ class Pages(Generic[R]):
 def _right_above(key: Key) -> Key:
     # The smallest key above this one, so that what is older than it includes the record itself.
     return Key(key.value, key.id + "\0")
+
+
+def _arrival_key(key: Key) -> Key:
+    # The store takes ids of deliveries alone: what lies between two of them becomes the upper one.
+    if delivery_seq(key.id) is not None:
+        return key
+    below = delivery_seq(key.id.removesuffix("\0"))
+    if below is not None:
+        return Key(key.value, delivery_id(below + 1))
+    return Key(key.value, delivery_id(0 if key.id < delivery_id(0) else _LAST))

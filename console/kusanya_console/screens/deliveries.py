@@ -1,106 +1,115 @@
-"""Deliveries: what arrived, what we answered, and what comes next."""
+"""Deliveries: what arrived, what should have, what we answered, and what comes next."""
 
-from typing import Any
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
 
-import msgspec
 from textual.app import ComposeResult
 
-from kusanya.health import DeliveryPlan, attempt_of, delivery_plan
-from kusanya.store import Store
-from kusanya.store.records import DeliveryFilter, DeliveryRow, Order, Verdict
+from kusanya.health import EndpointHealth
+from kusanya.store.records import Order
 from kusanya.text import safe
-from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya_console import words
+from kusanya_console.agenda import Reading
 from kusanya_console.commands import bindings_of
-from kusanya_console.delivery_cards import arrival_heads, arrival_line, delivery_card, timeline
+from kusanya_console.delivery_cards import card_head
+from kusanya_console.delivery_listing import COLUMNS, ArrivedListing, arrival_type
+from kusanya_console.delivery_missing import Absent, Arrived, Missing
+from kusanya_console.delivery_part import part_lines
+from kusanya_console.delivery_reading import FromSender, Told, at_once, from_sender, told
+from kusanya_console.delivery_tabs import Tab, body_text, tab_line
+from kusanya_console.delivery_timeline import attempt_lines
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.doing import READ_ONLY
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
-from kusanya_console.listings import DeliveryListing
 from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
-from kusanya_console.present import Line, Look, cell, due, moment
+from kusanya_console.present import Line, cell, due
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.list_screen import ListScreen
-from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import MUTED, PLAIN, STRONG, WARN, Run
+from kusanya_console.words import MUTED, PLAIN, STRONG, WARN
 
-_SIBLINGS = 50
-
-
-def _type(row: DeliveryRow, _look: Look) -> Run:
-    said = words.event_type(row.event_type)
-    return (f"claims {said}" if row.verdict is Verdict.REJECTED and row.event_type else said), PLAIN
+SENDER_EVERY_S: Final = 2.0
+_HOUR: Final = timedelta(hours=1)
 
 
-def _attempt(row: DeliveryRow, _look: Look) -> Run:
-    number = attempt_of(row)
-    return ("?", WARN) if number is None else (f"{number}/{ATTEMPTS}", MUTED)
-
-
-COLUMNS: tuple[Column[DeliveryRow], ...] = (
-    Column("arrived", 9, lambda row, look: (moment(row.arrived_at, look), MUTED)),
-    Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True),
-    Column("type", 16, _type),
-    Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8),
-    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6),
-    Column("verdict", 12, lambda row, _: words.verdict(row)),
-    Column("try", 3, _attempt, right=True),
-    Column("ans", 3, lambda row, _: (f"{row.answer}", PLAIN), right=True),
-)
-
-
-class Siblings(msgspec.Struct, frozen=True):
-    """All arrivals of one event at one endpoint, and the plan behind them."""
-
-    row_id: str
-    rows: tuple[DeliveryRow, ...]
-    plan: DeliveryPlan | None
-
-
-def siblings(store: Store, row: DeliveryRow, look: Look) -> Siblings:
-    """Return what else arrived for the event of `row` at the same endpoint."""
-    rows: tuple[DeliveryRow, ...] = (row,)
-    if row.event_id is not None:
-        where = DeliveryFilter(event_id=row.event_id, endpoints=(row.endpoint,))
-        rows = store.deliveries(row.mode, where=where, limit=_SIBLINGS).rows
-    return Siblings(row.id, rows, delivery_plan(rows, now=look.now))
-
-
-class DeliveriesScreen(ListScreen[DeliveryRow]):
-    """The arrivals of one mode, newest first."""
+class DeliveriesScreen(ListScreen[Arrived]):
+    """The arrivals of one mode and the missing events among them, newest first."""
 
     NAME = "deliveries"
     CRUMB = "Deliveries"
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, {Order.CREATED: COLUMNS}, DeliveryListing(desk))
-        self._told: Siblings | None = None
+        arrived = ArrivedListing(desk)
+        super().__init__(desk, {Order.CREATED: COLUMNS}, arrived)
+        self._book = arrived.book
+        self._told: Told | None = None
+        self._sender: FromSender | None = None
+        self._sender_at = 0.0
+        self._asking_sender = False
+        self.tabs = tuple(tab for tab in Tab if tab is not Tab.SENDER or desk.service is not None)
+
+    @property
+    def tab(self) -> Tab:
+        """Return which part of the detail is shown."""
+        return self.tabs[self.part % len(self.tabs)]
 
     def compose_below(self) -> ComposeResult:
         """Put the attempts of the event under the cursor below the list."""
         yield Sheet(id="timeline")
 
+    def on_screen_resume(self) -> None:
+        """Catch up, the missing events too."""
+        self._book.stale()
+        super().on_screen_resume()
+
+    def _catch_up(self, ids: frozenset[str]) -> Reading[Arrived]:
+        read, book = super()._catch_up(ids), self._book
+
+        def learn() -> Any:
+            book.learn(ids)
+            return read()
+
+        return learn
+
     def advance(self, snapshot: Snapshot) -> None:
         """Show the counts, then the list."""
-        self.query_one("#figures", Sheet).show(lambda width: delivery_figures(snapshot, width))
+        self._show_figures()
         super().advance(snapshot)
 
+    def _show_figures(self) -> None:
+        snapshot = self.desk.snapshot
+        if snapshot is None:
+            return
+        hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
+        missing = sum(hour <= row.arrived_at < hour + _HOUR for row in self._book.rows)
+        tail = (("   missing ", MUTED), (f"{missing:,}", WARN if missing else PLAIN))
+
+        def lines(width: int) -> list[Line]:
+            first, *rest = delivery_figures(snapshot, width)
+            return [(*first, *tail), *rest]
+
+        self.query_one("#figures", Sheet).show(lines)
+
+    # --- the line under the cursor -------------------------------------------------------------
+
     def on_record_table_highlighted(self) -> None:
-        """Show the card of the arrival that the cursor reached, then fetch its siblings."""
+        """Show what the line says by itself, then fetch what belongs to it."""
         self._show_card()
         self.when_rested(self._fetch)
 
     def changed(self, ids: frozenset[str]) -> None:
-        """Fetch the siblings again: a new arrival may be the next attempt."""
+        """Fetch again what belongs to the line: a new arrival may be its next attempt."""
         if ids:
             self._fetch()
 
     def second(self) -> None:
-        """Move ages and the countdown on."""
+        """Move ages and the countdown on, and ask the sender again where its log is shown."""
         super().second()
+        waited = self.desk.monotonic() - self._sender_at
+        if self.tab is Tab.SENDER and waited >= SENDER_EVERY_S:
+            self._fetch_sender()
         self._show_card()
 
     def restyle(self) -> None:
@@ -110,53 +119,113 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
 
     def _fetch(self) -> None:
         row, store, look = self.table.row, self.desk.store, self.desk.look
+        explaining = self.desk.explaining
         if row is not None:
-            self.ask("siblings", lambda: siblings(store, row, look))
+            self.ask("told", lambda: told(store, row, look, explaining))
+
+    def _fetch_sender(self) -> None:
+        row, service, mine = self.table.row, self.desk.service, self._mine()
+        if self._asking_sender or service is None or row is None or mine is None:
+            return
+        self._asking_sender, self._sender_at = True, self.desk.monotonic()
+        self.ask("sender", lambda: from_sender(service, row, mine.everywhere))
 
     def answered(self, what: str, value: Any) -> None:
-        """Show the attempts when they belong to the cursor's arrival."""
+        """Show what belongs to the cursor's line."""
         super().answered(what, value)
-        if what == "siblings":
+        if what == "told":
             self._told = value
-            self._show_card()
+            if self.tab is Tab.SENDER:
+                self._fetch_sender()
+        elif what == "sender":
+            self._asking_sender, self._sender = False, value
+            if self._mine() is not None and value.row_id != self.table.cursor:
+                self._fetch_sender()
+        self._show_figures()
+        self._show_card()
+
+    def _mine(self) -> Told | None:
+        mine = self._told
+        return mine if mine is not None and mine.row_id == self.table.cursor else None
+
+    def show_part(self) -> None:
+        """Show the part of the detail that was asked for."""
+        if self.tab is Tab.SENDER:
+            self._fetch_sender()
+        self._show_card()
+
+    def action_part(self, by: int) -> None:
+        """Show the next or the previous part of the detail."""
+        self.part = (self.part + by) % len(self.tabs)
+        self.show_part()
 
     def _show_card(self) -> None:
-        row, told, look = self.table.row, self._told, self.desk.look
+        row, look = self.table.row, self.desk.look
         card, rail = self.query_one("#card", Sheet), self.query_one("#timeline", Sheet)
         if row is None:
             card.show(lambda _width: [(("j and k move to an arrival", MUTED),)])
             rail.show(lambda _width: ())
             return
-        mine = told if told is not None and told.row_id == row.id else None
-        plan = mine.plan if mine is not None else delivery_plan((row,), now=look.now)
-        listed = not rail.display
-        card.show(lambda width: delivery_card(row, plan, look, width, listed=listed))
-        rows = mine.rows if mine is not None else (row,)
-        rail.show(lambda width: _attempts(row, rows, plan, look, width))
+        mine, here = self._mine() or at_once(row, look), self.tab
+        sender, endpoint, listed = self._sender, self._endpoint(row), not rail.display
+
+        def lines(width: int) -> list[Line]:
+            part = part_lines(
+                here, row, look, width,
+                mine=mine, sender=sender, endpoint=endpoint, listed=listed,
+            )  # fmt: skip
+            return [*card_head(row, look, width), tab_line(self.tabs, here), (), *part]
+
+        card.show(lines)
+        rail.show(lambda width: attempt_lines(row.id, mine.rows, mine.plan, look, width))
+
+    def _endpoint(self, row: Arrived) -> EndpointHealth | None:
+        known = () if self.desk.snapshot is None else self.desk.snapshot.health.endpoints
+        return next((one for one in known if one.endpoint == row.endpoint), None)
+
+    # --- keys ----------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open the story of the collection that this arrival is about."""
+        """Open the story of the collection that this line is about."""
         row = self.table.row
         if row is not None:
             self.post_message(StoryAsked(row.collection_id or row.event_id or ""))
 
     def subject(self) -> Subject | None:
-        """Return the event that arrived, with the collection that it is about."""
+        """Return the event on the line, with the collection that it is about."""
         row = self.table.row
         if row is None:
             return None
         name = safe(row.reference or row.event_id or "this arrival", 60)
         return Subject(name=name, collection_id=row.collection_id, event_id=row.event_id)
 
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return what reads the body of the arrival under the cursor, its phone masked."""
+        row, store = self.table.row, self.desk.store
+        if row is None or isinstance(row, Missing):
+            return super().exact()
+
+        def read() -> tuple[str, str]:
+            held = store.delivery_body(row.id)
+            text = "" if held is None or held.body is None else body_text(held.body)
+            return "body of the delivery, phone masked,", text
+
+        return read
+
     def action_resend(self) -> None:
-        """Confirm and let the sender deliver again, or say why it cannot."""
+        """Confirm and let the sender deliver again, or say why it cannot and what comes next."""
         acts, row, look = self.desk.acts, self.table.row, self.desk.look
         why = READ_ONLY if acts is None else acts.why_no_resend()
-        if acts is None or why or row is None:
-            told = delivery_plan((row,), now=look.now) if row is not None else None
-            coming = told.next_at if told is not None else None
+        if not why and row is None:
+            why = "the cursor points at no arrival"
+        if not why and isinstance(row, Missing):
+            why = "off: which event is missing is not known, so it cannot be asked for"
+        if why or acts is None or row is None or isinstance(row, Missing):
+            plan = None if row is None else (self._mine() or at_once(row, look)).plan
+            came = isinstance(row, Missing) and row.verdict is Absent.CAME
+            coming = None if plan is None or came else plan.next_at
             after = "" if coming is None else f" · its next attempt: {due(coming, look)}"
-            self.say(f"{why or 'the cursor points at no arrival'}{after}")
+            self.say(f"{why}{after}")
             return
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
@@ -165,7 +234,7 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
 
         facts = (
             ("event", cell(row.event_id, limit=130)),
-            ("type", _type(row, look)),
+            ("type", (arrival_type(row), PLAIN)),
             ("reference", cell(row.reference, STRONG, limit=60)),
         )
         warning = "The sender delivers this event once more to every endpoint that has it."
@@ -174,21 +243,9 @@ class DeliveriesScreen(ListScreen[DeliveryRow]):
         )
 
     def action_copy_id(self) -> None:
-        """Copy the event's id."""
+        """Copy the event's id, or the reference where no event came."""
         row = self.table.row
         if row is not None and row.event_id is not None:
             self.post_message(CopyAsked("event id", row.event_id))
-
-
-def _attempts(
-    row: DeliveryRow,
-    rows: tuple[DeliveryRow, ...],
-    plan: DeliveryPlan | None,
-    look: Look,
-    width: int,
-) -> list[Line]:
-    lines = [*timeline(plan, look, width), (), (("   ", PLAIN), *arrival_heads())]
-    for one in sorted(rows, key=lambda arrival: arrival.arrived_at)[-5:]:
-        mark = (" > ", words.ACCENT) if one.id == row.id else ("   ", PLAIN)
-        lines.append((mark, *arrival_line(one, look)))
-    return lines
+        elif row is not None and row.reference is not None:
+            self.post_message(CopyAsked("reference", row.reference))
