@@ -361,7 +361,14 @@ class ConsoleApp(App[None]):
         """Show how it ended, then what it changed."""
         self._doing = ""
         self._show_end(message.ended)
+        if self.is_web and isinstance(message.ended, Ended) and message.ended.file is not None:
+            self._hand_over(message.ended.file)
         self.tick()
+
+    def _hand_over(self, file: Path) -> None:
+        # The visitor's browser asks for it; the folder it lies in goes when this process ends.
+        self._show_end(Ended(f"{safe(file.name, 100)} was offered to your browser"))
+        self.deliver_binary(file.open("rb"), save_filename=file.name)
 
     def _show_end(self, ended: Ended | Revealed) -> None:
         self.desk.tell(ended)

@@ -210,6 +210,16 @@ COMMANDS: Final = (
         screens=_LISTS,
     ),
     Command(
+        id="list.export_raw", keys=(), shown="", label="export raw CSV", action="export('RAW')",
+        sentence="Write the rows that pass the filter with exact values, for programs.",
+        screens=_LISTS,
+    ),
+    Command(
+        id="list.export_lines", keys=(), shown="", label="export JSON Lines",
+        action="export('LINES')", screens=_LISTS,
+        sentence="Write the rows that pass the filter as one JSON object a line.",
+    ),
+    Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
         kind=Kind.ASK, screens=_PAYMENTS,
         sentence="Ask the service about the record under the cursor and keep its answer.",

@@ -6,6 +6,7 @@ a KusanyaError that is one.
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -38,6 +39,8 @@ class Ended(msgspec.Struct, frozen=True):
 
     sentence: str
     well: bool = True
+    file: Path | None = None
+    """What was written, where a browser has to be handed it."""
 
 
 class Revealed(msgspec.Struct, frozen=True):

@@ -1,15 +1,18 @@
-"""A list written out as CSV for spreadsheets: what the filter lets through, newest first.
+"""A list written to a file: what the filter lets through, newest first, phones masked.
 
-Read by keyset, so that it costs the same per row however long the list is. Phones are masked; text
-from outside is made visible, and what a spreadsheet would take for a formula is marked as text.
+Read by keyset, so that it costs the same per row however long the list is. The spreadsheet's CSV
+makes outside text visible and marks as text what would be taken for a formula. `.raw.csv` and JSON
+Lines are for programs: every value comes back exactly as it is kept.
 """
 
 import csv
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_phone
@@ -21,9 +24,21 @@ from kusanya_console.window import Row
 
 R = TypeVar("R", bound=Row)
 Value = str | int | None
+Rows = Callable[[Iterable[list[Value]]], None]
+"""Writes some rows."""
 _ROWS: Final = 1_000
 _LONGEST: Final = 1_000
-_FORMULA: Final = ("=", "+", "-", "@")
+_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""Full-width signs begin a formula too where a spreadsheet is set to an East Asian language."""
+
+
+class Form(StrEnum):
+    """How a list is written; the value is what the file's name ends with."""
+
+    SHEET = ".csv"
+    RAW = ".raw.csv"
+    LINES = ".jsonl"
+
 
 COLLECTIONS: Final[Mapping[str, Callable[[CollectionRow], Value]]] = {
     "created_at": lambda row: _instant(row.created_at),
@@ -58,11 +73,12 @@ DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow], Value]]] = {
 }
 
 
-def write_csv(
+def write_list(
     source: PageSource[R],
     fields: Mapping[str, Callable[[R], Value]],
     target: Path,
     *,
+    form: Form = Form.SHEET,
     stopped: Callable[[], bool],
 ) -> Ended:
     """Write every row of `source` to `target` and say where it went.
@@ -70,12 +86,14 @@ def write_csv(
     The file is complete or absent, and only its owner may read it. `stopped` is asked between
     pages; an export that is stopped leaves nothing. Raises KusanyaError where it cannot be written.
     """
-    growing = target.with_suffix(".growing")
+    growing = target.with_name(f"{target.name}.growing")
     try:
         # Made for its owner alone from its first byte; a leftover of a crash is written over.
         handle = os.open(growing, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with open(handle, "w", encoding="utf-8-sig", newline="") as file:  # noqa: PTH123 - a handle
-            rows = _write(source, fields, csv.writer(file), stopped)
+        # Spreadsheets need the mark to read UTF-8; programs stumble over it.
+        encoding = "utf-8-sig" if form is Form.SHEET else "utf-8"
+        with open(handle, "w", encoding=encoding, newline="") as file:  # noqa: PTH123 - a handle
+            rows = _write(source, fields, _WRITERS[form](file, list(fields)), stopped)
         if rows is None:
             return Ended("the export was stopped and left nothing", well=False)
         growing.replace(target)
@@ -83,26 +101,62 @@ def write_csv(
         raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
     finally:
         growing.unlink(missing_ok=True)
-    return Ended(f"{rows:,} rows written to {safe(str(target), 400)}, phones masked")
+    return Ended(f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target)
 
 
 def _write(
     source: PageSource[R],
     fields: Mapping[str, Callable[[R], Value]],
-    writer: "csv._writer",  # type: ignore[name-defined] # the module names no public type
+    write: Rows,
     stopped: Callable[[], bool],
 ) -> int | None:
-    writer.writerow(fields)
     rows = 0
     edge: Key | None = None
     while not stopped():
         page = source.page(older_than=edge, newer_than=None, limit=_ROWS)
-        writer.writerows([_cell(field(row)) for field in fields.values()] for row in page.rows)
+        write([field(row) for field in fields.values()] for row in page.rows)
         rows += len(page.rows)
         edge = source.stopped_at or (source.key(page.rows[-1]) if page.rows else None)
         if not page.more or edge is None:
             return rows
     return None
+
+
+def _sheet(file: IO[str], names: list[str]) -> Rows:
+    writer = csv.writer(file)
+    writer.writerow(names)
+
+    def write(rows: Iterable[list[Value]]) -> None:
+        writer.writerows([_cell(value) for value in row] for row in rows)
+
+    return write
+
+
+def _raw(file: IO[str], names: list[str]) -> Rows:
+    # Every text is quoted and nothing else, so that a reader tells "" from nothing and "7" from 7.
+    def write(rows: Iterable[list[Value]]) -> None:
+        file.writelines(f"{','.join(map(_exact, row))}\r\n" for row in rows)
+
+    write([list(names)])
+    return write
+
+
+def _lines(file: IO[str], names: list[str]) -> Rows:
+    # In ASCII alone: whoever prints the file meets no character that a terminal acts on.
+    def write(rows: Iterable[list[Value]]) -> None:
+        file.writelines(f"{json.dumps(dict(zip(names, row, strict=True)))}\n" for row in rows)
+
+    return write
+
+
+_WRITERS: Final = {Form.SHEET: _sheet, Form.RAW: _raw, Form.LINES: _lines}
+
+
+def _exact(value: Value) -> str:
+    if value is None or isinstance(value, int):
+        return "" if value is None else str(value)
+    doubled = value.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _cell(value: Value) -> str | int:

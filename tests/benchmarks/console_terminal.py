@@ -58,6 +58,12 @@ class Terminal:
             read += len(os.read(self._leader, 65_536))
         return read
 
+    def read_some(self, wait_s: float) -> bytes:
+        """Return what came, or nothing when nothing came in time."""
+        if select.select([self._leader], [], [], wait_s)[0]:
+            return os.read(self._leader, 65_536)
+        return b""
+
     def read_for(self, seconds: float) -> int:
         """Read whatever comes for so long; return how many bytes that were."""
         read, until = 0, time.perf_counter() + seconds

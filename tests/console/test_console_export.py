@@ -1,6 +1,7 @@
 """Exports: every row of the filter, once; no formula, no whole phone, no half of a file."""
 
 import csv
+import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.export import COLLECTIONS, write_csv
+from kusanya_console.export import COLLECTIONS, Form, write_list
 from kusanya_console.narrowing import NarrowedSource
 from kusanya_console.pages import CollectionSource
 
@@ -69,7 +70,7 @@ async def test_what_looks_like_a_formula_is_written_as_text(
     console: Build, seed: Any, clock: ManualClock, tmp_path: Path, settled: Settled
 ) -> None:
     for n, text in enumerate(
-        ("=1+1", "+1", "-1", "@SUM(A1)", "  =1", "\t=1", "\x1b]0;x\x07", "ok")
+        ("=1+1", "+1", "-1", "@SUM(A1)", "  =1", "＝1", "＠x", "ok", "\t=1", "\x1b]0;x\x07")
     ):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n), reference=text))
     app = console(folder=tmp_path)
@@ -79,7 +80,7 @@ async def test_what_looks_like_a_formula_is_written_as_text(
         await settled(pilot)
     target = written(tmp_path)
     told = [row["reference"] for row in read(target)]
-    assert told[:5] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1"]
+    assert told[:7] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1", "'＝1", "'＠x"]
     assert told[7] == "ok"
     assert not any(character in "".join(told) for character in "\x1b\x07\t")
 
@@ -124,7 +125,7 @@ def test_a_search_that_runs_out_of_time_goes_on_until_every_row_was_tested(
         budget_s=0.0,
     )
     target = tmp_path / "found.csv"
-    ended = write_csv(source, COLLECTIONS, target, stopped=lambda: False)
+    ended = write_list(source, COLLECTIONS, target, stopped=lambda: False)
     assert ended.sentence.startswith("121 rows written")
     assert len({row["id"] for row in read(target)}) == 121
 
@@ -134,6 +135,81 @@ def test_an_export_that_is_stopped_leaves_no_file(
 ) -> None:
     seed.answered(seed.collection(1, at=clock.now()))
     source = CollectionSource(store, mode=Mode.LIVE)
-    ended = write_csv(source, COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True)
+    ended = write_list(source, COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True)
     assert not ended.well
     assert list(tmp_path.glob("x*")) == []
+
+
+AWKWARD = (
+    "plain", "", '"quoted", twice""', "line\nbreak", "carriage\rreturn", "both\r\n", "=1+1", "'=1",
+    "\x1b]0;x\x07", "\u202egnp", "漢字", "Z\u0301", "  spaces  ", "a,b;c\td", "\ufeffmark", "7",
+)  # fmt: skip
+
+
+@pytest.fixture
+def awkward(store: Store, seed: Any, clock: ManualClock) -> CollectionSource:
+    """Return a list whose references are everything that a file's format trips over."""
+    for n, text in enumerate(AWKWARD):
+        at = clock.now() - timedelta(seconds=n)
+        code = None if n % 2 else text
+        seed.answered(seed.collection(n, at=at, reference=text, failure_code=code))
+    return CollectionSource(store, mode=Mode.LIVE)
+
+
+def kept(source: CollectionSource) -> list[dict[str, Any]]:
+    """Return what an exact export has to give back."""
+    page = source.page(older_than=None, newer_than=None, limit=1000)
+    return [{name: field(row) for name, field in COLLECTIONS.items()} for row in page.rows]
+
+
+def test_raw_csv_gives_every_value_back_exactly(awkward: CollectionSource, tmp_path: Path) -> None:
+    target = tmp_path / "x.raw.csv"
+    write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, strict=True))
+    assert [row["reference"] for row in rows] == list(AWKWARD)
+    assert rows == [
+        {name: "" if value is None else str(value) for name, value in row.items()}
+        for row in kept(awkward)
+    ]
+    assert {row["phone"][:9] for row in rows} == {"+255•••••"}
+
+
+def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
+    awkward: CollectionSource, tmp_path: Path
+) -> None:
+    target = tmp_path / "x.raw.csv"
+    write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    lines = target.read_bytes().decode().split("\r\n")
+    [seven] = [line for line in lines if line.count(',"7",')]
+    assert seven.split(",")[6].isdigit(), "an amount is bare"
+    assert seven.endswith(",,"), "no code and no event are nothing"
+    [empty] = [line for line in lines if '"live","",' in line]
+    assert empty.endswith(",,"), "an empty code says nothing and is kept as none"
+
+
+def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_acts_on(
+    awkward: CollectionSource, tmp_path: Path
+) -> None:
+    target = tmp_path / "x.jsonl"
+    write_list(awkward, COLLECTIONS, target, form=Form.LINES, stopped=lambda: False)
+    raw = target.read_bytes()
+    assert [json.loads(line) for line in raw.splitlines()] == kept(awkward)
+    assert set(raw) <= {*range(32, 127), 10}
+
+
+@pytest.mark.parametrize("form", [Form.RAW, Form.LINES])
+async def test_the_palette_offers_the_forms_for_programs(
+    console: Build, seed: Any, tmp_path: Path, settled: Settled, form: Form
+) -> None:
+    asked = {Form.RAW: "export raw csv", Form.LINES: "export json lines"}[form]
+    seed.busy(5)
+    app = console(folder=tmp_path)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *("space" if c == " " else c for c in asked))
+        await settled(pilot)
+        await pilot.press("enter", "enter")
+        await settled(pilot)
+    target = written(tmp_path)
+    assert target.name.endswith(form.value)

@@ -1,6 +1,8 @@
 """The console in a browser: who gets in, what its process knows, and that nothing outlives it."""
 
 import asyncio
+import csv
+import io
 import json
 import os
 import signal
@@ -169,6 +171,30 @@ async def test_a_visitor_sees_and_drives_a_console_whose_process_knows_no_secret
             assert json.loads(said.data) == ["pong", "7"]
         await until(lambda: not console.pids)
         assert not runs(pid)
+
+
+async def test_an_export_is_handed_to_the_visitors_browser_once(path: Path) -> None:
+    async with serving(path) as (console, visitor):
+        assert await status(visitor, console.address) == 200
+        where = f"{console.origin}/ws?width=120&height=36"
+        async with visitor.ws_connect(where, origin=console.origin) as socket:
+            await read_until(socket, lambda seen: b"INV-482900" in seen)
+            await socket.send_str(json.dumps(["stdin", "\x13"]))
+            async with asyncio.timeout(60):
+                while (said := await socket.receive()).type is not aiohttp.WSMsgType.TEXT:
+                    assert said.type is aiohttp.WSMsgType.BINARY
+            word, key = json.loads(said.data)
+            assert word == "deliver_file_start"
+            async with aiohttp.ClientSession() as stranger:
+                assert await status(stranger, f"{console.origin}/download/{key}") == 403
+            async with visitor.get(f"{console.origin}/download/{key}") as answer:
+                text = (await answer.read()).decode("utf-8-sig")
+                told = answer.headers["Content-Disposition"]
+            assert told.startswith('attachment; filename="kusanya-live-collections-')
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            rows = list(csv.DictReader(io.StringIO(text)))
+            assert "INV-482900" in {row["reference"] for row in rows}
+            assert await status(visitor, f"{console.origin}/download/{key}") == 404
 
 
 @pytest.mark.parametrize("nonsense", ["", "[", '{"a":1}', '["stdin", 7]', '["sh", "id"]', "[[[[[["])

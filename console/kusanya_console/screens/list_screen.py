@@ -11,7 +11,7 @@ from kusanya.filters import Filter
 from kusanya.store.records import Key, Order
 from kusanya_console.agenda import Listed
 from kusanya_console.doing import Ended
-from kusanya_console.export import write_csv
+from kusanya_console.export import Form, write_list
 from kusanya_console.messages import DeedAsked
 from kusanya_console.pages import Pages
 from kusanya_console.screens.list_on_screen import ListOnScreen
@@ -182,16 +182,19 @@ class ListScreen(ListOnScreen[R]):
         if window.reached is not None:
             self.wish(lambda: Listed(pages.older(window)))
 
-    def action_export(self) -> None:
+    def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
+        chosen = Form[form]
         at = self.desk.look.now.astimezone(EAT)
-        name = f"kusanya-{self.desk.mode.value}-{self.listing.records}-{at:%Y%m%d-%H%M%S}.csv"
-        source, target = self.source(self.filter), self.desk.folder / name
+        name = f"kusanya-{self.desk.mode.value}-{self.listing.records}-{at:%Y%m%d-%H%M%S}"
+        source, target = self.source(self.filter), self.desk.folder / f"{name}{chosen.value}"
         fields = self.listing.exported()
 
         def export() -> Ended:
             worker = get_current_worker()
-            return write_csv(source, fields, target, stopped=lambda: worker.is_cancelled)
+            return write_list(
+                source, fields, target, form=chosen, stopped=lambda: worker.is_cancelled
+            )
 
         self.post_message(DeedAsked("exporting", export))
 
