@@ -125,9 +125,11 @@ def _matches(
     if phone is not None:
         by_phone = store.collections_by_phone(mode, phone, limit=limit)
         ranked += [Match(row, Way.PHONE) for row in by_phone]
-    page = store.collections(mode, where=CollectionFilter(reference_prefix=asked), limit=limit)
+    page = store.collections_by_prefix(mode, asked, limit=limit)
     ranked += [Match(row, Way.PREFIX) for row in page.rows]
-    if len(asked) >= _PART_LENGTH and len(ranked) < limit:
+    exact = any(match.way in {Way.REFERENCE, Way.PHONE} for match in ranked)
+    # Parts cost most to find; whoever knows the whole does not ask for a part.
+    if len(asked) >= _PART_LENGTH and not exact and len(ranked) < limit:
         ranked += _by_note(store, asked, mode)
         ranked += [Match(row, Way.PART) for row in store.search_reference(mode, asked, limit=limit)]
     if not ranked:

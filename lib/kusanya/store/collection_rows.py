@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.base import Base
-from kusanya.store.order import unindexed
+from kusanya.store.order import unindexed, unsearched
 from kusanya.store.payload import unpack
 from kusanya.store.projection import COLUMNS, PLAINLY_WELL, to_row
 from kusanya.store.records import CollectionFilter, CollectionRow, Key, Order, Page
@@ -127,6 +127,22 @@ class Collections(Base):
         )
         return self._rows(query)
 
+    def collections_by_prefix(
+        self, mode: Mode, prefix: str, *, limit: int = 50
+    ) -> Page[CollectionRow]:
+        """Return collections whose reference begins with `prefix`, newest first.
+
+        Where more than a thousand do, those with the highest references: finding the newest of
+        them could mean to read the whole history.
+        """
+        it = collection.c
+        query = select(*COLUMNS).where(it.mode == mode.value, *_begins(prefix))
+        if self._is_rare(mode, prefix):
+            query = query.order_by(unindexed(it.created_at).desc(), it.id.desc())
+        else:
+            query = query.order_by(it.reference.desc())
+        return self._page(query, limit, reverse=False)
+
     def collections_by_phone(
         self, mode: Mode, phone: str, *, since: datetime | None = None, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
@@ -159,10 +175,11 @@ class Collections(Base):
     ) -> tuple[ColumnElement[Any], Select[Any]]:
         """Return the value that orders the list, and the list without its order."""
         value: ColumnElement[Any] = _ORDERED_BY[order]
-        terms = [collection.c.mode == mode.value, *_terms(where)]
+        rare = self._is_rare(mode, where.reference_prefix)
+        terms = [collection.c.mode == mode.value, *_terms(where, walked=not rare)]
         if order is Order.FINAL:
             terms.append(collection.c.final_seen_at.is_not(None))
-        if where.phone is not None or self._is_rare(mode, where.reference_prefix):
+        if where.phone is not None or rare:
             value = unindexed(value)
         return value, select(*COLUMNS).where(*terms)
 
@@ -191,7 +208,7 @@ class Collections(Base):
         return Page(rows=rows[::-1] if reverse else rows, more=len(found) > limit)
 
 
-def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
+def _terms(where: CollectionFilter, *, walked: bool) -> list[ColumnElement[bool]]:
     it = collection.c
     terms: list[ColumnElement[bool]] = []
     for column, values in (
@@ -202,7 +219,7 @@ def _terms(where: CollectionFilter) -> list[ColumnElement[bool]]:
         if values:
             terms.append(column.in_([clean(value) for value in values]))
     if where.reference_prefix:
-        terms += _begins(where.reference_prefix)
+        terms += _begins(where.reference_prefix, walked=walked)
     if where.phone is not None:
         terms.append(it.phone.in_(_spellings(where.phone)))
     if where.statuses == (Status.CREATED,):
@@ -232,9 +249,12 @@ def _only_unwell(statuses: Sequence[str]) -> bool:
     return bool(statuses) and PLAINLY_WELL.isdisjoint(statuses)
 
 
-def _begins(prefix: str) -> list[ColumnElement[bool]]:
-    it, start = collection.c, clean(prefix)
-    return [it.reference >= start, it.reference < start + _LAST]
+def _begins(prefix: str, *, walked: bool = False) -> list[ColumnElement[bool]]:
+    start = clean(prefix)
+    reference: ColumnElement[str] = collection.c.reference
+    if walked:
+        reference = unsearched(reference)
+    return [reference >= start, reference < start + _LAST]
 
 
 def _spellings(phone: str) -> tuple[str, str]:

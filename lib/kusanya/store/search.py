@@ -25,6 +25,8 @@ STEP: Final = 500
 """Places of the journal that are indexed in one transaction: some milliseconds."""
 _PIECES_ASKED: Final = 12
 """More pieces of a long fragment exclude nothing that looking at the candidates would not."""
+_PIECES_ALL: Final = 6
+"""So few pieces are all asked for."""
 _LOOKED_AT: Final = 20_000
 """Candidates that are looked at before giving up: a bound on the time of one question."""
 
@@ -64,12 +66,15 @@ def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[in
     """Return the ids of the collections behind `seqs` that hold the fragment, last first."""
     it = collection.c
     query = (
-        select(it.id, it.reference)
+        # The mode is looked at afterwards: with a condition on it, a planner without statistics
+        # goes through every collection of the mode and asks of each whether a place is its.
+        select(it.id, it.mode, it.reference)
         .join(observation, it.id == observation.c.collection_id)
-        .where(observation.c.seq.in_(seqs), it.mode == mode.value)
+        .where(observation.c.seq.in_(seqs))
         .order_by(observation.c.seq.desc())
     )
-    return [id_ for id_, said in connection.execute(query) if wanted in said.casefold()]
+    found = connection.execute(query)
+    return [id_ for id_, of, said in found if of == mode.value and wanted in said.casefold()]
 
 
 def _whole(ids: Sequence[str]) -> Select[Any]:
@@ -82,7 +87,7 @@ def _places(connection: Connection, wanted: str) -> Generator[Sequence[int], Non
     reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
     it = observation.c.seq
     fresh = select(it).where(it > reached).order_by(it.desc())
-    pieces = list(_pieces(wanted))[:_PIECES_ASKED]
+    pieces = _asked(wanted)
     if connection.dialect.name == "postgresql":
         place = _search.c.seq
         matches = text("reference_search.grams @> CAST(:pieces AS text[])")
@@ -103,6 +108,19 @@ def _pieces(reference: str) -> dict[str, None]:
     return dict.fromkeys(
         reference[start : start + PIECE] for start in range(len(reference) - PIECE + 1)
     )
+
+
+def _asked(fragment: str) -> list[str]:
+    """Return the pieces to ask the index for; those of a long fragment lie side by side.
+
+    Each further piece costs its whole list and excludes less than the one before.
+    """
+    last = len(fragment) - PIECE
+    starts = [*range(0, last, 1 if last < _PIECES_ALL else PIECE), last]
+    if len(starts) > _PIECES_ASKED:
+        # References begin alike and end in numbers.
+        starts = starts[: _PIECES_ASKED // 3] + starts[-2 * _PIECES_ASKED // 3 :]
+    return list(dict.fromkeys(fragment[start : start + PIECE] for start in starts))
 
 
 def index_references(writing: Writing) -> bool:
