@@ -1,0 +1,293 @@
+"""Millions of collections for the look-up benchmark, of the product's own making.
+
+The first sixteenth of the history is put in through the product's ingest: generated bodies are
+signed, judged and submitted to the journal, whatever the schema of this version is. Fifteen copies
+follow with later instants and other ids, references and phones, table by table in SQL; what a copy
+does not change it takes over, but for the raw bodies, which are as forgotten. The last day comes
+through the ingest again. Ids are random, references partly consecutive; DAILY collections a day.
+"""
+
+import random
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, select, text, update
+from sqlalchemy import event as listening
+
+from kusanya.receiver.endpoints import Endpoints, EndpointSecrets
+from kusanya.receiver.ingest import judge
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.store.records import Arrival
+from kusanya.store.schema import (
+    collection,
+    delivery,
+    delivery_rollup,
+    event,
+    feed_head,
+    observation,
+    rollup,
+)
+from kusanya.webhooks import sign
+from kusanya.wire import Mode, decode_collection
+
+END: Final = datetime(2026, 3, 31, 12, 40, tzinfo=UTC)
+"""When the newest collection was made."""
+DAILY: Final = 20_000
+OPEN: Final = 300
+"""The newest so many have no final state yet."""
+TAIL: Final = 4_000
+"""The newest so many come through the ingest, after the copies."""
+NOTES: Final = 5_000
+COPIES: Final = 16
+GRAIN: Final = 40_000
+_SECRET: Final = "whsec_benchmark"
+_ENDPOINTS: Final = Endpoints.of(EndpointSecrets("shop", Mode.LIVE, _SECRET))
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz"
+_CHANNELS: Final = ("MPESA_TZ", "AIRTEL_TZ", "TIGO_TZ", "HALOPESA_TZ")
+_CODES: Final = ("insufficient_funds", "user_cancelled", "invalid_pin", "payer_unreachable")
+
+
+def facts(count: int, *, seed: int, end: datetime = END, still_open: int = 0) -> Iterator[Any]:
+    """Yield the arrivals and observations of `count` collections, in the order of time."""
+    chance = random.Random(seed)  # noqa: S311 - a repeatable choice
+    phones = max(1, count // 8)
+    step = timedelta(days=1) / DAILY
+    for number in range(count):
+        created = end - (count - number) * step
+        made = _Made(chance, number, phones, created)
+        if number >= count - still_open:
+            yield made.observed(Source.ANSWER, "created", created)
+        elif number % 500 == 7:
+            # No event came: its end was learned by asking.
+            yield made.observed(Source.POLL, "succeeded", created + timedelta(minutes=3))
+        else:
+            arrival = made.arrival()
+            yield arrival
+            if number % 100 == 11:
+                yield arrival
+
+
+class _Made:
+    """One collection's words, drawn from `chance`."""
+
+    def __init__(self, chance: random.Random, number: int, phones: int, created: datetime) -> None:
+        letters = chance.choices(_LETTERS, k=32)
+        self.id = "col_" + "".join(letters[:16])
+        self.event_id = "evt_" + "".join(letters[16:])
+        self.created = created
+        self.channel = chance.choice(_CHANNELS)
+        self.amount = chance.randint(1, 400) * 500
+        self.fee = self.amount // 100 + 50
+        # The spread of numbers over the digits is that of real ones: few beginnings, any ending.
+        self.phone = f"2557{(chance.randrange(phones) * 7_368_787) % 10**8:08d}"
+        kind = number % 10
+        if kind < 6:
+            self.reference = f"INV-2026-{number:08d}"
+        elif kind < 9:
+            self.reference = f"ord/{chance.getrandbits(40):010x}"
+        else:
+            self.reference = f"School fees {number % 7919} term {number % 3}"
+        self.status = chance.choices(("succeeded", "failed", "expired"), (85, 11, 4))[0]
+        self.code = chance.choice(_CODES) if self.status == "failed" else None
+
+    def data(self, status: str) -> str:
+        """Return the collection as the service writes it."""
+        at = self.created.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        more = ""
+        if status != "created":
+            done = self.created + timedelta(seconds=17)
+            more = f',"completed_at":"{done.isoformat(timespec="milliseconds")[:-6]}Z"'
+        if status == "failed":
+            more += f',"failure_code":"{self.code}","failure_message":"The payment failed."'
+        return (
+            f'{{"id":"{self.id}","object":"collection","status":"{status}",'
+            f'"amount":{self.amount},"fee":{self.fee},"currency":"TZS",'
+            f'"channel":"{self.channel}","phone":"{self.phone}","reference":"{self.reference}",'
+            f'"description":"Order","metadata":{{"shop":"4"}},"mode":"live",'
+            f'"created_at":"{at}"{more}}}'
+        )
+
+    def arrival(self) -> Arrival:
+        """Return the delivery of its event, judged by the receiver's own judge."""
+        sent = self.created + timedelta(seconds=18)
+        body = (
+            f'{{"id":"{self.event_id}","type":"collection.{self.status}","created_at":'
+            f'"{sent.isoformat(timespec="milliseconds")[:-6]}Z","mode":"live",'
+            f'"data":{self.data(self.status)}}}'
+        ).encode()
+        stamp = int(sent.timestamp())
+        headers = (
+            (b"content-type", b"application/json"),
+            (b"service-signature", sign(body, _SECRET, stamp).encode()),
+        )
+        arrived_at = sent + timedelta(milliseconds=120)
+        return judge(body, headers, arrived_at=arrived_at, endpoints=_ENDPOINTS, took_us=900)
+
+    def observed(self, source: Source, status: str, at: datetime) -> Observation:
+        """Return what an answer or a poll said."""
+        return Observation(
+            source=source,
+            source_id=f"{source.value}-{self.id}",
+            observed_at=at,
+            heard_in=Mode.LIVE,
+            collection=decode_collection(self.data(status).encode()),
+        )
+
+
+def fill(url: str, count: int, *, seed: int = 1) -> None:
+    """Fill an empty store at `url` with `count` collections and a little more.
+
+    Nothing of it need survive a power cut. Raises ValueError for a count that is no multiple of
+    GRAIN: copies would lie across the hours of the rollups.
+    """
+    if count % GRAIN:
+        raise ValueError(f"a count is a multiple of {GRAIN:,}")
+    began = time.monotonic()
+
+    def tell(what: str) -> None:
+        sys.stderr.write(f"  {what} after {time.monotonic() - began:,.0f} s\n")
+
+    with Store.open(url, batch_rows=2_000, queue_rows=20_000) as store:
+        journal: Any = store._journal
+        journal._chore = lambda _: False
+        listening.listen(store._engines.writer, "connect", _careless)
+        store._engines.writer.dispose()
+        first = count // COPIES
+        span = first * (timedelta(days=1) / DAILY)
+        tail = TAIL * (timedelta(days=1) / DAILY)
+        submit(store, facts(first, seed=seed, end=END - tail - (COPIES - 1) * span))
+        tell(f"{first:,} collections taken in")
+        with store._engines.writer.begin() as connection:
+            _multiply(connection, first=first, span_us=span // timedelta(microseconds=1))
+        tell("all copied")
+        submit(store, facts(TAIL, seed=seed + 1, still_open=OPEN))
+        for row in store.collections(Mode.LIVE, limit=NOTES).rows:
+            store.add_note(row.id, f"SMS {row.id[-6:]} shown", author="support", mode=Mode.LIVE)
+        with store._engines.writer.begin() as connection:
+            _index(connection)
+        if not store._engines.sqlite:
+            engine = store._engines.writer.execution_options(isolation_level="AUTOCOMMIT")
+            with engine.connect() as connection:
+                connection.execute(text("VACUUM ANALYZE"))
+    tell("filled")
+
+
+def submit(store: Store, stream: Iterator[Any]) -> None:
+    """Put facts into a store and wait until all are durable."""
+    waiting: list[Future[Any]] = []
+    while some := list(islice(stream, 5_000)):
+        sent = [store.submit(item) for item in some]
+        for future in waiting:
+            future.result()
+        waiting = sent
+    for future in waiting:
+        future.result()
+
+
+def _careless(connection: Any, _record: object) -> None:
+    if hasattr(connection, "set_trace_callback"):
+        for pragma in ("synchronous = OFF", "cache_size = -3000000", "wal_autocheckpoint = 60000"):
+            connection.execute(f"PRAGMA {pragma}")
+    else:
+        connection.execute("SET synchronous_commit = off")
+        connection.commit()
+
+
+_INSTANTS: Final = frozenset(
+    {
+        "created_at",
+        "completed_at",
+        "first_seen_at",
+        "final_seen_at",
+        "arrived_at",
+        "hour",
+        "event_created_at",
+        "signed_at",
+        "first_arrived_at",
+        "checked_at",
+        "observed_at",
+    }  # fmt: skip
+)
+
+
+def _multiply(connection: Connection, *, first: int, span_us: int) -> None:
+    taken: int = connection.execute(select(feed_head.c.seq)).scalar_one()
+    facts_of = (delivery, event, observation, collection)
+    for table in facts_of:
+        for index in table.indexes:
+            index.drop(connection)
+    for copy in range(1, COPIES):
+        changed = _changes(connection, copy, first)
+        changed |= {name: f"{name} + {copy * span_us}" for name in _INSTANTS}
+        changed["seq"] = f"seq + {copy * taken}"
+        for table in facts_of:
+            own = {"body": "NULL"} if table is delivery else {}
+            if table in {event, collection}:
+                own["id"] = _turned("id", "evt" if table is event else "col", copy)
+            _copy(connection, table, {**changed, **own}, f"WHERE seq <= {taken}")
+        for table in (rollup, delivery_rollup):
+            # Of the hours of the first part alone; an arrival may fall into the next one's.
+            hours = f"SELECT min(hour) + {span_us} FROM {table.name}"
+            keys = ", ".join(column.name for column in table.primary_key.columns)
+            sums = [c.name for c in table.c if c.name in {"count", "amount", "fee"}]
+            adds = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in sums)
+            added = f"WHERE hour < ({hours}) ON CONFLICT ({keys}) DO UPDATE SET {adds}"
+            _copy(connection, table, changed, added)
+    connection.execute(update(feed_head).values(seq=COPIES * taken))
+    for table in facts_of:
+        for index in table.indexes:
+            index.create(connection)
+
+
+def _copy(connection: Connection, table: Table, changed: dict[str, str], which: str) -> None:
+    names = [column.name for column in table.c]
+    values = ", ".join(changed.get(name, name) for name in names)
+    copied = f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {values} FROM {table.name}"  # noqa: S608 - names of the schema
+    connection.execute(text(f"{copied} {which}"))
+
+
+def _turned(name: str, kind: str, by: int) -> str:
+    """Return an id's letters turned by so many places: as random as before, and another."""
+    return f"'{kind}_' || substr({name}, {5 + by}) || substr({name}, 5, {by})"
+
+
+def _changes(connection: Connection, copy: int, first: int) -> dict[str, str]:
+    number = f"CAST(substr(reference, 10) AS INTEGER) + {copy * first}"
+    if connection.dialect.name == "postgresql":
+        padded = f"lpad(({number})::text, 8, '0')"
+    else:
+        padded = f"printf('%08d', {number})"
+    turn, mark = copy % 8, chr(97 + copy)
+    return {
+        "collection_id": _turned("collection_id", "col", copy),
+        "event_id": _turned("event_id", "evt", copy),
+        "phone": f"'2557' || substr(phone, {5 + turn}) || substr(phone, 5, {turn})",
+        "reference": f"CASE substr(reference, 1, 4) WHEN 'INV-' THEN 'INV-2026-' || {padded} "
+        f"WHEN 'ord/' THEN 'ord/' || substr(reference, 9) || substr(reference, 5, 4) || '{mark}' "
+        f"ELSE reference || ' {mark}' END",
+    }
+
+
+def _index(connection: Connection) -> None:
+    """Fill the search index in one go, with what the journal's chore would put there."""
+    found = (
+        "SELECT o.seq, lower(c.reference) AS said FROM observation o "
+        "JOIN collection c ON c.id = o.collection_id"
+    )
+    if connection.dialect.name == "postgresql":
+        pieces = (
+            "ARRAY(SELECT DISTINCT substr(said, n, 3) "
+            "FROM generate_series(1, length(said) - 2) AS n)"
+        )
+        found = f"SELECT seq, {pieces} FROM ({found}) AS found"  # noqa: S608 - names of ours
+        insert = f"INSERT INTO reference_search {found}"
+    else:
+        insert = f"INSERT INTO reference_search (rowid, reference) {found} ORDER BY o.seq"
+    connection.execute(text(insert))
+    connection.execute(text("UPDATE feed_head SET searched = seq"))
