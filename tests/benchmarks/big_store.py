@@ -212,7 +212,7 @@ _INSTANTS: Final = frozenset(
         "first_arrived_at",
         "checked_at",
         "observed_at",
-    }  # fmt: skip
+    }
 )
 
 
@@ -233,7 +233,7 @@ def _multiply(connection: Connection, *, first: int, span_us: int) -> None:
             _copy(connection, table, {**changed, **own}, f"WHERE seq <= {taken}")
         for table in (rollup, delivery_rollup):
             # Of the hours of the first part alone; an arrival may fall into the next one's.
-            hours = f"SELECT min(hour) + {span_us} FROM {table.name}"
+            hours = f"SELECT min(hour) + {span_us} FROM {table.name}"  # noqa: S608 - names of the schema
             keys = ", ".join(column.name for column in table.primary_key.columns)
             sums = [c.name for c in table.c if c.name in {"count", "amount", "fee"}]
             adds = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in sums)
