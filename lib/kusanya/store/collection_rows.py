@@ -176,7 +176,7 @@ class Collections(Base):
         """Return the value that orders the list, and the list without its order."""
         value: ColumnElement[Any] = _ORDERED_BY[order]
         rare = self._is_rare(mode, where.reference_prefix)
-        terms = [collection.c.mode == mode.value, *_terms(where, walked=not rare)]
+        terms = [collection.c.mode == mode.value, *_terms(where, order, walked=not rare)]
         if order is Order.FINAL:
             terms.append(collection.c.final_seen_at.is_not(None))
         if where.phone is not None or rare:
@@ -208,16 +208,18 @@ class Collections(Base):
         return Page(rows=rows[::-1] if reverse else rows, more=len(found) > limit)
 
 
-def _terms(where: CollectionFilter, *, walked: bool) -> list[ColumnElement[bool]]:
+def _terms(where: CollectionFilter, order: Order, *, walked: bool) -> list[ColumnElement[bool]]:
     it = collection.c
     terms: list[ColumnElement[bool]] = []
+    sought = _sought(where) if order is Order.CREATED else None
     for column, values in (
         (it.status, where.statuses),
         (it.channel, where.channels),
         (it.failure_code, where.failure_codes),
     ):
         if values:
-            terms.append(column.in_([clean(value) for value in values]))
+            said = column if column is sought else unsearched(column)
+            terms.append(said.in_([clean(value) for value in values]))
     if where.reference_prefix:
         terms += _begins(where.reference_prefix, walked=walked)
     if where.phone is not None:
@@ -225,7 +227,7 @@ def _terms(where: CollectionFilter, *, walked: bool) -> list[ColumnElement[bool]
     if where.statuses == (Status.CREATED,):
         # What the small index of open ones holds.
         terms.append(it.final_seen_at.is_(None))
-    if where.unwell or where.failure_codes or _only_unwell(where.statuses):
+    if sought is not it.failure_code and (where.failure_codes or _only_unwell(where)):
         # Spelled out: a bound value would hide that the small index fits.
         terms.append(it.unwell == literal_column("1"))
     return terms + _bounds(where)
@@ -245,8 +247,22 @@ def _bounds(where: CollectionFilter) -> list[ColumnElement[bool]]:
     return terms
 
 
-def _only_unwell(statuses: Sequence[str]) -> bool:
-    return bool(statuses) and PLAINLY_WELL.isdisjoint(statuses)
+def _sought(where: CollectionFilter) -> ColumnElement[Any] | None:
+    """Return the column whose own index, in the order of creation, fits best: one value of it.
+
+    Several values would come one behind the other, and all of them would have to be sorted.
+    """
+    if where.phone is not None or where.reference_prefix:
+        return None
+    if len(where.failure_codes) == 1:
+        return collection.c.failure_code
+    fewer = where.failure_codes or _only_unwell(where) or where.statuses == (Status.CREATED,)
+    return collection.c.channel if len(where.channels) == 1 and not fewer else None
+
+
+def _only_unwell(where: CollectionFilter) -> bool:
+    """Tell whether nothing that is plainly well is asked for."""
+    return where.unwell or (bool(where.statuses) and PLAINLY_WELL.isdisjoint(where.statuses))
 
 
 def _begins(prefix: str, *, walked: bool = False) -> list[ColumnElement[bool]]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_
+from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_, union_all
 
 from kusanya.store.base import Base
-from kusanya.store.order import unindexed
+from kusanya.store.order import unindexed, unsearched
 from kusanya.store.payload import unpack_headers
 from kusanya.store.records import (
     DeliveryBody,
@@ -45,8 +45,9 @@ class Deliveries(Base):
         the newest page. `more` speaks of the direction that was read.
         """
         it = delivery.c
-        query = select(*_DELIVERY).where(it.mode == mode.value, *_terms(where))
         narrow = where.event_id is not None or where.collection_id is not None
+        its_mode = unsearched(it.mode) if narrow else it.mode
+        query = select(*_DELIVERY).where(its_mode == mode.value, *_terms(where))
         arrived_at = unindexed(it.arrived_at) if narrow else it.arrived_at
         place = tuple_(arrived_at, it.seq)
         if newer_than is not None:
@@ -169,9 +170,10 @@ def _terms(where: DeliveryFilter) -> list[ColumnElement[bool]]:
     if where.endpoints:
         terms.append(it.endpoint.in_([clean(name) for name in where.endpoints]))
     if where.event_id is not None:
-        terms.append(it.event_id == clean(where.event_id))
+        terms.append(_says(_OTHER.c.event_id, event.c.id, clean(where.event_id)))
     if where.collection_id is not None:
-        terms.append(it.collection_id == clean(where.collection_id))
+        wanted = clean(where.collection_id)
+        terms.append(_says(_OTHER.c.collection_id, event.c.collection_id, wanted))
     if where.arrived_from is not None:
         terms.append(it.arrived_at >= to_us(where.arrived_from))
     if where.arrived_to is not None:
@@ -180,3 +182,20 @@ def _terms(where: DeliveryFilter) -> list[ColumnElement[bool]]:
         # Spelled out: a bound value would hide that the small index fits.
         terms.append(it.verdict != literal_column("'verified'"))
     return terms
+
+
+_OTHER: Final = delivery.alias("other")
+
+
+def _says(
+    said: ColumnElement[str | None], known: ColumnElement[str], wanted: str
+) -> ColumnElement[bool]:
+    """Return the condition that a delivery says `wanted`.
+
+    Each event knows the place of its first arrival; only the other arrivals are in an index.
+    """
+    others = select(_OTHER.c.seq).where(
+        said == wanted, _OTHER.c.verdict != literal_column("'verified'")
+    )
+    firsts = select(event.c.seq).where(known == wanted)
+    return delivery.c.seq.in_(union_all(others, firsts))

@@ -101,10 +101,22 @@ delivery: Final = Table(
         sqlite_where=text("verdict <> 'verified'"),
         postgresql_where=text("verdict <> 'verified'"),
     ),
-    # deliveries(where=event_id): the attempts of one event.
-    Index(None, "event_id"),
-    # deliveries(where=collection_id).
-    Index(None, "collection_id"),
+    # deliveries(where=endpoints): how one endpoint does, however quiet it is among others.
+    Index(None, "mode", "endpoint", "arrived_at", "seq"),
+    # deliveries(where=event_id) and (where=collection_id): `event` knows the place of the first
+    # arrival, which is almost all of them, and these the places of the others.
+    Index(
+        "ix_delivery_again_event_id",
+        "event_id",
+        sqlite_where=text("verdict <> 'verified'"),
+        postgresql_where=text("verdict <> 'verified'"),
+    ),
+    Index(
+        "ix_delivery_again_collection_id",
+        "collection_id",
+        sqlite_where=text("verdict <> 'verified'"),
+        postgresql_where=text("verdict <> 'verified'"),
+    ),
     # The bound on rejected deliveries.
     Index(
         "ix_delivery_rejected",
@@ -200,6 +212,18 @@ collection: Final = Table(
         "id",
         sqlite_where=text("final_seen_at IS NULL"),
         postgresql_where=text("final_seen_at IS NULL"),
+    ),
+    # collections(where=channels), of one channel.
+    Index(None, "mode", "channel", "created_at", "id"),
+    # collections(where=failure_codes), of one code.
+    Index(
+        "ix_collection_failure_code",
+        "mode",
+        "failure_code",
+        "created_at",
+        "id",
+        sqlite_where=text("failure_code IS NOT NULL"),
+        postgresql_where=text("failure_code IS NOT NULL"),
     ),
     # collections(where=unwell).
     Index(

@@ -23,6 +23,11 @@ KEY = Key(1_772_366_400_000_000, "col_5")
 DELIVERY_KEY = Key(1_772_366_400_000_000, "dlv_0000000000000005")
 TEST = Mode.TEST
 
+
+def listed(**terms: Any) -> Callable[[Store, Any], object]:
+    return lambda store, _: store.collections(TEST, where=CollectionFilter(**terms))
+
+
 CALLS: dict[str, Callable[[Store, Any], object]] = {
     "newest page": lambda s, _: s.collections(TEST),
     "older page": lambda s, _: s.collections(TEST, older_than=KEY),
@@ -34,6 +39,13 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "a day": lambda s, noon: s.collections(
         TEST, where=CollectionFilter(created_from=noon, created_to=noon + timedelta(days=1))
     ),
+    "channels": listed(channels=("MPESA_TZ", "TIGO_TZ")),
+    "a channel": listed(channels=("MPESA_TZ",)),
+    "a channel by amount": lambda s, _: s.collections(
+        TEST, where=CollectionFilter(channels=("MPESA_TZ",)), order=Order.AMOUNT
+    ),
+    "failure codes": listed(failure_codes=("invalid_pin", "x")),
+    "a failure code": listed(failure_codes=("invalid_pin",)),
     "around": lambda s, noon: s.collections_around(TEST, noon),
     "open": lambda s, _: s.open_collections(TEST, after=KEY),
     "by id": lambda s, _: s.collections_by_id(["col_1", "col_2"]),
@@ -113,10 +125,6 @@ def test_no_page_is_sorted(sqlite_store: Store, make: Any, name: str) -> None:
     assert [step for step in steps if "TEMP B-TREE" in step] == []
 
 
-def listed(**terms: Any) -> Callable[[Store, Any], object]:
-    return lambda store, _: store.collections(TEST, where=CollectionFilter(**terms))
-
-
 NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     "reference": (FEW["reference"], "ix_collection_mode_reference"),
     "prefix": (FEW["prefix"], "ix_collection_mode_reference"),
@@ -124,14 +132,30 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     "listed phone": (listed(phone="255754000001"), "ix_collection_mode_phone_created_at"),
     "unwell": (listed(unwell=True), "ix_collection_unwell"),
     "failed": (listed(statuses=("failed",)), "ix_collection_unwell"),
-    "failure code": (listed(failure_codes=("invalid_pin",)), "ix_collection_unwell"),
+    "a failure code": (listed(failure_codes=("invalid_pin",)), "ix_collection_failure_code"),
+    "failure codes": (listed(failure_codes=("invalid_pin", "x")), "ix_collection_unwell"),
+    "a channel": (listed(channels=("MPESA_TZ",)), "ix_collection_mode_channel_created_at_id"),
+    "failures of a channel": (
+        listed(channels=("MPESA_TZ",), statuses=("failed",)),
+        "ix_collection_unwell",
+    ),
+    "a phone and a channel": (
+        listed(phone="255754000001", channels=("MPESA_TZ",)),
+        "ix_collection_mode_phone_created_at",
+    ),
+    "channels": (
+        listed(channels=("MPESA_TZ", "TIGO_TZ")),
+        "ix_collection_mode_created_at_id",
+    ),
     "created": (listed(statuses=("created",)), "ix_collection_open"),
     "open": (CALLS["open"], "ix_collection_open"),
     "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
-    "attempts of an event": (FEW["attempts of an event"], "ix_delivery_event_id"),
     "intents by reference": (FEW["intents by reference"], "ix_intent_mode_reference"),
     "unchecked events": (CALLS["unchecked events"], "ix_event_unchecked"),
-    "of a collection": (FEW["deliveries of a collection"], "ix_delivery_collection_id"),
+    "deliveries to an endpoint": (
+        lambda s, _: s.deliveries(TEST, where=DeliveryFilter(endpoints=("shop",))),
+        "ix_delivery_mode_endpoint_arrived_at_seq",
+    ),
 }
 
 
@@ -142,3 +166,26 @@ def test_a_narrow_question_uses_its_own_index(sqlite_store: Store, make: Any, na
     steps = [step for step in plans(sqlite_store, call, make.noon) if step.startswith("SEARCH")]
     assert steps
     assert all(index in step for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "indexes"),
+    [
+        ("attempts of an event", {"ix_delivery_again_event_id", "PRIMARY KEY"}),
+        (
+            "deliveries of a collection",
+            {"ix_delivery_again_collection_id", "ix_event_collection_id"},
+        ),
+    ],
+)
+def test_the_arrivals_of_an_event_are_found_through_it_and_the_few_others(
+    sqlite_store: Store, make: Any, name: str, indexes: set[str]
+) -> None:
+    steps = [
+        step for step in plans(sqlite_store, FEW[name], make.noon) if step.startswith("SEARCH")
+    ]
+    assert all(any(index in step for step in steps) for index in indexes), steps
+    assert all(
+        any(index in step for index in {*indexes, "INTEGER PRIMARY KEY (rowid=?)"})
+        for step in steps
+    ), steps
