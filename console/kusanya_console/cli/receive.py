@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kusanya.receiver.double_check import DoubleCheck
     from kusanya.receiver.serve import Serving
     from kusanya.store import Store
+    from kusanya.store.records import Arrival, Receipt
 
 
 class Policy(StrEnum):
@@ -65,6 +66,7 @@ def receive(
     from kusanya.profiles import parse_endpoint_secrets
     from kusanya.receiver import EndpointSecrets
     from kusanya.receiver.serve import run
+    from kusanya.receiver.settling import Settling
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.cli.lifeline import stop_when_stdin_closes
@@ -92,9 +94,15 @@ def receive(
         opened = stack.enter_context(Store.open(chosen.store, clock=time))
         if until_stdin_closes:
             stop_when_stdin_closes()
-        checks = None
+        told = [stack.enter_context(Settling(opened, mode=chosen.mode, clock=time)).offer]
         if double_check is not Policy.NEVER:
             checks = stack.enter_context(_checks(chosen, opened, double_check, time, stack))
+            told.append(checks.offer)
+
+        def tell(arrival: "Arrival", receipt: "Receipt") -> None:
+            for offer in told:
+                offer(arrival, receipt)
+
         run(
             opened,
             endpoints,
@@ -103,7 +111,7 @@ def receive(
             clock=time,
             signature_header=chosen.signature_header,
             on_ready=ready,
-            on_receipt=None if checks is None else checks.offer,
+            on_receipt=tell,
             metrics=metrics,
         )
 
