@@ -28,6 +28,8 @@ class Dataset(msgspec.Struct, frozen=True):
     """Parquet files that are queried where they lie and never loaded whole."""
 
     paths: tuple[Path, ...]
+    condition: str = "true"
+    """Which rows count, as SQL of our own; no outside text is ever in it."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -86,10 +88,14 @@ class Engine:
             self._con.register(name, columns.to_arrow(source, schema))
             return
         listed = [str(path.resolve()) for path in source.paths]
-        self._con.read_parquet(listed).create_view(name)
         wanted = ", ".join(f'"{column}"' for column in schema.columns)
-        found = self._con.table(name).select(wanted).limit(0).to_arrow_table().schema
-        if found.types != schema.arrow.types:
+        # A folder called business_day=2026-03-05 is no column: the file has one of its own.
+        whole = self._con.read_parquet(listed, hive_partitioning=False)
+        try:
+            whole.filter(source.condition).select(wanted).create_view(name)
+        except duckdb.BinderException as error:
+            raise FrameError(f"{schema.name}: the Parquet files lack a column of it") from error
+        if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
     def arrays(self, sql: str) -> dict[str, Any]:

@@ -1,15 +1,18 @@
 """Export of collections to Parquet files, one folder per business day.
 
 The business day is East Africa Time, UTC+3 without summer time: the day on which the customer saw
-the payment. Phones are masked unless asked for, and asking is audited.
+the payment. Phones are masked unless asked for, and asking is audited. Beside what the store keeps
+stands what reconciliation derives, so that the files can be read where they lie: days, hour and a
+keyed hash that groups the collections of one customer.
 """
 
+import hashlib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from kusanya.business_day import EAT
 from kusanya.errors import StoreUnavailable
@@ -19,8 +22,8 @@ from kusanya.store.engine import only_store_errors, sync_folder
 from kusanya.store.people import audited
 from kusanya.store.projection import COLUMNS, to_row
 from kusanya.store.records import CollectionRow, Exported
-from kusanya.store.schema import collection
-from kusanya.store.values import from_us, to_us
+from kusanya.store.schema import collection, event
+from kusanya.store.values import from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
 _ROWS: Final = 50_000
@@ -46,8 +49,10 @@ class Export(Base):
     ) -> Exported:
         """Write `folder`/business_day=YYYY-MM-DD/MODE.parquet for each day with collections.
 
-        A row is a collection as `CollectionRow` has it, placed on the business day of its creation;
-        amounts are 64-bit integers, instants UTC microseconds, raw text. `since` and `until` are
+        A row is a collection as `CollectionRow` has it, placed on the business day of its creation,
+        and DERIVED columns; fee_202, fee_event and fee_get are missing, because telling the sources
+        apart takes every fact. Amounts are 64-bit integers, instants UTC microseconds, days naive
+        midnights, raw text. `since` and `until` are
         business days, both included. Phones are masked unless `phones_for` names the person and the
         reason, which leaves an audit row. Each file is complete or absent.
         Raises StoreUnavailable when pyarrow is missing or the folder cannot be written.
@@ -106,8 +111,14 @@ class Export(Base):
         target.parent.mkdir(parents=True, exist_ok=True)
         growing = target.with_suffix(".growing")
         it = collection.c
+        # An event is looked up only where the service left completed_at out.
+        joined = collection.outerjoin(
+            event,
+            and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
+        )
         query = (
-            select(*COLUMNS)
+            select(*COLUMNS, event.c.created_at.label("event_at"))
+            .select_from(joined)
             .where(
                 it.mode == mode.value,
                 it.created_at >= to_us(_starts(day)),
@@ -122,7 +133,10 @@ class Export(Base):
         ):
             found = connection.execute(query.execution_options(yield_per=_ROWS))
             for part in found.partitions():
-                records = [_record(to_row(row), masked=masked) for row in part]
+                records = [
+                    _record(to_row(row[:-1]), maybe_at(row[-1]), key=self.store_id, masked=masked)
+                    for row in part
+                ]
                 writer.write_table(pa.Table.from_pylist(records, schema=schema))
                 rows += len(records)
         growing.chmod(0o600)
@@ -135,20 +149,77 @@ def _starts(day: date) -> datetime:
     return datetime.combine(day, time(), EAT).astimezone(UTC)
 
 
-def _record(row: CollectionRow, *, masked: bool) -> dict[str, Any]:
+def _record(
+    row: CollectionRow, event_at: datetime | None, *, key: str, masked: bool
+) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in CollectionRow.__struct_fields__}
-    phone = mask_phone(row.phone) if masked else row.phone
-    return {**values, "mode": row.mode.value, "phone": phone}
+    shown = mask_phone(row.phone)
+    local = row.created_at.astimezone(EAT)
+    at, source = _final(row, event_at)
+    return {
+        **values,
+        "mode": row.mode.value,
+        "phone": shown if masked else row.phone,
+        "phone_masked": shown,
+        "phone_key": _phone_key(row.phone, key),
+        "created_day": _midnight(local),
+        "created_hour": local.hour,
+        "created_weekday": local.weekday(),
+        "business_day": None if at is None else _midnight(at.astimezone(EAT)),
+        "day_source": source,
+    }
 
 
-_WHOLE: Final = frozenset({"seq", "amount", "fee", "contradictions"})
+def _final(row: CollectionRow, event_at: datetime | None) -> tuple[datetime | None, str | None]:
+    """Return the instant whose day money counts on, and who said it."""
+    for at, source in (
+        (row.completed_at, "completed_at"),
+        (event_at, "event"),
+        (row.final_seen_at, "first seen"),
+    ):
+        if at is not None:
+            return at, source
+    return None, None
+
+
+def _phone_key(phone: str, key: str) -> str:
+    return hashlib.blake2b(phone.encode(), key=key.encode()[:64], digest_size=8).hexdigest()
+
+
+def _midnight(local: datetime) -> datetime:
+    return datetime.combine(local.date(), time())
+
+
+DERIVED: Final = (
+    "phone_masked",
+    "phone_key",
+    "created_day",
+    "created_hour",
+    "created_weekday",
+    "business_day",
+    "day_source",
+    "fee_202",
+    "fee_event",
+    "fee_get",
+)
+"""Columns that the store does not keep; reconciliation's collections have the same ones."""
+_WHOLE: Final = frozenset(
+    {
+        *("seq", "amount", "fee", "contradictions", "created_hour", "created_weekday"),
+        *("fee_202", "fee_event", "fee_get"),
+    }
+)
 _INSTANTS: Final = frozenset({"created_at", "completed_at", "first_seen_at", "final_seen_at"})
+_DAYS: Final = frozenset({"created_day", "business_day"})
 
 
 def _schema(pa: Any) -> Any:
     def kind(name: str) -> Any:
         if name in _WHOLE:
             return pa.int64()
+        if name in _DAYS:
+            return pa.timestamp("us")
         return pa.timestamp("us", tz="UTC") if name in _INSTANTS else pa.string()
 
-    return pa.schema([(name, kind(name)) for name in CollectionRow.__struct_fields__])
+    names = (*CollectionRow.__struct_fields__, *DERIVED)
+    return pa.schema([(name, kind(name)) for name in names])
