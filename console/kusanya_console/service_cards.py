@@ -21,6 +21,7 @@ from kusanya_console.present import (
     moment,
     precise,
     span,
+    spread,
     wrapped,
 )
 from kusanya_console.service_phones import ScriptedPhone
@@ -43,13 +44,18 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def figures(
-    picture: ServicePicture | None, lost: tuple[str, datetime] | None, tab: Tab, look: Look
+    picture: ServicePicture | None,
+    lost: tuple[str, datetime] | None,
+    tab: Tab,
+    look: Look,
+    width: int,
 ) -> list[Line]:
     """Return the service's clock, then the lists with what each one holds."""
     if picture is None:
         said = ("asking the service", MUTED) if lost is None else (lost[0], FAILED)
         return [((" ", PLAIN), said), _BLANK]
-    lines: list[Line] = [((" clock ", MUTED), *_clock(picture, look))]
+    keys = ("[ ] lists · d card ", MUTED)
+    lines: list[Line] = [spread([(" clock ", MUTED), *_clock(picture, look)], [keys], width)]
     if lost is not None:
         at = moment(lost[1], look)
         lines.append(((" ", PLAIN), (f"since {at} {lost[0]}; last known shown", FAILED)))
@@ -139,6 +145,8 @@ def _endpoint(one: Endpoint, look: Look, width: int) -> list[Line]:
         _BLANK,
         labelled("fuse", fuse(one, look)),
     ]
+    if one.disables_at is not None:
+        lines.pop()  # said with more below
     if one.failing_since is not None:
         lines.append(labelled("fails since", (moment(one.failing_since, look), FAILED)))
     if one.disables_at is not None:
@@ -152,14 +160,16 @@ def _endpoint(one: Endpoint, look: Look, width: int) -> list[Line]:
 
 
 def _phone(one: ScriptedPhone, width: int) -> list[Line]:
-    end = "stays created" if one.outcome == "created" else f"comes to {one.outcome}"
+    stays = one.outcome == "created"
+    end = "stays created" if stays else f"comes to {one.outcome}"
     said = f"A test collection on this phone {end}: {one.what}."
+    when = "" if stays else " It ends within 10 to 20 s."
     return [
         ((mask_phone(one.number), STRONG),),
-        labelled("comes to", (one.outcome, PLAIN)),
         _BLANK,
         *wrapped(said, width),
-        *wrapped("Test mode never moves money. It ends in 10 to 20 s.", width, role=MUTED),
+        _BLANK,
+        *wrapped(f"Test mode never moves money.{when}", width, role=MUTED),
     ]
 
 

@@ -116,11 +116,11 @@ def fuse(endpoint: Endpoint, look: Look) -> Run:
     """Return what the sender's own fuse says."""
     if endpoint.is_disabled:
         when = "" if endpoint.disabled_at is None else f" {moment(endpoint.disabled_at, look)}"
-        return f"blown{when}: E enables", FAILED
+        return f"blown{when}", FAILED
     at = endpoint.disables_at
     if at is None:
         return "not lit", MUTED
-    return f"{moment(at, look)}, {span(at - look.now)} left", WARN
+    return f"{moment(at, look)}, {span(at - look.now)}", WARN
 
 
 def mode(word: str) -> Run:
@@ -137,8 +137,7 @@ def _endpoint(one: Endpoint, look: Look) -> Item:
 
 
 def _phone(one: ScriptedPhone) -> Item:
-    role = PLAIN if one.outcome == "succeeded" else FAILED
-    ends = MUTED if one.outcome == "created" else role
+    ends = {"succeeded": PLAIN, "expired": PLAIN, "created": MUTED}.get(one.outcome, FAILED)
     return _item(
         one.number, one, (mask_phone(one.number), PLAIN), (one.outcome, ends), (one.what, MUTED)
     )

@@ -158,7 +158,9 @@ class ServiceScreen(ServiceActing, ConsoleScreen):
     def _show(self) -> None:
         picture, tab, look = self.picture, self.tab, self.desk.look
         lost, trials = self._lost, self.trials
-        self.query_one("#figures", Sheet).show(lambda _width: figures(picture, lost, tab, look))
+        self.query_one("#figures", Sheet).show(
+            lambda width: figures(picture, lost, tab, look, width)
+        )
         strip = self.query_one("#trials", Sheet)
         strip.display = bool(trials)
         strip.show(lambda _width: tried(trials, look))

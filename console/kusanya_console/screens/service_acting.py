@@ -116,7 +116,7 @@ class ServiceActing(_Screen):
             ("amount", (f"TZS {AMOUNT:,}", STRONG)),
             ("phone", (mask_phone(phone.number), PLAIN)),
             ("comes to", (phone.outcome, PLAIN)),
-            ("what happens", (phone.what, MUTED)),
+            ("happens", (phone.what, MUTED)),
         )
         warning = "The intent is kept on disk before its first byte leaves. Test money only."
         self._confirm("Create this test collection", facts, Mode.TEST, warning, send)

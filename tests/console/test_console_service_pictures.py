@@ -1,0 +1,215 @@
+"""The Service screen and the sender's log as pictures: each looked at before it was accepted.
+
+A dashboard that answers what it is told stands on loopback: the real one draws keys by chance, and
+never says anything hostile.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from kusanya.client import Client
+from kusanya.clock import ManualClock
+from kusanya.secret import Secret
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.acts import Acts
+from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.service_acts import ServiceActs
+from kusanya_console.service_reading import ServiceReader
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
+SIZES = [(80, 24), (120, 36), (160, 50)]
+on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+MEDIUM = SIZES[1]
+
+USUAL: dict[str, Any] = {
+    "clock": {"now": "2026-03-04T12:24:07Z", "kind": "virtual", "speed": None, "origin": None},
+    "endpoints": {
+        "data": [
+            {
+                "id": "we_7Qm4xT2fWc9Lr0Zb", "url": "http://127.0.0.1:8099/webhooks",
+                "mode": "test", "status": "enabled", "failing_since": None, "disabled_at": None,
+                "created_at": "2026-03-01T06:00:00Z",
+            },
+            {
+                "id": "we_2hT7pXk1Ld0Vn8Sg", "url": "https://billing.example/hooks/kusanya",
+                "mode": "live", "status": "enabled", "failing_since": "2026-03-04T12:02:07Z",
+                "disabled_at": None, "created_at": "2026-02-11T09:30:00Z",
+            },
+            {
+                "id": "we_5cK9wDf3Jq6Rt1Ym", "url": "https://pos.example/in",
+                "mode": "test", "status": "disabled", "failing_since": "2026-03-01T02:00:00Z",
+                "disabled_at": "2026-03-04T02:00:04Z", "created_at": "2026-02-11T09:31:00Z",
+            },
+        ]
+    },
+    "keys": {
+        "data": [
+            {
+                "id": "key_1Xr8Gd5Bq2Hs7Tn4", "mode": "test", "access": "full", "hint": "…9f3a",
+                "created_at": "2026-03-01T06:00:00Z", "revoked_at": None,
+            },
+            {
+                "id": "key_9Mw3Zc6Kp0Lf1Vb8", "mode": "live", "access": "full", "hint": "…04c1",
+                "created_at": "2026-03-01T06:00:00Z", "revoked_at": None,
+            },
+            {
+                "id": "key_4Jt2Yn7Dx5Rg3Qs6", "mode": "test", "access": "read", "hint": "…77be",
+                "created_at": "2026-02-20T06:00:00Z", "revoked_at": "2026-03-02T10:00:00Z",
+            },
+        ]
+    },
+    "faults": {
+        "rules": [
+            {"kind": "lose_answer", "rate": 0.2, "times": None, "seconds": 5.0, "struck": 12},
+            {"kind": "drop_delivery", "rate": 1.0, "times": 3, "seconds": 5.0, "struck": 3},
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def answers() -> dict[str, Any]:
+    """Return what the dashboard answers below /dashboard/; a test may change it."""
+    return dict(USUAL)
+
+
+@pytest.fixture
+def dashboard(answers: dict[str, Any]) -> Iterator[DashboardClient]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            found = answers.get(self.path.removeprefix("/dashboard/"))
+            body = json.dumps({"data": []} if found is None else found).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing on the terminal."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/dashboard/"
+        with DashboardClient(url, Secret("dash_of_the_test")) as made:
+            yield made
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def pictured(
+    picture: Any, store: Store, clock: ManualClock, dashboard: DashboardClient
+) -> Iterator[Callable[..., bool]]:
+    """Return what compares the console with a dashboard, writes allowed unless told otherwise."""
+    with Client("svc_test_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as client:
+        acts = ServiceActs(
+            store, dashboard, actor="asha", profile="main", client=client, draw=lambda: "5eed5eed"
+        )
+
+        def compare(size: tuple[int, int], *names: str, **options: Any) -> bool:
+            told: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
+            writes = Acts(store, actor="asha", clock=clock, profile="main", client=client)
+            told |= {"serving": acts, "acts": writes}
+            return bool(picture(size, *names, **told | options))
+
+        yield compare
+
+
+NEXT = "right_square_bracket"
+LISTS = {"endpoints": ("j",), "phones": (NEXT, "j"), "faults": (NEXT, NEXT), "keys": (NEXT,) * 3}
+
+
+@on_every_size
+@pytest.mark.parametrize("which", LISTS)
+def test_each_list_of_the_service(which: str, size: tuple[int, int], pictured: Any) -> None:
+    assert pictured(size, "6", *LISTS[which])
+
+
+def test_a_disabled_endpoint_says_what_is_held(pictured: Any) -> None:
+    assert pictured(MEDIUM, "6", "j", "j")
+
+
+def test_the_card_takes_the_lists_place_where_there_is_no_room_for_both(pictured: Any) -> None:
+    assert pictured((80, 24), "6", "j", "d")
+
+
+def test_read_only_the_acts_are_listed_and_off(pictured: Any) -> None:
+    assert pictured(MEDIUM, "6", serving=None, acts=None)
+
+
+@on_two_sizes
+def test_a_delete_waits_for_its_word(size: tuple[int, int], pictured: Any) -> None:
+    assert pictured(size, "6", "X", *"dele")
+
+
+@on_two_sizes
+def test_a_trial_names_what_it_will_create(size: tuple[int, int], pictured: Any) -> None:
+    assert pictured(size, "6", NEXT, "j", "enter")
+
+
+@on_two_sizes
+def test_a_new_secret_is_shown_in_its_dialog(
+    size: tuple[int, int], answers: dict[str, Any], pictured: Any
+) -> None:
+    name = "endpoints/we_7Qm4xT2fWc9Lr0Zb/rotate-secret"
+    answers[name] = {**USUAL["endpoints"]["data"][0], "secret": "whsec_" + "0123456789abcdef" * 3}
+    assert pictured(size, "6", "R", "tab", "enter")
+
+
+def test_a_length_of_time_that_cannot_be_read_is_named(pictured: Any) -> None:
+    assert pictured(MEDIUM, "6", "C", *"soon", "enter")
+
+
+def test_a_service_that_is_lost_keeps_its_last_picture(
+    answers: dict[str, Any], pictured: Any
+) -> None:
+    answers["clock"] = {"now": 5}
+    assert pictured((80, 24), "6")
+
+
+HOSTILE = (
+    "[/red]x",
+    "[@click=app.quit]pay[/]",
+    "\x1b[31mred\x1b]52;c;QUFB\x07\x1b]0;title\x07",
+    "\u202egnp\u202c\u200b\u2066x",
+    "W" * 10_000,
+    "line\nbreak\ttab\rreturn",
+    "漢字カナ한글",
+)
+
+
+@on_two_sizes
+@pytest.mark.parametrize("which", ["endpoints", "faults", "keys"])
+def test_hostile_text_from_the_dashboard_is_shown_as_text(
+    which: str, size: tuple[int, int], answers: dict[str, Any], pictured: Any
+) -> None:
+    told = USUAL["endpoints"]["data"][1], USUAL["keys"]["data"][2]
+    answers["clock"] = {"now": "2026-03-04T12:24:07Z", "kind": HOSTILE[2], "speed": None}
+    answers["endpoints"] = {
+        "data": [told[0] | {"id": t, "url": t, "mode": t, "status": t} for t in HOSTILE]
+    }
+    answers["keys"] = {
+        "data": [told[1] | {"id": t, "mode": t, "access": t, "hint": t} for t in HOSTILE]
+    }
+    answers["faults"] = {"rules": [{"kind": t, "times": 3} for t in HOSTILE]}
+    down = ("j",) * (16 if which == "faults" else 2)
+    keys = {"endpoints": (), "faults": (NEXT, NEXT), "keys": (NEXT,) * 3}[which]
+    assert pictured(size, "6", *keys, *down)
