@@ -12,7 +12,7 @@ from kusanya.clock import Clock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console import words
-from kusanya_console.commands import Command, Kind, keys_shown
+from kusanya_console.commands import COMMANDS, Command, Kind, keys_shown
 from kusanya_console.doing import (
     NO_KEY,
     NO_SERVICE,
@@ -96,6 +96,10 @@ class Desk(msgspec.Struct, kw_only=True):
     def shown(self, command: Command) -> str:
         """Return a command's keys as people read them, a remapped one as it is now."""
         return keys_shown(command, self.keys)
+
+    def key(self, command_id: str) -> str:
+        """Return the keys of a command as a sentence names them."""
+        return next(self.shown(one) for one in COMMANDS if one.id == command_id)
 
     def tell(self, ended: Ended | Revealed | None) -> None:
         """Take what the result line says from now on."""

@@ -140,10 +140,18 @@ def _matches(
 
 
 def _by_note(store: Store, asked: str, mode: Mode) -> list[Match]:
-    """Return collections with a note that contains the text: an SMS receipt number, say."""
+    """Return collections with a note that contains the text: an SMS receipt number, say.
+
+    A note on an intent leads to the collection that it became.
+    """
     notes = store.search_notes(asked, limit=_BOUND)
-    rows = store.collections_by_id([note.subject for note in notes])
+    rows = store.collections_by_id([_noted(store, note.subject) for note in notes])
     return [Match(row, Way.NOTE) for row in rows.values() if row.mode is mode]
+
+
+def _noted(store: Store, subject: str) -> str:
+    intent = None if is_collection_id(subject) else store.intent(subject)
+    return subject if intent is None else intent.collection_id or subject
 
 
 def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:
@@ -296,10 +304,7 @@ def story(store: Store, collection_id: str, *, now: datetime) -> Story | None:
         *_heard(store.observations(collection_id)),
         *_delivered(deliveries),
         *_intended(store, row),
-        *(
-            Moment(at=note.at, what=What.NOTE, word=note.text, source=note.author)
-            for note in store.notes(collection_id)
-        ),
+        *_notes(store, collection_id),
     ]
     return Story(
         row=row,
@@ -309,6 +314,13 @@ def story(store: Store, collection_id: str, *, now: datetime) -> Story | None:
         also=tuple(other for other in same_phone if other.id != row.id),
         unknown=sum(_same_number(intent.phone, row.phone) for intent in unknown),
     )
+
+
+def _notes(store: Store, subject: str) -> list[Moment]:
+    return [
+        Moment(at=note.at, what=What.NOTE, word=note.text, source=note.author)
+        for note in store.notes(subject)
+    ]
 
 
 def _same_number(one: str, other: str) -> bool:
@@ -397,4 +409,5 @@ def _intended(store: Store, row: CollectionRow) -> list[Moment]:
             )
             for attempt in store.attempts(intent.id)
         )
+        told.extend(_notes(store, intent.id))
     return told

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
@@ -29,7 +28,7 @@ from kusanya_console.messages import CopyAsked, DeedAsked, ListAsked, ScreenAske
 from kusanya_console.present import Line, plain, rule
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
-from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.sheet import LineSheet, Sheet
 from kusanya_console.words import ACCENT, MUTED, PLAIN
 
 _COPIED_CELLS = 110
@@ -79,7 +78,7 @@ class HealthScreen(ConsoleScreen):
     def compose_body(self) -> ComposeResult:
         """Lay out one report that scrolls."""
         with VerticalScroll(id="report", can_focus=False):
-            yield Sheet(id="health")
+            yield LineSheet(id="health")
 
     def on_mount(self) -> None:
         """Say that the report is on its way."""
@@ -207,14 +206,13 @@ class HealthScreen(ConsoleScreen):
         elif places and places[-1] >= rail.scroll_y + rail.size.height:
             rail.scroll_to(y=places[-1] - rail.size.height + 1, animate=False)
 
-    def on_click(self, event: events.Click) -> None:
+    def on_line_sheet_clicked(self, message: LineSheet.Clicked) -> None:
         """Point at the line under the mouse; a double click opens what is behind it."""
-        if event.widget is None or event.widget.id != "health" or event.y >= len(self._lines_of):
-            return
-        target = self._lines_of[event.y]
+        message.stop()
+        target = self._lines_of[message.line] if message.line < len(self._lines_of) else None
         if target is not None:
             self._point(target.key)
-            if event.chain > 1:
+            if message.twice:
                 self.action_open()
 
     def action_zoom(self) -> None:

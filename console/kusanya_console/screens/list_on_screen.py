@@ -208,19 +208,21 @@ class ListOnScreen(PaymentScreen, Generic[R]):
             how_far = ""
             if self.order is not Order.AMOUNT:
                 how_far = f" to {moment(_EPOCH + reached.value * _MICROSECOND, self.desk.look)}"
-            left.append((f"   searched back{how_far}, > goes on", WARN))
+            goes_on = f"{self.desk.key('list.search_on')} goes on"
+            left.append((f"   searched back{how_far}, {goes_on}", WARN))
         return [spread(left, [self._place()], width)]
 
     def _place(self) -> Run:
         if self.paused_at is not None:
-            return "paused, space goes on ", ACCENT
+            return f"paused, {self.desk.key('list.pause')} goes on ", ACCENT
         if self.table.follow:
             return (
                 "following the newest " if self.order is Order.CREATED else "at the top "
             ), MUTED
+        key = self.desk.key("list.follow")
         if self.newer or self.table.window.has_newer:
             more = "200+" if self.newer > 200 or self.table.window.has_newer else f"{self.newer}"  # noqa: PLR2004
             new = "new " if self.order is Order.CREATED else ""
-            return f"+{more} {new}above, f follows ", ACCENT
-        goes = "f follows the newest " if self.order is Order.CREATED else "f goes to the top "
-        return goes, MUTED
+            return f"+{more} {new}above, {key} follows ", ACCENT
+        goes = "follows the newest" if self.order is Order.CREATED else "goes to the top"
+        return f"{key} {goes} ", MUTED

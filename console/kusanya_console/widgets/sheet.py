@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from rich.text import Text
+from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.widget import Widget
 
 from kusanya_console.present import Line, text
@@ -38,6 +40,23 @@ class Sheet(Widget):
         if self._drawn is None or self._drawn[0] != width:
             self._drawn = (width, self._draw(width))
         return self._drawn[1]
+
+
+class LineSheet(Sheet):
+    """A sheet whose lines can be clicked."""
+
+    class Clicked(Message):
+        """A line was clicked; `twice` tells a double click."""
+
+        def __init__(self, line: int, *, twice: bool) -> None:
+            super().__init__()
+            self.line = line
+            self.twice = twice
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which line is under the mouse."""
+        event.stop()
+        self.post_message(self.Clicked(event.y, twice=event.chain > 1))
 
 
 def _nothing(_width: int) -> Sequence[Line]:

@@ -1,0 +1,353 @@
+"""What a person does with the record under the cursor: its order, its parts, its copies."""
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.filters import Filter
+from kusanya.store.records import CollectionRow, Order
+from kusanya_console.app import ConsoleApp
+from kusanya_console.listings import CollectionListing
+from kusanya_console.narrowing import NarrowedSource
+from kusanya_console.pages import PageSource
+from kusanya_console.screens.list_screen import ListScreen
+from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.widgets.time_rail import TimeRail
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+SIZE = (120, 36)
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+def listing(app: ConsoleApp) -> ListScreen[Any]:
+    """Return the list's screen in view."""
+    screen = app.console_screen
+    assert isinstance(screen, ListScreen)
+    return screen
+
+
+async def test_the_keys_of_the_screens_lead_there_and_escape_leads_back(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        for key, crumb in (("2", "Deliveries"), ("4", "Health"), ("5", "Intents"), ("1", "Live")):
+            await pilot.press(key)
+            await settled(pilot)
+            assert f"LIVE MODE▐  {crumb}" in shown(app)
+        await pilot.press("3")
+        await settled(pilot)
+        assert isinstance(app.console_screen, LookupScreen)
+        await pilot.press("escape", "escape")
+        await settled(pilot)
+        assert "LIVE MODE▐  Live" in shown(app)
+
+
+async def test_the_cursor_moves_by_records_and_by_pages(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(60)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        table = listing(app).table
+        rows = [row.id for row in table.window.rows]
+        lines = table.lines
+        for keys, place in (
+            (["j"], 1), (["down"], 2), (["k"], 1), (["up"], 0), (["pagedown"], lines - 1),
+            (["pageup"], 0),
+        ):  # fmt: skip
+            await pilot.press(*keys)
+            assert table.cursor == rows[place], keys
+
+
+async def test_the_next_order_keeps_the_cursor_on_its_record(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = listing(app)
+        await pilot.press("j", "j")
+        pointed = screen.table.cursor
+        await pilot.press("o")
+        await settled(pilot)
+        finals = [row.final_seen_at for row in screen.table.window.rows]
+        assert finals == sorted(finals, reverse=True), "and none that is not final"
+        assert "latest final first" in shown(app)
+        assert screen.table.cursor == pointed
+        await pilot.press("o")
+        await settled(pilot)
+        amounts = [row.amount for row in screen.table.window.rows]
+        assert amounts == sorted(amounts, reverse=True)
+        assert "largest first" in shown(app)
+        assert screen.table.cursor == pointed
+        await pilot.press("o")
+        await settled(pilot)
+        assert "newest first" in shown(app)
+        assert screen.table.cursor == pointed
+
+
+async def test_news_in_another_order_appear_in_their_place(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = listing(app)
+        await pilot.press("o", "o")
+        await settled(pilot)
+        seed.answered(seed.collection(5000, at=clock.now(), amount=900_000))
+        seed.answered(seed.collection(5001, at=clock.now(), amount=1))
+        app.tick()
+        await settled(pilot)
+        assert screen.table.window.rows[0].amount == 900_000
+        assert screen.table.window.rows[-1].amount == 1
+
+
+async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(20)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        table = listing(app).table
+        everything = len(table.window.rows)
+        await pilot.press("exclamation_mark")
+        await settled(pilot)
+        found = {row.status for row in table.window.rows}
+        assert found == {"failed", "expired", "on_hold", "contradiction"}
+        assert "filter !" in shown(app)
+        await pilot.press("exclamation_mark")
+        await settled(pilot)
+        assert len(table.window.rows) == everything
+
+
+class Hurried(CollectionListing):
+    """A list whose search has no time left after its first step."""
+
+    def source(self, narrowed: Filter, order: Order) -> PageSource[CollectionRow]:
+        """Return the list with a search that stops at once."""
+        found = super().source(narrowed, order)
+        if isinstance(found, NarrowedSource):
+            return NarrowedSource(found._source, found._test, budget_s=-1)
+        return found
+
+
+async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in range(700):
+        seed.store.submit(
+            seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n), fee=n % 600))
+        )
+    seed.answered(seed.collection(700, at=clock.now() - timedelta(seconds=700), fee=1))
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = listing(app)
+        screen.listing = Hurried(app.desk)
+        await pilot.press("slash", *"fee:1", "enter")
+        await settled(pilot)
+        assert [row.reference for row in screen.table.window.rows] == ["INV-482001"]
+        assert "searched back to 15:15:48, > goes on" in shown(app)
+        await pilot.press("greater_than_sign")
+        await settled(pilot)
+        found = [row.reference for row in screen.table.window.rows]
+        assert found == ["INV-482001", "INV-482601", "INV-482700"]
+        assert "> goes on" not in shown(app)
+
+
+async def test_the_detail_is_hidden_shown_and_given_the_whole_screen(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        pane, table = app.screen.query_one("#pane"), listing(app).table
+        assert (pane.display, table.display) == (True, True)
+        await pilot.press("d")
+        assert (pane.display, table.display) == (False, True)
+        await pilot.press("d", "z")
+        await pilot.pause()
+        assert (pane.display, table.display) == (True, False)
+        assert pane.size.width > 100
+        await pilot.press("z")
+        await pilot.pause()
+        assert (pane.display, table.display) == (True, True)
+
+
+async def test_the_parts_of_the_detail_follow_one_another(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("j", "j", "j")
+        await settled(pilot)
+        assert "▸card" in shown(app)
+        seen = []
+        for _ in range(4):
+            await pilot.press("right_square_bracket")
+            await settled(pilot)
+            seen.append(
+                next(word for word in ("card", "say", "odd", "JSON") if f"▸{word}" in shown(app))
+            )
+            if seen[-1] == "say":
+                assert "SW  Tuna majibu mawili" in shown(app)
+            if seen[-1] == "odd":
+                assert "≠ Two final states were reported" in shown(app)
+            if seen[-1] == "JSON":
+                assert '"id":"col_' in shown(app)
+        assert seen == ["say", "odd", "JSON", "card"]
+        await pilot.press("left_square_bracket")
+        await settled(pilot)
+        assert "▸JSON" in shown(app)
+        await pilot.press("5")
+        await settled(pilot)
+        assert "▸card" not in shown(app), "without intents there is no card and no part"
+
+
+async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    seed.intents()
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        for keys, english, swahili in (
+            (("j", "j", "j"), "We have two different answers", "Tuna majibu mawili"),
+            (("2",), "We have no answer from your network yet", "Bado hatujapata jibu"),
+            (("5",), "We are checking whether your request", "Tunahakiki kama ombi lako"),
+        ):
+            await pilot.press(*keys)
+            await settled(pilot)
+            await pilot.press("s")
+            await settled(pilot)
+            assert app.clipboard.startswith(english)
+            assert app.clipboard.splitlines()[1].startswith(swahili)
+            assert f"say: {english}" in shown(app)
+            await pilot.press("escape")
+
+
+async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
+    console: Build, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(10)
+    app = console(folder=tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("j", "j", "j")
+        await settled(pilot)
+        await pilot.press("Y")
+        await settled(pilot)
+        path = tmp_path / "kusanya-card-live-INV-482901.txt"
+        assert path.stat().st_mode & 0o777 == 0o600
+        text = path.read_text()
+        assert text == app.clipboard
+        assert "INV-482901" in text
+        assert "≠ Two final states were reported" in text
+        assert '"status":"failed"' in text
+        assert "+255•••••901" in text
+        assert "255754000901" not in text
+        assert "754000901" not in text
+        assert "kusanya-card-live-INV-482901.txt" in shown(app).replace("\n", "").replace(" ", "")
+        await pilot.press("Y")
+        await settled(pilot)
+        assert (tmp_path / "kusanya-card-live-INV-482901-2.txt").exists(), "nothing is overwritten"
+
+
+async def test_a_card_that_cannot_be_kept_says_why(
+    console: Build, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(10)
+    app = console(folder=tmp_path / "gone")
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("Y")
+        await settled(pilot)
+        assert "saving the card failed: cannot write" in shown(app)
+
+
+async def test_the_json_is_copied_exactly_but_for_the_phone(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("j", "j", "j", "J")
+        await settled(pilot)
+        said = json.loads(app.clipboard)
+        assert said["reference"] == "INV-482901"
+        assert said["failure_code"] == "payer_unreachable", "the newest words are those of the poll"
+        assert said["phone"] == "+255•••••901"
+        exact = seed.store.observations(said["id"])[-1].collection.raw.decode()
+        assert app.clipboard == exact.replace("255754000901", "+255•••••901")
+
+
+async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(60)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.tick()
+        await settled(pilot)
+        rail, screen = app.screen.query_one(TimeRail), listing(app)
+        assert rail.thumb == 0
+        await pilot.press("pagedown", "pagedown")
+        await settled(pilot)
+        assert rail.thumb is not None
+        assert rail.thumb > 3
+        newest = screen.table.window.rows[0].created_at
+        await pilot.click(TimeRail, offset=(0, rail.size.height // 2))
+        await settled(pilot)
+        row = screen.table.row
+        assert row is not None
+        assert row.created_at < newest
+        assert not screen.table.follow
+        await pilot.click(TimeRail, offset=(0, 0))
+        await settled(pilot)
+        assert screen.table.follow
+
+
+async def test_the_box_is_reached_again_from_the_story(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("3", *"INV-482901", "enter")
+        await settled(pilot)
+        box = app.screen.query_one("#box")
+        assert not box.has_focus
+        await pilot.press("slash")
+        assert box.has_focus
+        await pilot.press(*"INV-482902")
+        await settled(pilot)
+        assert "INV-482902   col_" in shown(app), "what stood there was selected and typed over"

@@ -1,0 +1,417 @@
+"""Health as a place to work from: rows behind a figure, windows, oddities, who looks after what."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.filters import describe
+from kusanya.store import Store
+from kusanya.store.records import Verdict
+from kusanya.wire import Mode
+from kusanya_console.acts import Acts
+from kusanya_console.app import ConsoleApp
+from kusanya_console.screens.health import HealthScreen
+from kusanya_console.screens.list_screen import ListScreen
+from kusanya_console.screens.lookup import LookupScreen
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+SIZE = (120, 50)
+
+
+@pytest.fixture
+def acts(store: Store, clock: ManualClock) -> Acts:
+    return Acts(store, actor="asha", clock=clock, profile="main")
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+def health(app: ConsoleApp) -> HealthScreen:
+    """Return the screen of health."""
+    screen = app.console_screen
+    assert isinstance(screen, HealthScreen)
+    return screen
+
+
+async def pointed(pilot: Pilot[Any], settled: Settled, key: str) -> None:
+    """Move the cursor to the line with this key."""
+    assert isinstance(pilot.app, ConsoleApp)
+    for _ in range(60):
+        if health(pilot.app).cursor == key:
+            return
+        await pilot.press("j")
+        await settled(pilot)
+    pytest.fail(f"the cursor never stood on {key}")
+
+
+def silenced(seed: Any, clock: ManualClock) -> None:
+    """Let polling learn three final states that no event reports."""
+    for n in range(3):
+        at = clock.now() - timedelta(seconds=5 - n)
+        done = seed.collection(7000 + n, at=at, status="succeeded", completed_at=at)
+        seed.polled(done, at=at)
+
+
+@pytest.mark.parametrize(
+    ("key", "screen", "narrowed"),
+    [
+        ("cause:insufficient_funds", "live", "code:insufficient_funds at>=15:00"),
+        ("cause:expired", "live", "status:expired at>=15:00"),
+        ("open:MPESA_TZ", "live", "channel:MPESA_TZ status:created"),
+        ("endpoint:billing", "deliveries", "! endpoint:billing"),
+        ("endpoint:shop", "deliveries", "endpoint:shop"),
+        ("failing:billing", "deliveries", "! endpoint:billing"),
+    ],
+)
+async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0917 - fixtures
+    key: str, screen: str, narrowed: str, console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pointed(pilot, settled, key)
+        await pilot.press("enter")
+        await settled(pilot)
+        found = app.console_screen
+        assert isinstance(found, ListScreen)
+        assert screen == found.NAME
+        assert describe(found.filter) == narrowed
+        assert found.table.window.rows
+        assert f"filter {narrowed}" in shown(app)
+
+
+async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(60)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pointed(pilot, settled, "cause:user_cancelled")
+        line = next(line for line in shown(app).splitlines() if "user_cancelled" in line)
+        count = int(line.split()[-3])
+        await pilot.press("enter")
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, ListScreen)
+        assert len(screen.table.window.rows) == count
+
+
+async def test_enter_on_an_odd_payment_opens_its_story(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        assert "two finals 1, completed at changed 1, unknown status 1" in shown(app)
+        await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.console_screen, LookupScreen)
+        assert "INV-482901   col_" in shown(app)
+
+
+async def test_an_event_that_does_not_come_becomes_odd_as_time_passes(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    silenced(seed, clock)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        assert "missing event" not in shown(app)
+        await clock.advance(90)
+        app.tick()
+        await settled(pilot)
+        assert "missing event 3" in shown(app)
+
+
+async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n, ago in ((2, timedelta(minutes=5)), (12, timedelta(hours=8)), (22, timedelta(days=3))):
+        seed.life(n, at=clock.now() - ago)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        seen = []
+        for key in ("minus", "plus", "plus", "plus", "minus", "minus"):
+            seen.append(shown(app).partition("failures, ")[2].split(",")[0])
+            line = next(one for one in shown(app).splitlines() if "insufficient_funds" in one)
+            seen.append(line.split()[-3])
+            await pilot.press(key)
+            await settled(pilot)
+        hour, day, week = ("this hour", "1"), ("today", "2"), ("last 7 days", "3")
+        assert seen == [*hour, *hour, *day, *week, *week, *day]
+        assert "this hour is the shortest window" not in shown(app)
+        await pilot.press("minus")
+        assert "this hour is the shortest window" in shown(app)
+
+
+async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        assert "● healthy" in shown(app)
+        silenced(seed, clock)
+        await clock.advance(6)
+        app.tick()
+        await settled(pilot)
+        assert "◐ silent: is the receiver running?" in shown(app)
+        assert "healthy" not in shown(app)
+
+
+async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(30)
+    done_at = clock.now() - timedelta(minutes=1)
+    seed.answered(
+        seed.collection(
+            800, at=clock.now() - timedelta(minutes=2), status="failed", channel="TTCL_TZ",
+            failure_code="sim_swap_hold", completed_at=done_at,
+        )
+    )  # fmt: skip
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        lines = shown(app).splitlines()
+        groups = [line.strip() for line in lines if "mend it:" in line or "ask the prov" in line]
+        assert groups[1] == "ask the provider: 1", "a code that nobody knows yet"
+        ttcl = next(line for line in lines if line.strip().startswith("TTCL_TZ"))
+        assert ttcl.split()[-4:] == ["1", "min", "0", "s"] or "1 min 0 s" in ttcl
+        mpesa = next(line for line in lines if line.strip().startswith("M-Pesa"))
+        assert mpesa.rstrip().endswith("17 s       17 s")
+
+
+async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa: PLR0917 - fixtures
+    console: Build, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        assert health(app).cursor == "failing:billing"
+        await pilot.press("A", *"rotated", "space", *"it", "enter")
+        await settled(pilot)
+        row = store.audit().rows[0]
+        assert (row.actor, row.act, row.outcome) == ("asha", "acknowledge", "done")
+        assert row.subject is not None
+        assert row.subject.startswith("failing:live:billing:2026-03-04T12:17")
+        text = shown(app)
+        assert "✕ failing: billing refused 3" in text
+        assert "looked after by asha since 15:24:07: rotated it" in text
+        late = seed.collection(950, at=clock.now(), status="succeeded")
+        seed.delivered(seed.event(late, at=clock.now()), at=clock.now(), endpoint="billing")
+        await clock.advance(10)
+        seed.delivered(
+            seed.event(late, at=clock.now(), id="evt_again"), at=clock.now(),
+            verdict=Verdict.REJECTED, reason="no_match", answer=400, endpoint="billing",
+        )  # fmt: skip
+        app.tick()
+        await settled(pilot)
+        assert "✕ failing: billing refused 1" in shown(app)
+        assert "looked after by" not in shown(app), "another outbreak is another alarm"
+
+
+async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
+    console: Build, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
+        await pilot.press("A", *"asked", "enter")
+        await settled(pilot)
+        assert "two finals 1" not in shown(app)
+        assert "1 acknowledged" in shown(app)
+
+
+async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_nothing(
+    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.busy(10)
+    for told, said in ((acts, "the cursor stands on no alarm"), (None, "off: read-only")):
+        app = console(acts=told)
+        async with app.run_test(size=SIZE) as pilot:
+            await settled(pilot)
+            await pilot.press("4")
+            await settled(pilot)
+            await pointed(pilot, settled, "endpoint:shop")
+            await pilot.press("A")
+            await settled(pilot)
+            assert said in shown(app)
+    assert store.audit().rows == ()
+
+
+async def test_zoom_shows_the_part_under_the_cursor_alone(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pointed(pilot, settled, "cause:expired")
+        await pilot.press("z")
+        await settled(pilot)
+        assert "insufficient_funds" in shown(app)
+        assert "open prompts" not in shown(app)
+        assert "✕ failing" not in shown(app).partition("\n")[2]
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "open prompts" in shown(app)
+
+
+async def test_the_cursor_stays_in_view_and_a_double_click_opens(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(20)
+    app = console()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        for key in "jjjjjjjjjjjjjkkkk":
+            await pilot.press(key)
+            await settled(pilot)
+            assert any(line.startswith(">") for line in shown(app).splitlines())
+        for _ in range(13):
+            await pilot.press("k")
+        await settled(pilot)
+        assert "✕ failing: billing" in shown(app)
+        row = next(n for n, one in enumerate(shown(app).splitlines()) if "  expired" in one)
+        await pilot.click(offset=(5, row), times=2)
+        await settled(pilot)
+        assert isinstance(app.console_screen, ListScreen)
+        assert "status:expired" in shown(app)
+
+
+async def test_the_report_is_kept_in_a_file(
+    console: Build, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(10)
+    app = console(folder=tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pilot.press("Y")
+        await settled(pilot)
+        path = tmp_path / "kusanya-card-health-live-20260304T122407Z.txt"
+        assert "✕ failing: billing" in path.read_text()
+        assert path.read_text() == app.clipboard
+
+
+async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(10)
+    seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", *"failed", "enter")
+        for key in ("2", "4", "5", "3"):
+            await pilot.press(key)
+            await settled(pilot)
+        await pilot.press(*"INV-482901", "enter")
+        await settled(pilot)
+        assert "INV-482901   col_" in shown(app)
+        await pilot.press("ctrl+p", *"other", "space", *"mode", "enter")
+        await settled(pilot)
+        assert "▌TEST MODE▐  Lookup" in shown(app)
+        assert "INV-482901" not in shown(app)
+        for key in ("escape", "1", "2", "4", "5"):
+            await pilot.press(key)
+            await settled(pilot)
+            text = shown(app)
+            assert "▌TEST MODE▐" in text
+            assert "LIVE MODE" not in text
+            assert not any(f"INV-482{n:03}" in text for n in (*range(10), 900, 901, 902, 903))
+        await pilot.press("1")
+        await settled(pilot)
+        assert "INV-482600" in shown(app)
+        assert "filter none" in shown(app)
+        await pilot.press("ctrl+p", *"other", "space", *"mode", "enter")
+        await settled(pilot)
+        assert "▌LIVE MODE▐  Live" in shown(app)
+        assert "INV-482901" in shown(app)
+        assert "INV-482600" not in shown(app)
+
+
+async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    class Nobody:
+        """Asks nobody: a call would be an error."""
+
+    seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
+    app = console(asks=Nobody())
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await app.run_action("app.other_mode")
+        await settled(pilot)
+        await pilot.press("c")
+        await settled(pilot)
+        assert "off: the profile's key is of LIVE MODE" in shown(app)
+        await pilot.press("4", "c")
+        await settled(pilot)
+        assert "off: the profile's key is of LIVE MODE" in shown(app)
+
+
+async def test_the_help_names_every_command_of_its_screen(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console()
+    async with app.run_test(size=(120, 90)) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        text = shown(app)
+        for said in (
+            "Keys of Live", "this screen ──", "o       order", "the other mode",
+            "channel:airtel,mixx", "off: read-only; start with --allow-writes",
+        ):  # fmt: skip
+            assert said in text, said
+        await pilot.press("escape", "4", "question_mark")
+        await settled(pilot)
+        assert "Keys of Health" in shown(app)
+        assert "wider" in shown(app)
+        assert "channel:airtel,mixx" not in shown(app), "Health has no filter"

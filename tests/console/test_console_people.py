@@ -1,0 +1,279 @@
+"""What people decide, note and look up: audited, found again, and no phone where none belongs."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Button
+
+from kusanya.clock import ManualClock
+from kusanya.errors import ConfigurationError
+from kusanya.store import Store
+from kusanya.store.records import IntentState
+from kusanya.wire import Mode
+from kusanya_console.acts import Acts
+from kusanya_console.app import ConsoleApp
+from kusanya_console.commands import COMMANDS, wrong_keys
+from kusanya_console.screens.decide import DecideScreen
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+SIZE = (120, 36)
+
+
+@pytest.fixture
+def acts(store: Store, clock: ManualClock) -> Acts:
+    return Acts(store, actor="asha", clock=clock, profile="main")
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:
+    """Type a text, spaces included."""
+    for letter in text:
+        await pilot.press("space" if letter == " " else letter)
+    await settled(pilot)
+
+
+async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
+    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("D")
+        await settled(pilot)
+        assert isinstance(app.screen, DecideScreen)
+        assert "INV-431001" in shown(app)
+        assert "over since 14:24:07" in shown(app)
+        await typed(pilot, settled, "nothing")
+        await pilot.press("enter")
+        await typed(pilot, settled, "not in the statement")
+        assert app.screen.query_one("#do", Button).disabled, "LIVE MODE waits for its word"
+        await pilot.press("enter")
+        await typed(pilot, settled, "live")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "decided INV-431001: nothing was created, by asha" in shown(app)
+        row = store.intent("int_00000001")
+        assert row is not None
+        assert row.state is IntentState.SETTLED
+        assert row.outcome == "decided by asha: not in the statement"
+        told = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit().rows]
+        assert told == [("asha", "decide intent", "int_00000001", "done")]
+        assert "? 2 unknown" in shown(app)
+
+
+async def test_a_decision_names_the_collection_that_it_became(
+    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("D")
+        await typed(pilot, settled, "maybe")
+        await pilot.press("enter")
+        await typed(pilot, settled, "statement of 4 March")
+        await pilot.press("enter", *"live", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, DecideScreen), "neither an id nor the word nothing"
+        box = app.screen.query_one("#became")
+        box.focus()
+        await pilot.press(*["backspace"] * 5, *"col_77", "tab", "tab", "enter")
+        await settled(pilot)
+        row = store.intent("int_00000001")
+        assert row is not None
+        assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
+
+
+async def test_an_open_window_is_no_matter_for_a_person(
+    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5", "j")
+        await settled(pilot)
+        await pilot.press("D")
+        await settled(pilot)
+        assert "off: its window is open for 1 h 36 min more; R replays it" in shown(app)
+        assert store.audit().rows == ()
+
+
+async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
+    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("D", *"nothing", "enter", *"gone", "enter", *"live")
+        store.settle_intent("int_00000001", collection_id="col_1", sentence="by an event")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "deciding failed: this intent is settled already" in shown(app)
+        (row,) = store.audit().rows
+        assert row.outcome == "failed: this intent is settled already"
+
+
+async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_later(  # noqa: PLR0917 - fixtures
+    console: Build, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+) -> None:
+    seed.intents()
+    app = console(acts=acts)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("A", *"SMS", "space", *"9XK77", "enter")
+        await settled(pilot)
+        assert "noted on INV-431001, by asha" in shown(app)
+        assert "notes ──" in shown(app)
+        assert "SMS 9XK77" in shown(app)
+        became = seed.collection(31, at=clock.now(), reference="INV-431001")
+        seed.answered(became)
+        store.settle_intent("int_00000001", collection_id=became.id, sentence="by an event")
+        await pilot.press("3", *"9xk77", "enter")
+        await settled(pilot)
+        assert "1 collection in LIVE MODE, found by note" in shown(app)
+        assert "INV-431001   col_" in shown(app)
+        assert "SMS 9XK77" in shown(app), "it is part of the story"
+
+
+async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
+    console: Build, seed: Any, settled: Settled, tmp_path: Any
+) -> None:
+    seed.intents()
+    app = console(folder=tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("Y")
+        await settled(pilot)
+        text = (tmp_path / "kusanya-card-live-INV-431001.txt").read_text()
+        assert "? unknown" in text
+        assert f"7a1d{1:028}c9" not in text, "the key is written by its ends alone"
+        await pilot.press("J")
+        await settled(pilot)
+        assert app.clipboard == '{"amount":1}'
+
+
+@pytest.mark.parametrize(
+    "said", ["0799 123 456", "+255799123456", "255 799-123-456", "0799123456789"]
+)
+async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
+    said: str, console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await typed(pilot, settled, said)
+        lines = shown(app).splitlines()
+        box = next(n for n, line in enumerate(lines) if "│" in line)
+        rest = "\n".join(lines[:box] + lines[box + 1 :])
+        digits = "".join(letter for letter in said if letter.isdigit())
+        assert "No collection in LIVE MODE was asked of this phone." in rest
+        for whole in (said, digits, digits[-9:], digits[-6:]):
+            assert whole not in rest
+        assert "beginning of the reference" not in rest, "no hint about references for a phone"
+
+
+async def test_a_pasted_phone_is_not_repeated_by_the_palette(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p", *"0754000902")
+        await settled(pilot)
+        lines = [line for line in shown(app).splitlines() if "Look up" in line]
+        assert lines
+        assert not any("0754000902" in line for line in lines)
+
+
+async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("3", *"INV-482600")
+        await settled(pilot)
+        assert "nothing in LIVE MODE, 1 match in TEST MODE" in shown(app)
+        assert "the other mode" in shown(app)
+
+
+async def test_other_payments_of_the_customer_stand_below_the_story(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    phone = "255754000042"
+    for n in (2, 3, 4):
+        seed.life(n, at=clock.now() - timedelta(hours=n), phone=phone)
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("3", *"INV-482002")
+        await settled(pilot)
+        below = shown(app).partition("also on this phone")[2]
+        assert "INV-482003" in below
+        assert "INV-482004" in below
+
+
+async def test_a_remapped_key_works_and_is_the_one_that_is_shown(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    app.set_keymap({"list.pause": "p", "list.filter": "ctrl+f"})
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settled(pilot)
+        assert "p pause" in shown(app)
+        assert "^f filter" in shown(app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "paused, p goes on" in shown(app)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        assert "p       pause" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"list.paws": "p"}, "no command has the id list.paws"),
+        ({"list.pause": "n"}, "the key n would be both"),
+        ({"health.open": "A"}, "the key A would be both"),
+    ],
+)
+def test_a_remapping_that_cannot_be_is_refused_with_its_reason(
+    keys: dict[str, str], said: str, console: Build
+) -> None:
+    assert said in wrong_keys(keys)
+    with pytest.raises(ConfigurationError, match=said):
+        console().set_keymap(keys)
+
+
+def test_a_remapping_of_every_command_to_its_own_keys_changes_nothing() -> None:
+    assert wrong_keys({one.id: ",".join(one.keys) for one in COMMANDS if one.keys}) == ""
