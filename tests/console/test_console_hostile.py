@@ -1,0 +1,233 @@
+"""Hostile text on a real terminal: every outside field, every screen, no new kind of escape.
+
+A benign and a hostile store of the same shape are walked through with the same keys and the same
+clicks. What the terminal is told may differ in letters, never in kind; what is copied holds nothing
+that a terminal acts on; and no click on a cell runs an action.
+"""
+
+import base64
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.store.records import IntentState, Verdict
+from kusanya.wire import Mode
+
+WALK = """
+import asyncio, json, sys
+from collections import Counter
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.screens.base import ConsoleScreen
+from datetime import datetime
+
+path, told, now, records = sys.argv[1:]
+records = int(records)
+seen = Counter()
+ran = []
+
+async def at_once(_seconds):
+    pass
+
+class App(ConsoleApp):
+    clicking = False
+
+    async def run_action(self, action, *args, **kwargs):
+        if App.clicking:
+            ran.append(str(action))
+        return await super().run_action(action, *args, **kwargs)
+
+async def walk(pilot):
+    app = pilot.app
+    async def settle():
+        # A key, its worker, its answer and the paint each take a turn; the last outlasts a frame.
+        for seconds in (0, 0, 0.02):
+            await app.workers.wait_for_complete()
+            await asyncio.sleep(seconds)
+    async def press(*keys):
+        for key in keys:
+            app.simulate_key(key)
+            await settle()
+            seen[app.console_screen.NAME] += 1
+    async def click_all():
+        App.clicking = True
+        for row in range(1, app.size.height - 2, 4):
+            for column in range(5, app.size.width, 37):
+                await pilot.click(offset=(column, row))
+        await settle()
+        App.clicking = False
+    await settle()
+    await press(*["j"] * records, "g", "right_square_bracket", *["j"] * 3, "right_square_bracket")
+    await press(*["j"] * 3, "right_square_bracket", *["j"] * 3, "g")
+    await press("y", "Y", "J")
+    await click_all()
+    await press("exclamation_mark", "n", "n", "t", "t", "z", "z", "question_mark", "escape")
+    await press("2", *["j"] * records, "right_square_bracket", *["j"] * 3, "y", "enter")
+    await click_all()
+    for _ in range(min(records, 12)):
+        await press("1", "j", "enter", "s", "Y")
+    await click_all()
+    await press("4", *["j"] * 5, "y", "right_square_bracket")
+    await click_all()
+    await press("5", *["j"] * min(records, 40), "enter", "Y", "d")
+    await click_all()
+    await press("6", "1", "ctrl+p", *"look", "escape", "slash", *"ref:in", "enter")
+    with open(told, "w") as file:
+        json.dump({"ran": ran, "seen": seen}, file)
+    app.exit()
+
+with Store.open(path, read_only=True) as store:
+    clock = ManualClock(datetime.fromisoformat(now))
+    app = App(store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, asleep=at_once)
+    app.animation_level = "none"
+    app.run(auto_pilot=walk)
+    sys.exit(app.return_code or 0)
+"""
+FRAGMENTS = (
+    "\x1b[31m", "\x1b[2J", "\x1b[?1049l", "\x1b]0;title\x07", "\x1b]52;c;QUFB\x07",
+    "\x1b]8;;http://x\x1b\\", "\x1bP$q\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\",
+    "\x1bXsos\x1b\\", "\x1bc", "\x1b(0", "\x1b[6n", "\x1b[>c", "\x9b31m", "\x9d0;t\x9c",
+    "\x90q\x9c", "\x85", "\x00", "\x7f", "\x07", "\x08\x08", "\r", "\n", "\t", "\x0e",
+    "\u202e", "\u202c", "\u2066", "\u2069", "\u200b", "\u200d", "\ufeff", "\u2028", "\u00ad",
+    "\U000e0041", "e\u0301\u0301\u0301\u0301", "\ufdd0", "\ue000",
+    "\U0001f468\u200d\U0001f469", "漢字", "[@click=app.quit]x[/]", "[@click=app.go('health')]y",
+    "[/red]", "[/", "[bold]", "[link=http://x]z[/link]", "\\[x]", "$primary", "{0}", "%s", "=1+1",
+    "<b>", "INV", "7", " ", "ق",
+)  # fmt: skip
+
+
+def spelled(chance: random.Random, count: int) -> list[str]:
+    """Return each fragment alone, as far as `count` goes, then mixtures of some."""
+    alone = list(FRAGMENTS)
+    chance.shuffle(alone)
+    mixed = [
+        "".join(chance.choices(FRAGMENTS, k=chance.randint(2, 9))) * chance.choice((1, 1, 1, 40))
+        for _ in range(max(0, count - len(alone)))
+    ]
+    return [*alone, *mixed][:count]
+
+
+def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
+    """Put each text into every field that comes from outside, a record for each."""
+    store = seed.store
+    for n in range(len(texts)):
+        spare: Iterator[str] = (texts[(n + k) % len(texts)] for k in range(100))
+        at = clock.now() - timedelta(minutes=1, seconds=n)
+        fields: dict[str, Any] = {
+            name: next(spare)
+            for name in (
+                "reference", "channel", "currency", "phone", "failure_code", "failure_message",
+                "description",
+            )
+        }  # fmt: skip
+        fields["metadata"] = {f"{next(spare)}{n}": next(spare)}
+        status = next(spare) if n % 4 == 0 else ("failed", "succeeded", "expired")[n % 3]
+        # An id with anything but letters and digits never gets past the decoder.
+        found = seed.collection(n, at=at, status=status, completed_at=at, **fields)
+        seed.answered(found)
+        if n % 6 == 0:
+            again = {"status": "succeeded", "completed_at": at}
+            seed.polled(seed.collection(n, at=at, **fields | again), at=at)
+        told = seed.event(found, at=at, type=next(spare))
+        seed.delivered(
+            told, at=at, endpoint=next(spare) or "e", reason=next(spare) or "r", answer=400,
+            verdict=Verdict.REJECTED,
+        )  # fmt: skip
+        if n % 3 == 0:
+            seed.delivered(told, at=at + timedelta(seconds=1), endpoint=next(spare) or "e")
+        made = store.prepare_intent(
+            idempotency_key=f"key-{n}-{next(spare)}", body=next(spare).encode(), mode=Mode.LIVE,
+            profile=next(spare)[:60], reference=next(spare), amount=n + 1, phone=next(spare),
+            prepared_at=at, intent_id=f"int_{n:06}",
+        )  # fmt: skip
+        store.begin_attempt(made.id, at=at)
+        store.end_attempt(
+            made.id, 1, at=at, state=(IntentState.UNKNOWN, IntentState.REFUSED)[n % 2],
+            outcome=next(spare), status=None, request_id=next(spare), took_us=1,
+            sentence=next(spare),
+        )  # fmt: skip
+        store.add_note(found.id, next(spare), author=next(spare), mode=Mode.LIVE)
+        store.add_audit(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
+
+
+# What a terminal acts on: CSI by its letters, OSC by its number, the others by their kind; raw C1
+# bytes and those of UTF-8 too.
+_ESCAPE = re.compile(
+    rb"\x1b\[(?P<csi>[<=>?]?)[0-9;:]*(?P<between>[ -/]*)(?P<end>[@-~])"
+    rb"|\x1b\](?P<osc>[0-9]*)"
+    rb"|\x1b(?P<other>[^\[\]])"
+    rb"|(?P<control>[\x00-\x09\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f])"
+)
+_COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)")
+
+
+def kinds(written: bytes) -> set[tuple[bytes | None, ...]]:
+    """Return which kinds of things a terminal was told to do."""
+    return {tuple(match.groups()) for match in _ESCAPE.finditer(written)}
+
+
+def walked(
+    path: Path, clock: ManualClock, *, records: int, on_a_terminal: Any
+) -> tuple[bytes, dict[str, Any]]:
+    """Walk through every screen of a store; return what was written, and what the walk met."""
+    told = path.with_suffix(".json")
+    arguments = [sys.executable, "-c", WALK, path, told, clock.now().isoformat(), records]
+    status, written = on_a_terminal(
+        [str(one) for one in arguments], size=(40, 132), within_s=120 + 10 * records
+    )
+    assert status == 0, written[-3000:]
+    return written, json.loads(told.read_text())
+
+
+def compare(
+    texts: Sequence[str], folder: Path, clock: ManualClock, make_seed: Any, on_a_terminal: Any
+) -> None:
+    """Walk through a benign and a hostile store and hold one against the other."""
+    found = []
+    for name, said in (("benign", [f"plain {n}" for n in range(len(texts))]), ("hostile", texts)):
+        path = folder / f"{name}.db"
+        with Store.open(path, clock=clock) as store:
+            fill(make_seed(store), said, clock)
+        found.append(walked(path, clock, records=len(texts), on_a_terminal=on_a_terminal))
+    (benign, calm), (hostile, met) = found
+    assert set(met["seen"]) >= {"live", "deliveries", "lookup", "health", "intents"}
+    assert met["seen"] == calm["seen"], "both walks were the same"
+    assert met["ran"] == calm["ran"], "no click ran anything that it does not run on plain text"
+    assert kinds(hostile) <= kinds(benign)
+    copies = [base64.b64decode(copy).decode() for copy in _COPIED.findall(hostile)]
+    assert len(copies) >= 10
+    for copy in copies:
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", copy)
+
+
+@pytest.mark.timeout(600)
+def test_forty_hostile_strings_in_every_field_add_no_escape_and_run_no_action(
+    tmp_path: Path, clock: ManualClock, make_seed: Any, on_a_terminal: Any
+) -> None:
+    texts = spelled(random.Random(8), 40)  # noqa: S311 - the same strings at every run
+    compare(texts, tmp_path, clock, make_seed, on_a_terminal)
+
+
+@pytest.mark.ci
+@pytest.mark.scale(40, 500, 5_000)
+@pytest.mark.timeout(3600)
+def test_hundreds_of_generated_hostile_strings_add_no_escape_and_run_no_action(
+    tmp_path: Path, clock: ManualClock, make_seed: Any, on_a_terminal: Any, rounds: int
+) -> None:
+    chance = random.Random(88)  # noqa: S311 - as above
+    texts = spelled(chance, rounds)
+    for part in range(0, len(texts), 100):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        compare(texts[part : part + 100], folder, clock, make_seed, on_a_terminal)
