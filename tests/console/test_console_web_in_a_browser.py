@@ -1,0 +1,114 @@
+"""The console as a visitor sees it: a real browser, our page, the screen on its canvas."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.ci,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.timeout(300),
+]
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WAIT_MS = 90_000
+
+
+@pytest.fixture
+def address(tmp_path: Path, store: Store, seed: Any, clock: ManualClock) -> Iterator[str]:
+    """Run the command on a store with a working hour that ends now; return what it printed."""
+    clock.step(datetime.now(UTC) - clock.now())
+    seed.busy(40, until=clock.now())
+    server = subprocess.Popen(
+        [
+            sys.executable, "-m", "kusanya_console.cli", "console", "--web",
+            f"--store={tmp_path / 'kusanya.db'}",
+        ],
+        stdout=subprocess.PIPE, text=True, env=os.environ | {"KUSANYA_MODE": "live"},
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        server.stdout.readline()
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def test_a_browser_shows_the_console_obeys_keys_and_asks_nobody_else(address: str) -> None:
+    playwright: Any = import_module("playwright.sync_api")
+    written = bytearray()
+    outside: list[str] = []
+    wrong: list[str] = []
+    origin = address.partition("/?")[0]
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.on("request", lambda request: outside.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console",
+            lambda said: wrong.append(said.text) if "Content Security" in said.text else None,
+        )
+
+        def listen(socket: Any) -> None:
+            socket.on("framereceived", lambda frame: written.extend(_bytes(frame)))
+
+        page.on("websocket", listen)
+        page.goto(address)
+        _until(page, lambda: b"INV-482900" in written)
+        assert page.url == f"{origin}/", "the spent token left the address bar"
+        page.wait_for_timeout(1_000)
+        first = _picture(page, "web_live")
+        page.locator(".xterm-helper-textarea").focus()
+        page.keyboard.press("4")
+        _until(page, lambda: b"endpoints" in bytes(written).lower())
+        page.wait_for_timeout(500)
+        second = _picture(page, "web_health")
+        assert first != second, "the canvas shows another screen"
+        cookies = page.evaluate("document.cookie")
+        assert cookies == "", "no script sees the cookie"
+        page.reload()
+        before = len(written)
+        _until(page, lambda: b"INV-482900" in written[before:])
+        browser.close()
+    assert [url for url in outside if not url.startswith((origin, "data:", "blob:"))] == []
+    assert wrong == []
+
+
+def _bytes(frame: Any) -> bytes:
+    return frame if isinstance(frame, bytes) else json.dumps(frame).encode()
+
+
+def _until(page: Any, true: Any) -> None:
+    give_up = time.monotonic() + WAIT_MS / 1000
+    while not true():
+        assert time.monotonic() < give_up, "it did not come"
+        page.wait_for_timeout(100)
+
+
+def _picture(page: Any, name: str) -> bytes:
+    """Return a screenshot; it is kept where KUSANYA_PICTURES says, for a person to look at."""
+    drawn: bytes = page.screenshot()
+    folder = os.environ.get("KUSANYA_PICTURES")
+    if folder:
+        (Path(folder) / f"{name}.png").write_bytes(drawn)
+    return drawn
