@@ -81,6 +81,10 @@ class _Reading:
     def whole(self, name: str, *, required: bool = False) -> Any:
         """Return a column of whole numbers; fractions, exponents and signs are rejected."""
         text = self.text(name)
+        if text.str.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}").all():
+            if required:
+                self.reject(text.isna(), f"{name} is missing")
+            return text.astype(Kind.WHOLE.dtype)
         mark = self.layout.thousands
         plain = text.str.replace("\u00a0", "", regex=False)
         if mark:

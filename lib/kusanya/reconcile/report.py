@@ -50,10 +50,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     matched: Matched | None
     settled: Settled | None
     pages: tuple[Page, ...]
-    closed: pd.DataFrame
-    """One row per collection of the period: what a later run is compared with."""
     late: pd.DataFrame
     """What changed in an earlier period since it was closed."""
+
+    @property
+    def closed(self) -> pd.DataFrame:
+        """Return one row per collection of the period: what a later run is compared with."""
+        return closed(self.inputs)
 
     @property
     def breaks(self) -> int:
@@ -151,7 +154,6 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
         matched=matched,
         settled=settled,
         pages=pages,
-        closed=closed(inputs),
         late=delta,
     )
 

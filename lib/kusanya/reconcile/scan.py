@@ -5,19 +5,21 @@ collection that changed after the position is folded again from the facts up to 
 month can be run again: later facts do not exist for it.
 """
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
+from pyarrow import compute, csv
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     and_,
     exists,
     func,
+    literal,
     or_,
     select,
 )
@@ -74,14 +76,15 @@ def collections(
     With `evidence` every collection is folded, to tell the fee of the 202, of the event and of the
     GET apart; without it those columns are missing.
     """
-    pieces = [pa.Table.from_pandas(columns.empty(RAW), schema=RAW.arrow, preserve_index=False)]
+    pieces = [RAW.arrow.empty_table()]
     changed: list[str] = []
     read = 0
-    for rows in _pieces(connection, _query(mode, period)):
-        current = [row for row in rows if row.seq <= as_of]
-        changed += [row.id for row in rows if row.seq > as_of]
-        pieces.append(_table(current))
-        read += len(rows)
+    for piece in _pieces(connection, _query(mode, period)):
+        current = compute.less_equal(piece["seq"], as_of)
+        pieces.append(piece.filter(current))
+        if len(pieces[-1]) < len(piece):
+            changed += piece["id"].filter(compute.invert(current)).to_pylist()
+        read += len(piece)
         if progress is not None:
             progress(read)
     raw = columns.from_arrow(pa.concat_tables(pieces))
@@ -153,9 +156,59 @@ def _within(column: ColumnElement[Any], period: Period) -> ColumnElement[bool]:
     return and_(column >= to_us(period.begins), column < to_us(period.ends))
 
 
-def _pieces(connection: Connection, query: Select[Any]) -> Iterator[Sequence[Row[Any]]]:
-    streamed = connection.execution_options(stream_results=True, max_row_buffer=_PIECE)
-    yield from streamed.execute(query).partitions(_PIECE)
+def _pieces(connection: Connection, query: Select[Any]) -> Iterator[pa.Table]:
+    """Yield what `query` finds, in tables of RAW's types."""
+    if connection.dialect.name != "sqlite":
+        streamed = connection.execution_options(stream_results=True, max_row_buffer=_PIECE)
+        for rows in streamed.execute(query).partitions(_PIECE):
+            yield _table(rows)
+        return
+    # One text a row instead of sixteen objects: SQLite writes CSV, and Arrow reads it as columns.
+    written, given = _as_line(query)
+    lines = query.with_only_columns(written, maintain_column_froms=True)
+    for piece in connection.execute(lines).scalars().partitions(_PIECE):
+        yield _read_lines("\n".join(piece), given)
+
+
+def _as_line(query: Select[Any]) -> tuple[ColumnElement[Any], dict[str, Kind]]:
+    """Return one expression that writes the columns as a line, and what the line holds."""
+    form, values, given = [], [], {}
+    for column in query.selected_columns:
+        kind = given[str(column.key)] = RAW.columns[str(column.key)]
+        if kind is not Kind.TEXT:
+            # As text where a value may be missing: %d would make it 0.
+            form.append("%s")
+            values.append(column)
+        elif getattr(column, "nullable", True):
+            form.append("%s")
+            values.append(literal('"') + func.replace(column, '"', '""') + '"')
+        else:
+            # Doubles quotes. It would end at a NUL, which the store never keeps.
+            form.append('"%w"')
+            values.append(column)
+    return func.printf(",".join(form), *values), given
+
+
+def _read_lines(text: str, given: dict[str, Kind]) -> pa.Table:
+    types = {name: pa.string() if kind is Kind.TEXT else pa.int64() for name, kind in given.items()}
+    read = csv.read_csv(
+        io.BytesIO(text.encode()),
+        read_options=csv.ReadOptions(column_names=list(given)),
+        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(
+            column_types=types,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    return pa.table(
+        [
+            read[name].cast(kind.arrow) if name in given else pa.nulls(len(read), kind.arrow)
+            for name, kind in RAW.columns.items()
+        ],
+        schema=RAW.arrow,
+    )
 
 
 def _table(rows: Sequence[Any]) -> pa.Table:
