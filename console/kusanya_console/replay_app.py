@@ -50,9 +50,7 @@ TAPE: Final = (
     ),
 )  # fmt: skip
 """What only a replay can do."""
-HINT: Final = (
-    "a recording: p hold  x speed  . next change  ( ) one minute  { } ten   esc closes this"
-)
+HINT: Final = "a recording: p hold  x speed  . next change  ( ) one minute  { } ten"
 
 
 class TapeProvider(Provider):
@@ -130,7 +128,7 @@ class ReplayApp(ConsoleApp):
     def _tape(self) -> str:
         clock = self.player.clock
         if clock.is_over:
-            return "REPLAY at its end"
+            return "REPLAY over"
         return "REPLAY held" if clock.paused else f"REPLAY ×{clock.speed}"
 
     # --- keys ----------------------------------------------------------------------------------

@@ -286,7 +286,7 @@ def test_a_recording_cut_anywhere_is_noticed_or_plays_to_its_last_whole_frame(
     whole = recorded.read_bytes()
     cut = tmp_path / "cut"
     read = 0
-    for at in sorted({*range(0, len(whole), 97), *range(len(whole) - 60, len(whole))}):
+    for at in sorted({*range(0, len(whole), 211), *range(len(whole) - 60, len(whole))}):
         cut.write_bytes(whole[:at])
         try:
             found = read_recording(cut)
@@ -301,7 +301,7 @@ def test_a_changed_byte_anywhere_is_noticed(recorded: Path, tmp_path: Path) -> N
     whole = recorded.read_bytes()
     changed = tmp_path / "changed"
     chance = random.Random(7)  # noqa: S311 - the same bytes at every run
-    for _ in range(300):
+    for _ in range(150):
         at = chance.randrange(len(whole))
         changed.write_bytes(
             whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :]
@@ -342,8 +342,9 @@ async def test_the_status_line_says_replay_and_the_recorded_time_with_its_date(
     async with replay.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         head = shown(replay).splitlines()[0]
-        assert "▌REPLAY ×1▐ 04 Mar 2026, Wed 15:24:07 EAT" in head
+        assert "▌REPLAY ×1▐ 04 Mar 2026 15:24:07 EAT" in head
         assert "LIVE MODE" in head
+        assert "3 unknown" in head
         for key, word in (("p", "REPLAY held"), ("p", "REPLAY ×1"), ("x", "×10"), ("x", "×60")):
             await pilot.press(key)
             await settled(pilot)
@@ -351,7 +352,7 @@ async def test_the_status_line_says_replay_and_the_recorded_time_with_its_date(
         tape.seconds = 2
         replay.tick()
         await settled(pilot)
-        assert "REPLAY at its end▐ 04 Mar 2026, Wed 15:25:37 EAT" in shown(replay).splitlines()[0]
+        assert "REPLAY over▐ 04 Mar 2026 15:25:37 EAT" in shown(replay).splitlines()[0]
 
 
 async def test_a_replay_is_held_stepped_and_turned_back_and_shows_what_was_there_then(

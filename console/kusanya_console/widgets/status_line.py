@@ -55,7 +55,8 @@ def freshness(standing: Standing, look: Look) -> Run:
             return f"store unreadable since {at:%H:%M:%S}", FAILED
         return f"store lost {at:%H:%M:%S}, last known shown", FAILED
     if standing.updated_at is None or standing.replay:
-        return "recorded" if standing.replay else "reading the store", MUTED
+        # How old a recording is says the beginning of the line.
+        return "" if standing.replay else "reading the store", MUTED
     if standing.paused_at is not None:
         held = span(look.now - standing.paused_at, parts=1)
         return f"paused {held}, {standing.waiting:,} changes wait", WARN
@@ -105,7 +106,7 @@ def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:
         return [(" ", PLAIN), *mode], wall(look) + (" virtual" if standing.virtual else "")
     # Before everything else, and with its date: nobody may take a recording for now.
     date = f"{look.now.astimezone(look.zone):%d %b %Y}"
-    told = f"▌{standing.replay}▐ {date}, {wall(look)} "
+    told = f"▌{standing.replay}▐ {date} {wall(look).partition(' ')[2]} "
     return [(" ", PLAIN), (told, WARN), *mode], ""
 
 
