@@ -1,20 +1,25 @@
 """`kusanya reconcile`: the month end without a notebook."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kusanya.text import safe
+from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
 from kusanya_console.cli.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
     from kusanya.reconcile.close import Outcome
+    from kusanya.reconcile.report import Said
 
 _EXAMPLE = (
-    "Example: kusanya reconcile --ledger books.csv --mapping books.toml "
+    "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
     "--from 2026-03-01 --to 2026-03-31 --out ./packs"
 )
 
@@ -29,6 +34,9 @@ def reconcile(
     first: Annotated[str, typer.Option("--from", help="First business day, YYYY-MM-DD, EAT.")],
     last: Annotated[str, typer.Option("--to", help="Last business day, included.")],
     out: Annotated[Path, typer.Option(help="Where the pack's folder is made.")],
+    mode: Annotated[
+        Mode | None, typer.Option(help="Which mode's collections; else the profile's.")
+    ] = None,
     ledger: Annotated[Path | None, typer.Option(help="Our books, CSV or XLSX.")] = None,
     statement: Annotated[Path | None, typer.Option(help="Settlement statement.")] = None,
     mapping: Annotated[
@@ -55,45 +63,66 @@ def reconcile(
     from kusanya.reconcile.close import run
 
     chosen = profile_of(profile, store)
+    days = (day_of("--from", first), day_of("--to", last))
+    which = mode or chosen.mode
     try:
-        outcome = run(
-            first=day_of("--from", first),
-            last=day_of("--to", last),
-            out=out,
-            ledger=_file(ledger),
-            store=chosen.store,
-            statement=_file(statement),
-            mapping=_file(mapping),
-            tariff=_file(tariff),
-            mode=chosen.mode.value,
-            cutoff=cutoff,
-            as_of=as_of,
-            previous=previous,
-            max_breaks=max_breaks,
-            said=_progress if sys.stderr.isatty() else None,
-        )
+        with _progress() as said:
+            outcome = run(
+                first=days[0],
+                last=days[1],
+                out=out,
+                ledger=_file(ledger),
+                store=chosen.store,
+                statement=_file(statement),
+                mapping=_file(mapping),
+                tariff=_file(tariff),
+                mode=which.value,
+                cutoff=cutoff,
+                as_of=as_of,
+                previous=previous,
+                max_breaks=max_breaks,
+                said=said,
+            )
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
     if as_json:
         say_json(outcome.told())
     else:
-        _tell(outcome)
+        _tell(outcome, which, days)
     if outcome.exit_code:
         stop(outcome.exit_code)
 
 
-def _tell(outcome: "Outcome") -> None:
+def _tell(outcome: "Outcome", mode: Mode, days: tuple[date, date]) -> None:
+    from kusanya.reconcile.breaks import LEDGER, SETTLEMENT
+
     if outcome.folder is None:
         complain(outcome.sentence)
         return
+    say(f"{mode.value} collections, business days {days[0]} to {days[1]}, East Africa Time")
     say(safe(outcome.sentence, 600))
-    for code, count in sorted(outcome.by_code.items()):
-        say(f"  {code:<26} {count:>9,}")
-    say(f"run {outcome.run_id}: {safe(str(outcome.folder), 600)}")
+    verdicts = {**LEDGER, **SETTLEMENT}
+    for code in sorted(outcome.by_code, key=list(verdicts).index):
+        told = verdicts[code]
+        say(f"  {code:<24}{outcome.by_code[code]:>8,}  {told.meaning}: {told.action}")
+    say(f"run {outcome.run_id}, pack in {safe(str(outcome.folder), 600)}")
+    say("read report.html there; sign pack.xlsx")
 
 
-def _progress(doing: str) -> None:
-    sys.stderr.write(f"\r\x1b[K{safe(doing, 70)}")
+@contextmanager
+def _progress() -> "Iterator[Said | None]":
+    """Yield what tells a person at a terminal what is being done; the line is gone at the end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        yield lambda doing: _redraw(safe(doing, 70))
+    finally:
+        _redraw("")
+
+
+def _redraw(line: str) -> None:
+    sys.stderr.write(f"\r\x1b[K{line}")
     sys.stderr.flush()
 
 

@@ -261,7 +261,7 @@ def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
         checked = columns.check(table, CLOSED)
         as_period(f"{told['made_from']['first']}..{told['made_from']['last']}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(f"{previous.name} is not the folder of a pack") from error
+        raise InputRefused(f"{previous.resolve().name} is not the folder of a pack") from error
     return told, checked
 
 
@@ -348,6 +348,8 @@ def _sentence(made: Report, verdict: Verdict) -> str:
         return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
         return "The bridge does not close: rows were lost or counted twice; do not sign."
+    if made.matched.ageing.empty and not made.breaks:
+        return "Nothing to reconcile: the period has no collection and no line of the books."
     if verdict is Verdict.RECONCILED and not made.breaks:
         return "The books agree with the service, and the bridge closes to zero."
     within = ", within the limit" if verdict is Verdict.RECONCILED else ""
