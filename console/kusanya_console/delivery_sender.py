@@ -19,6 +19,7 @@ from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 _APART: Final = timedelta(seconds=2)
 """Two clocks and a queue: an arrival lies so close to its attempt, or is another one's."""
 _DUE_APART: Final = timedelta(seconds=30)
+_LONG_MS: Final = 10_000
 _STATUS: Final = {
     "pending": ("◌", "pending", PLAIN),
     "held": ("!", "held: the endpoint is disabled", WARN),
@@ -99,7 +100,7 @@ def sender_lines(
     if not found.deliveries:
         said = "The sender has no delivery of this event: it knows no such event, or no endpoint."
         return wrapped(said, width, role=WARN)
-    count = found.differences
+    count = found.differences + sum(_next_differs(one.delivery, plan) for one in found.deliveries)
     head = "agrees with what arrived here" if not count else f"≠ differs in {count} from ours"
     lines: list[Line] = [((head, WARN if count else MUTED),)]
     for each in found.deliveries:
@@ -126,11 +127,18 @@ def _delivery(each: Compared, plan: DeliveryPlan | None, look: Look, width: int)
         lines.append((("no attempt yet", MUTED),))
     if one.next_attempt_at is not None:
         lines.append(labelled("next", (due(one.next_attempt_at, look), PLAIN)))
-        inferred = None if plan is None else plan.next_at
-        if inferred is None or abs(inferred - one.next_attempt_at) > _DUE_APART:
+        if _next_differs(one, plan):
+            inferred = None if plan is None else plan.next_at
             ours = "none" if inferred is None else moment(inferred, look)
             lines += wrapped(f"≠ inferred here: {ours}", width, indent=3, role=WARN)
     return lines
+
+
+def _next_differs(one: SentDelivery, plan: DeliveryPlan | None) -> bool:
+    inferred = None if plan is None else plan.next_at
+    if one.next_attempt_at is None:
+        return False  # over, or held: its state says so
+    return inferred is None or abs(inferred - one.next_attempt_at) > _DUE_APART
 
 
 def _attempt(sent: Sent, look: Look) -> Line:
@@ -139,10 +147,13 @@ def _attempt(sent: Sent, look: Look) -> Line:
     if sent.arrival is not None:
         glyph = ("●", PLAIN) if one.outcome == "succeeded" else ("✕", FAILED)
     heard = cell(one.error, limit=18) if one.status_code is None else (f"{one.status_code}", PLAIN)
-    after = "by hand" if one.manual else "not seen here" if sent.arrival is None else ""
-    lasted = f"{one.duration_ms:,} ms" if one.duration_ms < 10_000 else span(one.took)  # noqa: PLR2004 - five digits are no longer read
+    lasted = f"{one.duration_ms:,} ms" if one.duration_ms < _LONG_MS else span(one.took)
+    tail: tuple[Run, ...] = ((lasted, MUTED),)
+    if one.manual:
+        tail = ((lasted, MUTED), ("  by hand", MUTED))
+    elif sent.arrival is None:
+        tail = (("not seen here", WARN),)
     return (
         (f"{one.number:>2} ", MUTED), glyph, (" ", PLAIN),
-        (fit(moment(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN),
-        (lasted, MUTED), ("  ", PLAIN), (after, WARN if after == "not seen here" else MUTED),
+        (fit(moment(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN), *tail,
     )  # fmt: skip

@@ -94,7 +94,12 @@ def header_lines(held: DeliveryBody | None, width: int) -> list[Line]:
     """Return the headers in the order in which they came."""
     if held is None:
         return [(("reading the headers", MUTED),)]
-    lines: list[Line] = [((f"{len(held.headers)} headers, as they came", MUTED),), ()]
+    many = (
+        "1 header, as it came"
+        if len(held.headers) == 1
+        else f"{len(held.headers)} headers, as they came"
+    )
+    lines: list[Line] = [((many, MUTED),), ()]
     for name, value in held.headers[:_HEADERS]:
         lines.append(((f"{safe(name.decode('latin-1'), 60)}:", MUTED),))
         said = safe(redact(value.decode("latin-1")), _LONGEST)

@@ -1,0 +1,362 @@
+"""The Deliveries screen: missing events among the arrivals, and the parts of the detail."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.profiles import parse_endpoint_secrets
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Verdict
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.delivery_forensics import Forensics
+from kusanya_console.delivery_missing import Arrived, Missing, MissingBook, WithMissing
+from kusanya_console.delivery_tabs import body_text
+from kusanya_console.pages import DeliverySource, Pages
+
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+WIDE = (160, 50)
+NEXT = "right_square_bracket"
+
+
+def shown(app: ConsoleApp) -> str:
+    """Return the terminal as plain text."""
+    return "\n".join(
+        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
+    )
+
+
+def pane(app: ConsoleApp) -> str:
+    """Return what the pane says, its lines put together."""
+    lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
+    return " ".join(line[1].strip() for line in lines if len(line) > 1)
+
+
+async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
+    """Press keys one by one, each after everything before it has settled."""
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:
+    """Record a final state that polling learned while no event reported it."""
+    done = seed.collection(
+        n, at=at - timedelta(seconds=40), status="succeeded",
+        completed_at=at - timedelta(seconds=20), **fields,
+    )  # fmt: skip
+    seed.polled(done, at=at)
+    return done
+
+
+def everything(_row: Missing) -> bool:
+    return True
+
+
+def listed(store: Store) -> tuple[Pages[Arrived], MissingBook]:
+    """Return the pages of the merged list, and its book."""
+    book = MissingBook(store, Mode.LIVE, monotonic=lambda: 0.0)
+    source = WithMissing(DeliverySource(store, mode=Mode.LIVE), book, everything)
+    return Pages(source), book
+
+
+def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()
+    for n in range(6):
+        seed.life(n * 10, at=now - timedelta(minutes=10 - n))
+    early = missed(seed, 901, at=now - timedelta(minutes=7, seconds=30))
+    late = missed(seed, 902, at=now - timedelta(seconds=1))
+    pages, _ = listed(store)
+    window = pages.newest()
+    kinds = ["missing" if isinstance(row, Missing) else "arrival" for row in window.rows]
+    assert kinds == ["missing", *["arrival"] * 3, "missing", *["arrival"] * 3]
+    assert [row.collection_id for row in window.rows if isinstance(row, Missing)] == [
+        late.id, early.id,
+    ]  # fmt: skip
+
+
+def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()
+    expected = []
+    for n in range(40):
+        at = now - timedelta(seconds=30 * n)
+        if n % 3 == 0:
+            # Every other one in the very microsecond of an arrival.
+            done = missed(seed, 500 + n, at=at)
+            expected.append(done.id)
+            if n % 2:
+                continue
+        event = seed.event(seed.collection(n, at=at), at=at)
+        seed.delivered(event, at=at, verdict=Verdict.REJECTED, reason="no_match", answer=400)
+    book = MissingBook(store, Mode.LIVE, monotonic=lambda: 0.0)
+    source = WithMissing(DeliverySource(store, mode=Mode.LIVE), book, everything)
+    whole = source.page(older_than=None, newer_than=None, limit=500)
+    assert not whole.more
+    ids = [row.id for row in whole.rows]
+    assert len(ids) == len(set(ids))
+    assert sorted(row.collection_id or "" for row in whole.rows if isinstance(row, Missing)) == (
+        sorted(expected)
+    )
+    for step in (1, 3, 7):
+        down, edge = [], None
+        while True:
+            page = source.page(older_than=edge, newer_than=None, limit=step)
+            down += [row.id for row in page.rows]
+            if not page.more:
+                break
+            edge = source.key(page.rows[-1])
+        assert down == ids
+        up: list[str] = []
+        edge = source.key(whole.rows[-1])
+        while True:
+            page = source.page(older_than=None, newer_than=edge, limit=step)
+            up = [row.id for row in page.rows] + up
+            if not page.more:
+                break
+            edge = source.key(page.rows[0])
+        assert up == ids[:-1]
+
+
+def test_a_window_around_a_missing_event_holds_it(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()
+    for n in range(5):
+        seed.life(n * 10, at=now - timedelta(minutes=10 - n))
+    missed(seed, 901, at=now - timedelta(minutes=7, seconds=30))
+    pages, book = listed(store)
+    book.fill()
+    [row] = book.rows
+    around = pages.around(row.key)
+    assert len(around.rows) == 6
+    assert row.id in {one.id for one in around.rows}
+    assert len(pages.oldest().rows) == 6
+
+
+def test_an_event_that_comes_later_takes_the_missing_one_out_of_the_book(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()
+    done = missed(seed, 901, at=now)
+    pages, book = listed(store)
+    [row] = pages.newest().rows
+    assert isinstance(row, Missing)
+    seed.delivered(seed.event(done, at=now), at=now + timedelta(seconds=5))
+    book.learn([row.id])
+    assert book.rows == ()
+    assert book.again([row.id])[row.id].verdict.value == "came since"
+    assert [type(one).__name__ for one in pages.newest().rows] == ["DeliveryRow"]
+
+
+def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
+    text = body_text(
+        b'{"data":{"phone":"255754000412","description":"call 0754 000 412","id":"col_1"}}'
+    )
+    assert '"phone": "+255\u2022\u2022\u2022\u2022\u2022412"' in text.replace("•", "\u2022")
+    assert "(phone)" in text
+    assert "000 412" not in text
+    assert "255754000412" not in body_text(b'{"phone": "255754000412"')
+    assert body_text(b"\xff\xfe").startswith("�")
+
+
+@pytest.mark.anyio
+async def test_the_oldest_delivery_is_one_key_away(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "G")
+        assert app.return_code is None
+        assert app.screen.table.row.id == app.screen.table.window.rows[-1].id  # type: ignore[attr-defined]
+        await press(pilot, settled, "g", "j", "n", "N", "exclamation_mark")
+        assert app.return_code is None
+
+
+@pytest.mark.anyio
+async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_attempts(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(0, at=clock.now() - timedelta(minutes=3))
+    missed(seed, 901, at=clock.now() - timedelta(minutes=8), reference="INV-901")
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "j")
+        said = shown(app)
+        assert "final by poll" in said
+        assert "∅ missing" in said
+        assert "0/7" in said
+        assert "missing 1" in said
+        assert "Nothing about it has reached this receiver" in said
+        assert "nothing is lost: polling knows the state" in said
+        assert "not seen" in said
+        assert "planned" in said
+        assert "INV-901" in said
+        await press(pilot, settled, NEXT)
+        assert "Nothing of it has arrived" in shown(app)
+        await press(pilot, settled, "y")
+        assert app.clipboard == "INV-901"
+
+
+@pytest.mark.anyio
+async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    done = missed(seed, 901, at=clock.now() - timedelta(minutes=1))
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2")
+        assert "∅ missing" in shown(app)
+        seed.delivered(seed.event(done, at=clock.now()), at=clock.now())
+        app.tick()
+        await settled(pilot)
+        assert "∅ missing" not in shown(app)
+        assert "● verified" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_a_missing_event_learned_while_another_screen_was_shown_is_there_on_return(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(0, at=clock.now() - timedelta(minutes=3))
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "4")
+        missed(seed, 901, at=clock.now() - timedelta(seconds=5))
+        app.tick()
+        await settled(pilot)
+        await press(pilot, settled, "2")
+        assert "∅ missing" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_the_filter_finds_missing_events_by_their_verdict(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(10)
+    missed(seed, 990, at=clock.now() - timedelta(minutes=2), reference="INV-990")
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "slash", *"verdict:missing", "enter")
+        rows = app.screen.table.window.rows  # type: ignore[attr-defined] # the list
+        assert [row.reference for row in rows] == ["INV-990"]
+
+
+@pytest.mark.anyio
+async def test_a_repeat_says_why_it_came_again(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    now = clock.now()
+    done = seed.collection(1, at=now - timedelta(minutes=9), status="succeeded", completed_at=now)
+    event = seed.event(done, at=now - timedelta(minutes=8))
+    seed.delivered(event, at=now - timedelta(minutes=8), took_us=10_400_000)
+    seed.delivered(event, at=now - timedelta(minutes=6, seconds=50))
+    seed.delivered(event, at=now - timedelta(minutes=6))
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2")
+        assert "Answered 200 at 15:17:17 already" in pane(app)
+        await press(pilot, settled, "j")
+        assert "our answer at 15:16:07 took 10.4 s, over its 10 s" in pane(app)
+        await press(pilot, settled, "j")
+        assert "The answer came after the sender's 10 s" in pane(app)
+
+
+@pytest.mark.anyio
+async def test_the_parts_of_the_detail_are_turned_with_brackets_and_hold_no_phone(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(0, at=clock.now() - timedelta(minutes=1), phone="255754000412")
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2")
+        assert "▸attempts body headers signature " in pane(app)
+        assert "signature sender" not in pane(app), "only the embedded service tells its own log"
+        await press(pilot, settled, NEXT)
+        said = shown(app)
+        assert "▸body" in said
+        assert "kept exactly   sha256" in said
+        assert '"phone": "+255•••••412"' in said
+        assert "255754000412" not in said
+        await press(pilot, settled, NEXT)
+        assert "service-signature:" in shown(app)
+        await press(pilot, settled, NEXT)
+        assert "start the console with KUSANYA_SECRETS" in pane(app)
+        await press(pilot, settled, NEXT)
+        assert "▸attempts" in shown(app)
+        await press(pilot, settled, "left_square_bracket")
+        assert "▸signature" in shown(app)
+        await press(pilot, settled, "J")
+        assert '"phone": "+255•••••412"' in app.clipboard
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("signed_with", "said", "cause"),
+    [
+        ("whsec_of_another_shop", "the secret is another", "no_match"),
+        ("whsec_billing", "secret of endpoint billing", "other_endpoint"),
+    ],
+)
+async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # noqa: PLR0917 - a table
+    console: Build, seed: Any, clock: ManualClock, settled: Settled,
+    signed_with: str, said: str, cause: str,
+) -> None:  # fmt: skip
+    now = clock.now()
+    event = seed.event(seed.collection(1, at=now, status="succeeded", completed_at=now), at=now)
+    stamp = int(now.timestamp())
+    digest = hmac.digest(signed_with.encode(), b"%d." % stamp + event.raw, "sha256").hex()
+    header = f"t={stamp},v1={digest}".encode()
+    seed.store.record(
+        Arrival(
+            arrived_at=now, endpoint="shop", heard_in=Mode.LIVE, body=event.raw,
+            headers=((b"Service-Signature", header),), verdict=Verdict.REJECTED,
+            reason="no_match", signed_at=now, secrets_tried=1, event_id=event.id,
+            event_type=event.type, event_created_at=now, answer=400, took_us=900,
+        )
+    )  # fmt: skip
+    secrets = parse_endpoint_secrets("shop=whsec_shop,billing=whsec_billing")
+    explaining = Forensics(secrets, signature_header="Service-Signature")
+    app = console(explaining=explaining)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", NEXT, NEXT, NEXT)
+        told = pane(app)
+        assert f"cause       {cause}" in told
+        assert said in told
+        assert "reason      no_match" in told
+        for secret in ("whsec_shop", "whsec_billing", "whsec_of_another_shop"):
+            assert secret not in told
+
+
+@pytest.mark.anyio
+async def test_the_disable_fuse_of_the_endpoint_stands_with_the_attempts(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "slash", *"endpoint:billing", "enter")
+        said = shown(app)
+        assert "disable fuse" in said
+        assert "2 d 23 h left" in said
+        assert "gives up" in said
+        assert "in 29 min 26 s" in said or "in 29 min" in said
