@@ -139,7 +139,8 @@ def control(
     if period.cutoff % timedelta(hours=1):
         return _no_control()
     at = collections["created_at"]
-    inside = collections[(at >= period.begins) & (at < period.ends)]
+    wanted = ["currency", "status", "amount", "fee"]
+    inside = collections.loc[(at >= period.begins) & (at < period.ends), wanted]
     # Rollups count a larger number, which is a fault, as this.
     most = AMOUNT_COUNTED_MAX
     counted = {name: inside[name].clip(-most, most) for name in ("amount", "fee")}

@@ -43,7 +43,7 @@ followed AS (
         lag(s.reference) OVER payer AS reference_before,
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
-    FROM few_service AS s
+    FROM service AS s
     SEMI JOIN payers ON payers.key = s.key
     WHERE s.paid AND s.phone_key IS NOT NULL
     WINDOW payer AS (

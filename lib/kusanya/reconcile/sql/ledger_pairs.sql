@@ -17,7 +17,7 @@ SELECT key FROM named WHERE place > 1;
 CREATE TEMP TABLE few_books AS SELECT b.* FROM books AS b SEMI JOIN wanted ON wanted.key = b.key;
 
 CREATE TEMP TABLE few_service AS
-SELECT s.* FROM service AS s SEMI JOIN wanted ON wanted.key = s.key;
+SELECT s.* EXCLUDE (phone_key) FROM service AS s SEMI JOIN wanted ON wanted.key = s.key;
 
 CREATE TEMP TABLE many_books AS
 SELECT b.*

@@ -14,23 +14,23 @@ WITH final AS (
     WHERE status IN ('succeeded', 'failed', 'expired') AND created_day BETWEEN $first AND $last
 ),
 
-base AS (
-    SELECT mode, currency, count(*) AS attempts
-    FROM final
-    GROUP BY mode, currency
-),
-
-coded AS (
+counted AS (
     SELECT
         mode,
         currency,
         code,
         count(*) AS attempts,
-        count(DISTINCT reference) AS references_,
+        count(DISTINCT CASE WHEN code IS NOT NULL THEN reference END) AS references_,
         sum(amount)::BIGINT AS value
     FROM final
-    WHERE code IS NOT NULL
     GROUP BY mode, currency, code
+),
+
+-- What succeeded has no code and counts in the base alone.
+coded AS (
+    SELECT *, (sum(attempts) OVER (PARTITION BY mode, currency))::BIGINT AS base
+    FROM counted
+    QUALIFY code IS NOT NULL
 )
 
 SELECT
@@ -41,14 +41,13 @@ SELECT
     coded.attempts,
     coded.attempts / sum(coded.attempts) OVER whole AS share,
     sum(coded.attempts) OVER by_count / sum(coded.attempts) OVER whole AS cum_share,
-    base.attempts AS base,
+    coded.base,
     coded.references_ AS references,
     coded.value,
     coded.value / nullif(sum(coded.value) OVER whole, 0) AS value_share,
     sum(coded.value) OVER by_value / nullif(sum(coded.value) OVER whole, 0) AS value_cum_share,
     coalesce(known.advice, $advice) AS advice
 FROM coded
-INNER JOIN base USING (mode, currency)
 LEFT JOIN codes AS known USING (code)
 WINDOW
     whole AS (PARTITION BY coded.mode, coded.currency),
