@@ -39,6 +39,8 @@ PROVEN: Final = {
     "list.open": "test_enter_opens_the_story_of_the_record_under_the_cursor",
     "list.pane": "test_the_detail_is_hidden_shown_and_given_the_whole_screen",
     "list.export": "test_the_rows_of_the_filter_are_written_and_the_screen_says_where",
+    "list.export_raw": "test_the_palette_offers_the_forms_for_programs",
+    "list.export_lines": "test_the_palette_offers_the_forms_for_programs",
     "pane.next": "test_the_parts_of_the_detail_follow_one_another",
     "pane.previous": "test_the_parts_of_the_detail_follow_one_another",
     "pane.zoom": "test_the_detail_is_hidden_shown_and_given_the_whole_screen",
