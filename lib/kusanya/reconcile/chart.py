@@ -22,6 +22,7 @@ from kusanya.reconcile.drawing import (
     short,
     titled,
 )
+from kusanya.reconcile.ledger import Matched
 
 _AGE_COLUMNS: Final = {
     "0-1": "rows_0_1",
@@ -31,6 +32,7 @@ _AGE_COLUMNS: Final = {
     ">30": "rows_over_30",
 }
 _WEEK: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_GREY: Final = "#e6e6e6"
 _PARTS_MAX: Final = 12
 _DAY_LABELS: Final = 12
 """Days that are named on an axis; further ones stand between them."""
@@ -112,6 +114,13 @@ def ageing(frame: pd.DataFrame) -> Chart:
         return titled(chart, "How old the breaks are")
 
 
+def ages(matched: Matched | None) -> Chart:
+    """Draw the ages of a match's breaks; without a match, a picture that says so."""
+    if matched is not None:
+        return ageing(matched.ageing)
+    return titled(canvas(height=0.6), "How old the breaks are: not proven, no ledger was given")
+
+
 def rate_by_day(frame: pd.DataFrame) -> Chart:
     """Draw the share of references that succeed by day, with its 95 % interval."""
     with plain():
@@ -124,9 +133,10 @@ def rate_by_day(frame: pd.DataFrame) -> Chart:
             axes.fill_between(days, low, high, color=SOFT, alpha=0.5, linewidth=0)
             axes.plot(days, rate, color=BAR, linewidth=1.4, label=f"{named(str(currency))}, {mode}")
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
-        axes.tick_params(axis="x", labelrotation=35)
         bare(axes)
         if len(frame):
+            every = pd.to_datetime(frame["part"].astype("object"), format="%Y-%m-%d")
+            _by_day(axes, every.min(), every.max())
             axes.legend(frameon=False, loc="lower left")
         return titled(chart, "References that succeed, by day of creation, 95 % interval")
 
@@ -154,7 +164,8 @@ def rates(frame: pd.DataFrame, title: str) -> Chart:
 def hours(frame: pd.DataFrame) -> Chart:
     """Draw the share of attempts that do not succeed by weekday and hour, East Africa Time.
 
-    Raises ValueError for attempts of both modes.
+    Hours of few attempts are grey: their share is chance. Raises ValueError for attempts of both
+    modes.
     """
     if _several(frame["mode"]):
         raise ValueError("test and live are never counted together: choose one mode")
@@ -162,8 +173,11 @@ def hours(frame: pd.DataFrame) -> Chart:
         chart = canvas(height=3.4)
         axes = chart.subplots()
         grid = [[float("nan")] * 24 for _ in _WEEK]
-        sums = frame.groupby(["weekday", "hour"])[["attempts", "succeeded"]].sum()
-        for row in columns.records(sums):
+        axes.set_facecolor(_GREY)
+        sums = frame.groupby(["weekday", "hour"]).agg(
+            attempts=("attempts", "sum"), succeeded=("succeeded", "sum"), few=("few", "all")
+        )
+        for row in columns.records(sums[~sums["few"].astype(bool)]):
             weekday, hour = (int(part) for part in row.Index)
             grid[weekday][hour] = 1 - float(row.succeeded) / float(row.attempts)
         image = axes.imshow(grid, aspect="auto", cmap="YlOrRd", vmin=0)
@@ -171,7 +185,9 @@ def hours(frame: pd.DataFrame) -> Chart:
         axes.set_xticks(range(0, 24, 2), labels=[f"{hour:02d}" for hour in range(0, 24, 2)])
         axes.set_xlabel("hour of creation, EAT")
         chart.colorbar(image, ax=axes, format=PercentFormatter(xmax=1.0))
-        return titled(chart, "Attempts that do not succeed, by weekday and hour")
+        return titled(
+            chart, "Attempts that do not succeed, by weekday and hour; grey: too few to tell"
+        )
 
 
 def recovery(frame: pd.DataFrame) -> Chart:

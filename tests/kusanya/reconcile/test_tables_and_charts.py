@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import chart, columns, failures, fees, sample, show
+from kusanya.reconcile import chart, columns, failures, fees, ledger, plants, sample, show
 from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
 from kusanya.reconcile.days import period
 
@@ -59,6 +60,62 @@ def test_charts_are_pictures_for_any_month_and_the_same_bytes_twice(rows: int) -
         picture = draw(table).png()
         assert picture.startswith(b"\x89PNG")
         assert picture == draw(table).png()
+
+
+def test_two_currencies_and_two_modes_are_never_in_one_sum(collections_of: Make) -> None:
+    march = period("2026-03")
+    frame = collections_of({}, {"currency": "KES"}, {"mode": "test"}, {"currency": "KES"})
+    prices = fees.tariff(frame, period=march)
+    drawn: Any = chart.bands(fees.expected(frame, period=march, tariff=prices))
+    assert sorted(bar.get_height() for axes in drawn.axes for bar in axes.patches) == [18, 18, 36]
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in drawn.axes]
+    assert labels == ["MPESA_TZ KES, live", "MPESA_TZ TZS, live", "MPESA_TZ TZS, test"]
+    days = chart.daily(fees.daily(frame, period=march))
+    assert [axes.get_ylabel() for axes in days.axes] == ["KES, live", "TZS, live", "TZS, test"]
+    failed = frame.assign(status=frame["status"].replace("succeeded", "failed"))
+    codes = chart.pareto(failures.pareto(failed, period=march))
+    named = [label.get_text() for label in codes.axes[0].get_yticklabels()]
+    assert named == [f"(no code) · {part}" for part in ("live · KES", "live · TZS", "test · TZS")]
+    with pytest.raises(ValueError, match="choose one mode"):
+        chart.hours(failures.by_hour(frame, period=march))
+
+
+def test_an_hour_of_few_attempts_has_no_colour(collections_of: Make) -> None:
+    frame = collections_of(*[{"status": "failed"}] * 3)
+    for small_n, coloured in ((3, 1), (4, 0)):
+        hours = failures.by_hour(frame, period=period("2026-03"), small_n=small_n)
+        drawn: Any = chart.hours(hours)
+        (image,) = drawn.axes[0].images
+        shown = pd.DataFrame(image.get_array().filled(float("nan")))
+        assert shown.notna().to_numpy().sum() == coloured
+
+
+def test_a_band_without_a_price_has_no_mark_of_the_tariff(collections_of: Make) -> None:
+    march = period("2026-03")
+    frame = collections_of({}, {"amount": 50})
+    rule = fees.tariff(frame, period=march).assign(low=pd.array([1_000], dtype="Int64"))
+    drawn: Any = chart.bands(fees.expected(frame, period=march, tariff=rule))
+    (axes,) = drawn.axes
+    assert [bar.get_height() for bar in axes.patches] == [18, 18]
+    (marks,) = axes.lines
+    assert list(marks.get_xdata()) == [1]
+
+
+def test_without_a_ledger_the_picture_of_ages_says_so() -> None:
+    assert chart.ages(None).png().startswith(b"\x89PNG")
+
+
+def test_breaks_are_read_with_what_they_mean_and_the_columns_that_matter() -> None:
+    month = plants.month(rows=1_200)
+    found = ledger.match(month.collections, month.ledger, period=month.period)
+    shown = show.leg(found, "rows", "Breaks").to_html()
+    assert "booked twice" in shown
+    assert "Delete the second line." in shown
+    assert "not_billable" not in shown
+    names = list(show.brief(found.rows).columns)
+    assert names[:3] == ["break_code", "meaning", "suggested_action"]
+    assert len(names) < 20
+    assert "0–1 days" in show.leg(found, "ageing", "Ages").to_html()
 
 
 def test_hostile_text_in_a_chart_is_neither_mathematics_nor_an_error(collections_of: Make) -> None:
