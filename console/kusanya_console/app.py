@@ -380,7 +380,8 @@ class ConsoleApp(App[None]):
         """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
         text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
         self.copy_to_clipboard(text)
-        self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
+        if not message.told:
+            self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
 
     # --- a crash -------------------------------------------------------------------------------
 

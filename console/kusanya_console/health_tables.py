@@ -135,7 +135,8 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
     after = f", {held:,} acknowledged" if held else ""
     looked = f"{box.looked_at:,} newest payments looked through{after}"
     if not box.odd:
-        return plainly([((f"nothing odd; {looked}", MUTED),)])
+        none = f"nothing odd; {looked}" if box.looked_at else "no payment yet"
+        return plainly([((none, MUTED),)])
     kinds = ", ".join(f"{kind.value.replace('_', ' ')} {count:,}" for kind, count in box.kinds)
     entries = plainly(wrapped(f"{kinds}; {looked}", width, role=MUTED))
     for one in box.odd[:INBOX_SHOWN]:

@@ -64,10 +64,14 @@ class ListAsked(Message):
 
 
 class CopyAsked(Message):
-    """Somebody wants a text on the clipboard; `what` names it in words."""
+    """Somebody wants a text on the clipboard; `what` names it in words.
 
-    def __init__(self, what: str, text: str) -> None:
+    `told` where the result line says so already.
+    """
+
+    def __init__(self, what: str, text: str, *, told: bool = False) -> None:
         super().__init__()
+        self.told = told
         self.what = what
         self.text = text
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from kusanya.business_day import EAT
 from kusanya.text import safe
-from kusanya_console.words import MUTED, PLAIN, Run
+from kusanya_console.words import MUTED, PLAIN, RULE, Run
 
 UTC: Final = timezone(timedelta(), "UTC")
 
@@ -61,7 +61,10 @@ def cell(value: str | None, role: str = PLAIN, *, limit: int = 256) -> Run:
 def money(amount: int, currency: str, *, expected: str | None = None) -> str:
     """Return an amount with its currency; without it where the column's heading says it."""
     figure = f"{amount:,}"
-    return figure if currency == expected else f"{safe(currency, 8)} {figure}"
+    if expected is None:
+        return f"{safe(currency, 8)} {figure}"
+    # In a column the figure must survive whatever stands for a currency.
+    return figure if currency == expected else f"{fit(safe(currency, 8), 3)} {figure}"
 
 
 def wall(look: Look) -> str:
@@ -184,7 +187,7 @@ def _wrap(words: str, width: int) -> list[str]:
 
 def rule(title: str, width: int) -> Line:
     """Return a hairline that names what stands under it."""
-    return ((f"{title} ", MUTED), ("─" * max(width - cell_len(title) - 1, 0), MUTED))
+    return ((f"{title} ", MUTED), ("─" * max(width - cell_len(title) - 1, 0), RULE))
 
 
 def spread(left: Sequence[Run], right: Sequence[Run], width: int) -> Line:

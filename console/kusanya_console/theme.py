@@ -43,11 +43,14 @@ def roles(variables: dict[str, str]) -> RichTheme:
     """Return what each role looks like under a Textual theme, from its CSS variables."""
     muted = variables.get("k-muted", variables["text-muted"])
     muted = muted if muted.startswith("#") else "bright_black"
+    rule = variables.get("k-rule", muted)
+    rule = rule if rule.startswith("#") else muted
     error, warning, accent = variables["error"], variables["warning"], variables["accent"]
     background = variables["background"]
     return RichTheme(
         {
             "k.muted": Style(color=muted),
+            "k.rule": Style(color=rule),
             "k.failed": Style(color=error),
             "k.warn": Style(color=warning),
             "k.accent": Style(color=accent),

@@ -15,6 +15,7 @@ from kusanya.wire import EventType, Mode, Status
 
 PLAIN: Final = ""
 MUTED: Final = "k.muted"
+RULE: Final = "k.rule"
 FAILED: Final = "k.failed"
 WARN: Final = "k.warn"
 ACCENT: Final = "k.accent"

@@ -248,7 +248,7 @@ async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
             await settled(pilot)
             assert app.clipboard.startswith(english)
             assert app.clipboard.splitlines()[1].startswith(swahili)
-            assert f"say: {english}" in shown(app)
+            assert f"sent to the terminal's clipboard, say: {english}" in shown(app)
             await pilot.press("escape")
 
 

@@ -7,9 +7,11 @@ import pytest
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
+from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.acts import Acts
+from kusanya_console.messages import FeedFailed
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]
@@ -124,3 +126,87 @@ def test_a_key_that_is_off_says_why(size: tuple[int, int], seed: Any, picture: A
 def test_a_filter_that_cannot_be_read_is_named_under_its_box(seed: Any, picture: Any) -> None:
     seed.busy(20)
     assert picture((80, 24), "slash", text="failed colour:red")
+
+
+@on_two_sizes
+def test_a_decision_asks_what_it_became_and_how_one_knows(
+    size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    seed.intents()
+    acts = Acts(store, actor="asha", clock=clock, profile="main")
+    assert picture(size, "5", "D", *"nothing", "enter", text="statement", acts=acts)
+
+
+def test_an_alarm_names_who_looks_after_it(
+    store: Store, seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    seed.busy(20)
+    acts = Acts(store, actor="asha", clock=clock, profile="main")
+    assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", acts=acts)
+
+
+def test_health_counts_a_week(seed: Any, clock: ManualClock, picture: Any) -> None:
+    seed.busy(20)
+    for n in range(40):
+        seed.life(1000 + n, at=clock.now() - timedelta(hours=4 * n))
+    assert picture(MEDIUM, "4", "plus", "plus", "j", "j", "j")
+
+
+def test_the_largest_payments_come_first(seed: Any, picture: Any) -> None:
+    seed.busy()
+    assert picture(MEDIUM, "o", "o", "j")
+
+
+@on_two_sizes
+@pytest.mark.parametrize("part", [1, 2, 3], ids=["say", "odd", "json"])
+def test_the_parts_of_a_payment(part: int, size: tuple[int, int], seed: Any, picture: Any) -> None:
+    seed.busy(20)
+    keys = ["right_square_bracket"] * part
+    assert picture(size, "j", "j", "j", *keys, *(["z"] if size == SIZES[0] else []))
+
+
+@on_two_sizes
+def test_an_unknown_phone_is_not_repeated(size: tuple[int, int], seed: Any, picture: Any) -> None:
+    seed.busy(5)
+    assert picture(size, "3", text="0799123456")
+
+
+def test_a_match_in_the_other_mode_names_the_way_there(
+    seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
+    assert picture(SIZES[0], "3", text="INV-482600")
+
+
+@pytest.mark.parametrize("screen", ["health", "intents", "lookup"])
+def test_ascii_on_every_other_screen(screen: str, seed: Any, picture: Any) -> None:
+    seed.busy(20)
+    seed.intents()
+    typed = "INV-482901" if screen == "lookup" else ""
+    assert picture(MEDIUM, *SCREENS[screen], text=typed, ascii=True)
+
+
+@pytest.mark.parametrize("screen", ["health", "intents"])
+def test_the_light_theme_on_other_screens(screen: str, seed: Any, picture: Any) -> None:
+    seed.busy(20)
+    seed.intents()
+    assert picture(MEDIUM, *SCREENS[screen], theme="kusanya-light")
+
+
+@on_two_sizes
+@pytest.mark.parametrize("screen", ["live", "health", "intents"])
+def test_a_lost_store_leaves_what_was_known(  # noqa: PLR0917 - fixtures
+    screen: str, size: tuple[int, int], seed: Any, clock: ManualClock, console: Any, keys: Any,
+    snap_compare: Any,
+) -> None:  # fmt: skip
+    seed.busy(20)
+    seed.intents()
+    app = console()
+
+    async def lose(pilot: Any) -> None:
+        await keys(*SCREENS[screen])(pilot)
+        await clock.advance(15)
+        app.post_message(FeedFailed(StoreUnavailable("the disk is gone")))
+        await keys()(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=lose)

@@ -74,6 +74,7 @@ class HealthScreen(ConsoleScreen):
         self._inspector = Inspector(desk.store, mode=desk.mode)
         self._counting = False
         self._lines_of: list[Target | None] = []
+        self._pointed = False
 
     def compose_body(self) -> ComposeResult:
         """Lay out one report that scrolls."""
@@ -159,8 +160,8 @@ class HealthScreen(ConsoleScreen):
 
     def _drawn(self, sections: tuple[Section, ...], width: int) -> list[Line]:
         keys = [target.key for target in targets(sections)]
-        if self.cursor not in keys:
-            self.cursor = keys[0] if keys else None
+        if self.cursor not in keys or not self._pointed:
+            self.cursor = keys[0] if keys else None  # worst first, until a person points
         zoomed = self.has_class("-zoom")
         lines: list[Line] = []
         self._lines_of = []
@@ -168,7 +169,8 @@ class HealthScreen(ConsoleScreen):
             mine = any(one.key == self.cursor for one in targets([section]))
             if zoomed and keys and not mine:
                 continue
-            heading: list[Line] = [(), rule(section.title, width)] if place else []
+            title: Line = ((" ", PLAIN), *rule(section.title, width - 1))
+            heading: list[Line] = [(), title] if place else []
             lines += heading[1:] if zoomed else heading
             self._lines_of += [None] * (len(lines) - len(self._lines_of))
             for entry in section.entries:
@@ -196,7 +198,7 @@ class HealthScreen(ConsoleScreen):
         self._point(keys[max(0, min(place + by, len(keys) - 1))])
 
     def _point(self, key: str) -> None:
-        self.cursor = key
+        self.cursor, self._pointed = key, True
         self._show()
         places = [n for n, one in enumerate(self._lines_of) if one is not None and one.key == key]
         rail = self.query_one("#report", VerticalScroll)
@@ -289,11 +291,15 @@ class HealthScreen(ConsoleScreen):
     def action_copy_card(self) -> None:
         """Copy the report and keep it in a file."""
         text, folder = self._text(), self.desk.folder
+        sent = "report sent to the terminal's clipboard and saved to"
         name = f"health-{self.desk.mode.value}-{self.desk.look.now:%Y%m%dT%H%M%SZ}"
-        self.action_copy_id()
+        if not text:
+            self.say("the store is being read: there is no report yet")
+            return
+        self.post_message(CopyAsked("report", text, told=True))
         self.post_message(
             DeedAsked(
                 "saving the report",
-                lambda: Ended(f"report saved to {safe(str(save_card(folder, name, text)), 400)}"),
+                lambda: Ended(f"{sent} {safe(str(save_card(folder, name, text)), 400)}"),
             )
         )

@@ -252,8 +252,9 @@ class IntentsScreen(PaymentScreen):
         else:
             said = advise(UNKNOWN_OUTCOME)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
-            self.post_message(CopyAsked("customer's sentence", both))
-            self.desk.tell(Ended(f"say: {spoken(said.english)}"))
+            self.post_message(CopyAsked("customer's sentence", both, told=True))
+            sent = f"sent to the terminal's clipboard, say: {spoken(said.english)}"
+            self.desk.tell(Ended(sent))
             self.show_result()
 
     def action_replay(self) -> None:

@@ -86,8 +86,9 @@ class PaymentScreen(ConsoleScreen):
             if not lines:
                 return Ended("the store does not know it any more: nothing was copied", well=False)
             text = plain(lines)
-            self.post_message(CopyAsked("evidence card", text))
-            return Ended(f"evidence card saved to {safe(str(save_card(folder, name, text)), 400)}")
+            self.post_message(CopyAsked("evidence card", text, told=True))
+            path = safe(str(save_card(folder, name, text)), 400)
+            return Ended(f"evidence card sent to the terminal's clipboard and saved to {path}")
 
         self.post_message(DeedAsked("saving the card", save))
 
@@ -102,8 +103,9 @@ class PaymentScreen(ConsoleScreen):
             what, text = read()
             if not text:
                 return Ended("its bytes are not kept any more: nothing was copied", well=False)
-            self.post_message(CopyAsked(what, text))
-            return Ended(f"{what.rstrip(',')}: {len(text):,} characters sent to the clipboard")
+            self.post_message(CopyAsked(what, text, told=True))
+            sent = f"{len(text):,} characters sent to the terminal's clipboard"
+            return Ended(f"{what.rstrip(',')}: {sent}")
 
         self.post_message(DeedAsked("copying", copy))
 
@@ -121,8 +123,8 @@ class PaymentScreen(ConsoleScreen):
                 return Ended("the store does not know it any more: nothing was copied", well=False)
             said = advice(found.story, now=look.now)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
-            self.post_message(CopyAsked("customer's sentence", both))
-            return Ended(f"say: {spoken(said.english)}")
+            self.post_message(CopyAsked("customer's sentence", both, told=True))
+            return Ended(f"sent to the terminal's clipboard, say: {spoken(said.english)}")
 
         self.post_message(DeedAsked("copying", copy))
 

@@ -12,7 +12,7 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from kusanya_console.words import ACCENT, MUTED
+from kusanya_console.words import ACCENT, RULE
 
 _HOUR = timedelta(hours=1)
 _MOMENT = timedelta(seconds=1)
@@ -85,7 +85,7 @@ class TimeRail(Widget):
         drawn = Text(no_wrap=True, end="")
         for line in range(self.size.height):
             here = line == self.thumb
-            drawn.append(("\n" if line else "") + ("┃" if here else "│"), ACCENT if here else MUTED)
+            drawn.append(("\n" if line else "") + ("┃" if here else "│"), ACCENT if here else RULE)
         return drawn
 
     def on_click(self, event: events.Click) -> None:
