@@ -145,8 +145,8 @@ def _service(
 
 def _books(rng: np.random.Generator, raw: pd.DataFrame, chosen: Mapping[str, Any]) -> pd.DataFrame:
     won = raw["status"] == "succeeded"
-    paid_for = set(raw.loc[won, "reference"])
-    lost = ~won & ~raw["reference"].isin(paid_for) & ~raw["reference"].duplicated()
+    paid_for = won.groupby(raw["reference"]).transform("any")
+    lost = ~won & ~paid_for & ~raw["reference"].duplicated()
     noted = lost & (rng.random(len(raw)) < _NOT_BILLABLE)
     noted.loc[chosen["status_mismatch"]] = True
     books = raw.loc[won | noted, ["id", "reference", "amount", "fee", "currency", "channel"]].copy()
@@ -200,10 +200,10 @@ def _due(
             "row_no": ledger.loc[lines, "row_no"],
         }
     )
-    again = collections["reference"].isin(raw.loc[chosen["double_payment"], "reference"])
-    again &= ~collections["id"].isin(raw["id"])
+    tried = raw.loc[chosen["double_payment"]]
+    again = collections[collections["reference"].isin(tried["reference"])]
     parts = {
-        "double_payment": collections.loc[again, ["id", "reference"]],
+        "double_payment": again.loc[~again["id"].isin(tried["id"]), ["id", "reference"]],
         "missing_in_ledger": raw.loc[chosen["missing_in_ledger"], ["id", "reference"]],
         "timing_unbooked": raw.loc[chosen["timing_unbooked"], ["id", "reference"]],
     }
