@@ -31,6 +31,7 @@ from kusanya_console.service_words import FAULTS, how_often
 from kusanya_console.words import ACCENT, FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
+_WIDE = 100
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,18 +109,20 @@ def card(thing: Thing | None, look: Look, width: int) -> list[Line]:
             return [(("j and k move", MUTED),)]
 
 
-def tried(trials: Sequence[Trial], look: Look) -> list[Line]:
+def tried(trials: Sequence[Trial], look: Look, width: int) -> list[Line]:
     """Return the test collections asked for here, newest first, expected beside found."""
+    wide = width >= _WIDE
     lines: list[Line] = []
     for trial in reversed(trials):
         found = _became(trial)
+        phone: Line = ((fit(mask_phone(trial.phone.number), 14), MUTED),) if wide else ()
         lines.append(
             (
                 (fit(f" {moment(trial.at, look)}", 11), MUTED),
                 (fit(trial.reference, 17), PLAIN),
-                (fit(mask_phone(trial.phone.number), 14), MUTED),
+                *phone,
                 ("to come ", MUTED),
-                (fit(trial.phone.outcome, 22), PLAIN),
+                (fit(trial.phone.outcome, 22 if wide else 20), PLAIN),
                 *found,
             )
         )

@@ -3,6 +3,7 @@
 Every call blocks on loopback HTTP and belongs on a worker thread.
 """
 
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -39,7 +40,12 @@ class ServiceReader:
 
         An event that the sender does not know has no deliveries.
         """
-        answer = self._dashboard.get(f"events/{path_part(event_id)}/deliveries")
+        try:
+            answer = self._dashboard.get(f"events/{path_part(event_id)}/deliveries")
+        except DashboardError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return ()  # no id of the service has this form: somebody else's claim
+            raise
         return rows(answer, SentDelivery)
 
 

@@ -163,7 +163,7 @@ class ServiceScreen(ServiceActing, ConsoleScreen):
         )
         strip = self.query_one("#trials", Sheet)
         strip.display = bool(trials)
-        strip.show(lambda _width: tried(trials, look))
+        strip.show(lambda width: tried(trials, look, width))
         if picture is None:
             return
         for one, table in self.tables.items():
