@@ -61,7 +61,7 @@ def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line
     word, role = cell(cause.word, limit=60)
     runs: list[Run] = [
         (f"  {word}", role),
-        *((f"{cause.channels.get(one, 0) or '·'}", PLAIN) for one in named),
+        *(_some(cause.channels.get(one, 0)) for one in named),
         (f"{cause.count:,} ▲" if over else f"{cause.count:,}", WARN if over else PLAIN),
         (f"{cause.usual:,}" if cause.seen_before else "new", MUTED),
         (f"{cause.amount:,}", PLAIN),
@@ -103,12 +103,12 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
     entries = plainly([columns(((heads[n], MUTED), shape[n]) for n in kept)])
     for channel in sorted(opened.keys() | timed.keys()):
         one, took = opened.get(channel), timed.get(channel)
-        none: Run = ("·", MUTED)
+        none: Run = ("—", MUTED)
         runs: tuple[Run, ...] = (
             (words.channel(channel), PLAIN),
-            none if one is None else _some(one.young),
-            none if one is None else _some(one.late),
-            none if one is None else _some(one.stuck, FAILED),
+            _some(0 if one is None else one.young),
+            _some(0 if one is None else one.late),
+            _some(0 if one is None else one.stuck, FAILED),
             none if one is None else (span(look.now - one.oldest_at), MUTED),
             none if took is None else (span(took.p50), PLAIN),
             none if took is None else (span(took.p95), PLAIN),
@@ -123,7 +123,7 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
 
 
 def _some(count: int, role: str = PLAIN) -> Run:
-    return (f"{count:,}", role) if count else ("·", MUTED)
+    return (f"{count:,}", role if count else MUTED)
 
 
 def odd(found: Reading, look: Look, width: int) -> list[Entry]:
