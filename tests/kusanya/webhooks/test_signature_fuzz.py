@@ -49,7 +49,7 @@ def is_authentic(payload: bytes, header: bytes) -> bool:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.scale(20_000, 2_000_000, 10_000_000)
+@pytest.mark.scale(200_000, 2_000_000, 10_000_000)
 @pytest.mark.spec("signature-4")
 def test_no_mutated_delivery_is_accepted_and_only_signature_errors_leave(
     payload: bytes, rounds: int
