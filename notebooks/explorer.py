@@ -9,7 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
-import ipywidgets as widgets
+import ipywidgets as widgets  # type: ignore[import-untyped] # it ships no types
 import pandas as pd
 from itables.widget import ITable
 
