@@ -26,7 +26,10 @@ from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import decode_collection
 
-_REFERENCE = re.compile(rb"INV-(9\d{7})")
+RUN = 10 + int(time.time()) % 90
+"""Tells the records of this run from those of others in the same store."""
+_REFERENCE = re.compile(rb"INV-%d(\d{6})" % RUN)
+_STARTED = time.time()
 _WARM_S = 5.0
 _SAMPLE_S = 5.0
 
@@ -61,14 +64,14 @@ def _fact(number: int, status: str) -> Observation:
     now = datetime.now(UTC)
     final: dict[str, Any] = {} if status == "created" else {"completed_at": now}
     said = {
-        "id": f"col_9{number:015x}", "status": status, "amount": 5_000 + number % 900,
+        "id": f"col_{int(_STARTED)}x{number:06}", "status": status, "amount": 5_000 + number % 900,
         "fee": 70, "currency": "TZS", "channel": "MPESA_TZ", "phone": f"2557{number % 10**8:08}",
-        "reference": f"INV-{90_000_000 + number}", "mode": "live",
+        "reference": f"INV-{RUN}{number:06}", "mode": "live",
         "created_at": _BORN.setdefault(number, now), **final,
     }  # fmt: skip
     return Observation(
         source=Source.ANSWER if status == "created" else Source.POLL,
-        source_id=f"{status}-{number}",
+        source_id=f"{status}-{_STARTED}-{number}",
         observed_at=now,
         heard_in=decode_collection(msgspec.json.encode(said)).mode,
         collection=decode_collection(msgspec.json.encode(said)),
@@ -98,7 +101,7 @@ class Screen:
         while time.perf_counter() < until:
             written = self._tail + self._terminal.read_some(0.02)
             self._tail = written[-16:]
-            numbers = [int(found) - 90_000_000 for found in _REFERENCE.findall(written)]
+            numbers = [int(found) for found in _REFERENCE.findall(written)]
             before = self.behind()
             self._shown = max([self._shown, *numbers])
             yield max(before, self.behind())

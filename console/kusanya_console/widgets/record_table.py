@@ -248,8 +248,11 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def _point(self, place: int) -> None:
         row_id = self.window.rows[place].id
         if row_id != self.cursor:
+            left = self._places.get(self.cursor or "")
             self.cursor = row_id
-            self.refresh()
+            # Two lines change: the one it leaves and the one it comes to.
+            for at in (place,) if left is None else (left, place):
+                self.refresh_line(at + 1)
             self.post_message(self.Highlighted(row_id))
 
     def _reveal(self, place: int) -> None:
