@@ -152,7 +152,7 @@ def _attempt(sent: Sent, look: Look) -> Line:
     if one.manual:
         tail = ((lasted, MUTED), ("  by hand", MUTED))
     elif sent.arrival is None:
-        tail = (("not seen here", WARN),)
+        tail = (("not seen", WARN),)
     return (
         (f"{one.number:>2} ", MUTED), glyph, (" ", PLAIN),
         (fit(moment(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN), *tail,
