@@ -18,6 +18,7 @@ import httptools
 from msgspec.structs import replace
 
 from kusanya.receiver.acks import Pending, Refusal
+from kusanya.receiver.ingest import Headers
 from kusanya.receiver.intake import Intake
 from kusanya.receiver.protocol import BoundedProtocol, ConnectionLimits
 
@@ -29,18 +30,33 @@ class _Delivery:
         "arrived_at",
         "began",
         "disconnected",
+        "headers",
         "keep_alive",
         "message_event",
         "parts",
+        "path",
         "response_complete",
         "response_started",
         "size",
+        "whole",
     )
 
-    def __init__(self, *, began: float, arrived_at: datetime, keep_alive: bool) -> None:
+    def __init__(
+        self,
+        headers: Headers,
+        path: str,
+        *,
+        began: float,
+        arrived_at: datetime,
+        keep_alive: bool,
+    ) -> None:
+        # Its own: what the connection holds may be the next request's already.
+        self.headers: Final = tuple(headers)
+        self.path: Final = path
         self.began: Final = began
         self.arrived_at: Final = arrived_at
         self.keep_alive = keep_alive
+        self.whole = False
         self.disconnected = False
         self.response_started = self.response_complete = False
         self.message_event: Final = _NOBODY_WAITS
@@ -76,7 +92,7 @@ class DirectProtocol(BoundedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Count a delivery whose body never became complete."""
         begun = self._begun()
-        if begun is not None and self._receiving:
+        if begun is not None and not begun.whole:
             self.intake.meter.in_flight -= 1
             self.intake.meter.discarded += 1
         super().connection_lost(exc)
@@ -93,15 +109,18 @@ class DirectProtocol(BoundedProtocol):
             super().on_headers_complete()
             return
         self._in_headers = False
-        path_of(self.url)  # an address that cannot be read is the parser's error, as it was
         keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
         delivery: Any = _Delivery(
-            began=intake.stopwatch(), arrived_at=intake.clock.now(), keep_alive=keep_alive
+            self.headers,
+            path_of(self.url),
+            began=intake.stopwatch(),
+            arrived_at=intake.clock.now(),
+            keep_alive=keep_alive,
         )
         self.cycle = delivery
         intake.meter.in_flight += 1
         try:
-            intake.admit(self.headers)
+            intake.admit(delivery.headers)
         except Refusal as refusal:
             intake.meter.in_flight -= 1
             self._answer(delivery, refusal)
@@ -127,6 +146,7 @@ class DirectProtocol(BoundedProtocol):
             super().on_message_complete()
         else:
             self._receiving = False
+            begun.whole = True
             self._whole = begun
 
     def _begun(self) -> _Delivery | None:
@@ -141,8 +161,8 @@ class DirectProtocol(BoundedProtocol):
         parts = delivery.parts
         self.intake.take(
             parts[0] if len(parts) == 1 else b"".join(parts),
-            tuple(self.headers),
-            path=path_of(self.url),
+            delivery.headers,
+            path=delivery.path,
             arrived_at=delivery.arrived_at,
             began=delivery.began,
             deadline=self.loop.time() + self.intake.limits.receipt_s,
