@@ -1,0 +1,154 @@
+"""Frames and their types, the ones that pandas, Arrow and DuckDB agree on.
+
+Money and counts are `Int64` (whole units of their currency), text is Arrow-backed, instants are UTC
+microseconds, days are naive midnights in East Africa Time, shares are the only floating numbers.
+A frame that left `check` survives a join, an empty month and 2**53 + 1 without turning to float.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from kusanya.reconcile.errors import FrameError
+
+
+class Kind(Enum):
+    """A column's type, once for all engines."""
+
+    TEXT = "text"
+    WHOLE = "whole"
+    """Money in whole units, or a count."""
+    FLAG = "flag"
+    INSTANT = "instant"
+    DAY = "day"
+    SHARE = "share"
+    """A proportion; never money."""
+
+    @property
+    def dtype(self) -> Any:
+        """Return the pandas type."""
+        return _DTYPES[self]
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """Return the Arrow type, which is also what DuckDB answers with."""
+        return _ARROW[self]
+
+
+_ARROW: Final[Mapping[Kind, pa.DataType]] = {
+    Kind.TEXT: pa.string(),
+    Kind.WHOLE: pa.int64(),
+    Kind.FLAG: pa.bool_(),
+    Kind.INSTANT: pa.timestamp("us", tz="UTC"),
+    Kind.DAY: pa.timestamp("us"),
+    Kind.SHARE: pa.float64(),
+}
+_DTYPES: Final[Mapping[Kind, Any]] = {
+    Kind.TEXT: pd.StringDtype("pyarrow"),
+    Kind.WHOLE: pd.Int64Dtype(),
+    Kind.FLAG: pd.BooleanDtype(),
+    Kind.INSTANT: pd.DatetimeTZDtype("us", "UTC"),
+    Kind.DAY: "datetime64[us]",
+    Kind.SHARE: pd.Float64Dtype(),
+}
+_OF_ARROW: Final = {
+    Kind.TEXT.arrow: Kind.TEXT.dtype,
+    Kind.WHOLE.arrow: Kind.WHOLE.dtype,
+    Kind.FLAG.arrow: Kind.FLAG.dtype,
+    Kind.SHARE.arrow: Kind.SHARE.dtype,
+}
+
+
+class Schema(msgspec.Struct, frozen=True):
+    """A frame's name and its columns in order."""
+
+    name: str
+    columns: Mapping[str, Kind]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow schema."""
+        return pa.schema([(name, kind.arrow) for name, kind in self.columns.items()])
+
+    def plus(self, name: str, **columns: Kind) -> "Schema":
+        """Return a schema called `name` with more columns at its end."""
+        return Schema(name, {**self.columns, **columns})
+
+
+def empty(schema: Schema) -> pd.DataFrame:
+    """Return a frame of no rows with the schema's types."""
+    return from_arrow(schema.arrow.empty_table())
+
+
+def frame(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
+    """Return `data` in the schema's order and types; columns it does not name are left out.
+
+    Raises FrameError for a missing column or a value that its type does not hold exactly.
+    """
+    taken: dict[str, pd.Series[Any]] = {}
+    index = data.index if isinstance(data, pd.DataFrame) else None
+    for name, kind in schema.columns.items():
+        if name not in data:
+            raise FrameError(f"{schema.name}: column {name} is missing")
+        try:
+            taken[name] = _exactly(data[name], kind, index)
+        except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+            raise FrameError(f"{schema.name}: column {name} is not {kind.value}") from error
+    return pd.DataFrame(taken).reset_index(drop=True)
+
+
+def _exactly(values: Any, kind: Kind, index: Any) -> Any:
+    if not isinstance(values, pd.Series | pd.api.extensions.ExtensionArray | np.ndarray | list):
+        return pd.Series(values, index=index, dtype=kind.dtype)
+    if isinstance(values, list):
+        # As objects: pandas would read [2**53 + 1, None] as floats and lose the one.
+        values = pd.Series(values, index=index, dtype="object")
+    column = pd.Series(values, index=index)
+    if kind is Kind.WHOLE and column.dtype.kind == "f" and column.notna().any():
+        raise TypeError("whole numbers never pass through floats")
+    return column.astype(kind.dtype)
+
+
+def check(given: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Return `given` unchanged when it has the schema's columns and types, in any order.
+
+    More columns are allowed. Raises FrameError that names what is missing or of another type.
+    """
+    wrong = [
+        f"{name} is {given[name].dtype}, not {kind.dtype}"
+        if name in given
+        else f"{name} is missing"
+        for name, kind in schema.columns.items()
+        if name not in given or given[name].dtype != kind.dtype
+    ]
+    if wrong:
+        raise FrameError(f"{schema.name}: {'; '.join(wrong)}")
+    return given
+
+
+def to_arrow(given: pd.DataFrame, schema: Schema) -> pa.Table:
+    """Return the schema's columns of a checked frame as an Arrow table."""
+    check(given, schema)
+    return pa.Table.from_pandas(
+        given[list(schema.columns)], schema=schema.arrow, preserve_index=False
+    )
+
+
+def from_arrow(table: pa.Table) -> pd.DataFrame:
+    """Return an Arrow table as a frame of the house's types."""
+    converted: pd.DataFrame = table.to_pandas(types_mapper=_OF_ARROW.get)
+    return converted
+
+
+def records(given: pd.DataFrame) -> Iterator[Any]:
+    """Yield the rows of a frame as named tuples; their fields are of the column's kind."""
+    return iter(given.itertuples())
+
+
+T, W, F, AT, D, S = Kind.TEXT, Kind.WHOLE, Kind.FLAG, Kind.INSTANT, Kind.DAY, Kind.SHARE
+"""Short names for schemas: text, whole, flag, instant, day, share."""
