@@ -28,10 +28,8 @@ from kusanya_console.present import (
     spread,
     wrapped,
 )
-from kusanya_console.words import ACCENT, FAILED, MUTED, PLAIN, STRONG, WARN, Run
+from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
-PARTS = ("card", "say", "odd", "JSON")
-STORY_PARTS = ("story", "odd", "JSON")
 _BLANK: Line = ()
 _ODD_ON_CARD = 2
 """Oddities that the card beside a list tells; its own part tells all."""
@@ -50,50 +48,6 @@ _GLYPHS = {
 }
 
 
-def part_of(
-    row: CollectionRow, found: Evidence | None, look: Look, width: int, *, part: int
-) -> list[Line]:
-    """Return one of the `PARTS` of a collection's detail, under the line that names them all."""
-    head = parts_line(PARTS, part, 0 if found is None else len(found.odd), width)
-    if found is None or PARTS[part] == "card":
-        return [head, *collection_card(row, found, look, width)]
-    name = spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width)
-    lines = [head, name, _BLANK]
-    if PARTS[part] == "say":
-        said, role = safety(found.story)
-        return [
-            *lines,
-            *sentences(found.story, look, width),
-            _BLANK,
-            *wrapped(said, width, role=role),
-        ]
-    if PARTS[part] == "odd":
-        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
-    return [*lines, *json_lines(found, width)]
-
-
-def story_part(found: Evidence, look: Look, width: int, *, part: int) -> list[Line]:
-    """Return one of the `STORY_PARTS`: the whole story, or what lies behind it."""
-    if STORY_PARTS[part] == "story":
-        return story_lines(found, look, width)
-    row = found.story.row
-    name = spread([cell(row.reference, STRONG, limit=60)], [words.status(row.status)], width)
-    lines = [parts_line(STORY_PARTS, part, len(found.odd), width), name, _BLANK]
-    if STORY_PARTS[part] == "odd":
-        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
-    return [*lines, *json_lines(found, width)]
-
-
-def parts_line(parts: Sequence[str], part: int, odd: int, width: int) -> Line:
-    """Return the names of the parts, the one in view named loudly."""
-    left: list[Run] = []
-    for place, name in enumerate(parts):
-        count = f" {odd}" if name == "odd" and odd else ""
-        loud = ACCENT if place == part else WARN if count else MUTED
-        left.append((f"{'▸' if place == part else ' '}{name}{count} ", loud))
-    return spread(left, [("[ ]", MUTED)], width)
-
-
 def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
     """Return everything that is odd, a sentence each, the urgent first."""
     lines: list[Line] = []
@@ -101,20 +55,6 @@ def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
         glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
         lines += wrapped(f"{glyph} {safe(one.sentence, 400)}", width, role=role)
     return lines
-
-
-def json_lines(found: Evidence, width: int) -> list[Line]:
-    """Return the newest JSON of a collection as it was received, over as many lines as it needs."""
-    if not found.said:
-        return [(("its bytes are not kept any more", MUTED),)]
-    head = wrapped(f"newest words, by {found.said_by}; phone masked; J copies", width, role=MUTED)
-    return [*head, _BLANK, *wrapped(safe(found.said, 8_000), width)]
-
-
-def evidence_lines(found: Evidence, look: Look, width: int) -> list[Line]:
-    """Return the whole evidence card: the story, what is odd, and the service's latest words."""
-    lines = story_lines(found, look, width)
-    return [*lines, _BLANK, rule("JSON", width), *json_lines(found, width)]
 
 
 def collection_card(

@@ -1,5 +1,7 @@
 """The tables of the health report: failures by cause, prompts by channel, odd payments. Pure."""
 
+from collections import Counter
+
 from kusanya.business_day import EAT
 from kusanya.causes import Cause, Causes, Window, begins
 from kusanya.filters import Filter, Span, Term
@@ -17,6 +19,9 @@ from kusanya_console.words import FAILED, MUTED, PLAIN, WARN, Run
 WIDE = 96
 """From this width on a table shows all of its columns."""
 _CODE = 24
+_CHANNEL = 12
+_TOTALS = (-7, -7, -15)
+_GAP = 2
 _SAID = 31
 """Cells before the sentence about an odd payment."""
 _GROUPS = {
@@ -33,8 +38,8 @@ def causes(found: Reading, width: int) -> list[Entry]:
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
         return plainly([((f"no failure and no expiry, {found.window.value}", MUTED),)])
-    named = found.health.channels if width >= WIDE else ()
-    shape = (_CODE, *(-12 for _ in named), -7, -7, -15)
+    named = _channels(counted, width) if width >= WIDE else ()
+    shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
     heads = ["code", *(words.channel(one) for one in named), "all", "usual"]
     heads.append(f"value {safe(counted.currency, 8)}")
     entries = plainly(
@@ -49,6 +54,16 @@ def causes(found: Reading, width: int) -> list[Entry]:
             Entry(_cause(cause, named, shape), _cause_target(cause, found)) for cause in mine
         ]
     return entries
+
+
+def _channels(counted: Causes, width: int) -> tuple[str, ...]:
+    """Return as many channels as there is room for beside the totals, the busiest kept."""
+    counts: Counter[str] = Counter()
+    for cause in counted.causes:
+        counts.update(cause.channels)
+    used = _CODE + sum(-wide + _GAP for wide in _TOTALS)
+    kept = counts.most_common(max((width - used) // (_CHANNEL + _GAP), 0))
+    return tuple(sorted(channel for channel, _ in kept))
 
 
 def _group(cause: Cause) -> CodeClass:

@@ -13,8 +13,8 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console import words
-from kusanya_console.cards import parts_line
 from kusanya_console.evidence import masked
+from kusanya_console.payment_parts import parts_line
 from kusanya_console.present import (
     Line,
     Look,

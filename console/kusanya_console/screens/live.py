@@ -6,7 +6,6 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, Order
 from kusanya.text import safe
 from kusanya_console import words
-from kusanya_console.cards import PARTS, part_of
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.evidence import Evidence, gather
@@ -14,6 +13,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.figures import collection_figures
 from kusanya_console.listings import CollectionListing
 from kusanya_console.messages import CopyAsked, StoryAsked
+from kusanya_console.payment_parts import PARTS, part_of
 from kusanya_console.present import Look, cell, moment, money
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.record_table import Column

@@ -14,13 +14,13 @@ from kusanya.store.records import CollectionRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
-from kusanya_console.cards import STORY_PARTS, story_part
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.evidence import Evidence, gather
 from kusanya_console.feed import Snapshot
 from kusanya_console.lookup_words import hint, nothing
 from kusanya_console.messages import CopyAsked, ScreenAsked
+from kusanya_console.payment_parts import STORY_PARTS, story_part
 from kusanya_console.present import Look, cell, moment, money
 from kusanya_console.screens.payment_screen import PaymentScreen
 from kusanya_console.widgets.record_table import Column, RecordTable

@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from kusanya.lookup import advice
 from kusanya.text import safe
-from kusanya_console.cards import evidence_lines, spoken
+from kusanya_console.cards import spoken
 from kusanya_console.desk import Subject
 from kusanya_console.doing import READ_ONLY, Ended
 from kusanya_console.evidence import gather, save_card
 from kusanya_console.messages import CopyAsked, DeedAsked
+from kusanya_console.payment_parts import evidence_lines
 from kusanya_console.present import Line, plain
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
