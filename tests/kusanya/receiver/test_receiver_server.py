@@ -452,6 +452,8 @@ def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
     with connect(serving) as peer:
         peer.sendall(asked + asked[:30])
         promise = journal.submitted.get(timeout=10)
+    # Whoever connects after it left is answered after its leaving was noticed.
+    assert [in_flight() for _ in range(3)] == [b"1.0"] * 3
     promise.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
     while (found := in_flight()) == b"1.0":
         pass
