@@ -44,8 +44,9 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             monkeypatch.setenv(folder, str(tmp_path / folder))
         notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
         for place, cell in enumerate(notebook.cells):
-            if "parameters" in cell.metadata.get("tags", []):
-                text = "\n".join(f"{key} = {value!r}" for key, value in (parameters or {}).items())
+            # An empty cell is never executed: without parameters there is none.
+            if parameters and "parameters" in cell.metadata.get("tags", []):
+                text = "\n".join(f"{key} = {value!r}" for key, value in parameters.items())
                 notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(text))
                 break
         if after:
