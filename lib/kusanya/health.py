@@ -16,7 +16,7 @@ import msgspec
 from kusanya.causes import Cause, Window, causes
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow
+from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, Verdict
 from kusanya.webhooks.schedule import ATTEMPTS, Fuse, infer_attempt, next_attempt, plan
 from kusanya.wire import Mode
 
@@ -100,10 +100,12 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
     placed at their earliest instant.
     """
     numbered: dict[int, DeliveryRow] = {}
-    for row in sorted(arrivals, key=lambda row: row.arrived_at):
+    # What comes later into a taken slot was sent by hand or twice; and nothing forged takes one
+    # from a genuine arrival.
+    for row in sorted(arrivals, key=lambda row: (row.verdict is Verdict.REJECTED, row.arrived_at)):
         number = attempt_of(row)
         if number is not None:
-            numbered[number] = row
+            numbered.setdefault(number, row)
     if not numbered:
         return None
     first = min(numbered)

@@ -90,6 +90,14 @@ def test_a_rejected_arrival_is_numbered_by_the_time_it_claims() -> None:
     assert attempt_of(arrival(3 * MINUTE, attempt=4)) == 4
 
 
+def test_a_slot_belongs_to_the_first_arrival_and_never_to_a_forged_one() -> None:
+    attempt, resent = arrival(timedelta(0), answer=200), arrival(timedelta(seconds=9), answer=200)
+    forged = arrival(timedelta(0), answer=400)
+    for given in ([resent, attempt], [forged, attempt], [attempt, resent, forged]):
+        assert plan_of(*given, now=NOON + MINUTE).slots[0].arrival is attempt
+    assert plan_of(forged, now=NOON + MINUTE).slots[0].arrival is forged
+
+
 def test_arrivals_that_fit_no_slot_have_no_plan() -> None:
     assert delivery_plan([arrival(3 * MINUTE)], now=NOON + HOUR) is None
 
