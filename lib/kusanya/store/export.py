@@ -6,7 +6,6 @@ stands what reconciliation derives, so that the files can be read where they lie
 keyed hash that groups the collections of one customer.
 """
 
-import hashlib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from kusanya.privacy import mask_phone
 from kusanya.store.base import Base
 from kusanya.store.engine import only_store_errors, sync_folder
 from kusanya.store.people import audited
+from kusanya.store.phone_hash import phone_hashes
 from kusanya.store.projection import COLUMNS, to_row
 from kusanya.store.records import CollectionRow, Exported
 from kusanya.store.schema import collection, event
@@ -133,9 +133,11 @@ class Export(Base):
         ):
             found = connection.execute(query.execution_options(yield_per=_ROWS))
             for part in found.partitions():
+                given = [to_row(row[:-1]) for row in part]
+                keys = _phone_keys([row.phone for row in given], self.store_id)
                 records = [
-                    _record(to_row(row[:-1]), maybe_at(row[-1]), key=self.store_id, masked=masked)
-                    for row in part
+                    _record(row, maybe_at(of[-1]), phone_key=key, masked=masked)
+                    for row, of, key in zip(given, part, keys, strict=True)
                 ]
                 writer.write_table(pa.Table.from_pylist(records, schema=schema))
                 rows += len(records)
@@ -150,7 +152,7 @@ def _starts(day: date) -> datetime:
 
 
 def _record(
-    row: CollectionRow, event_at: datetime | None, *, key: str, masked: bool
+    row: CollectionRow, event_at: datetime | None, *, phone_key: str, masked: bool
 ) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in CollectionRow.__struct_fields__}
     shown = mask_phone(row.phone)
@@ -161,7 +163,7 @@ def _record(
         "mode": row.mode.value,
         "phone": shown if masked else row.phone,
         "phone_masked": shown,
-        "phone_key": _phone_key(row.phone, key),
+        "phone_key": phone_key,
         "created_day": _midnight(local),
         "created_hour": local.hour,
         "created_weekday": local.weekday(),
@@ -182,8 +184,11 @@ def _final(row: CollectionRow, event_at: datetime | None) -> tuple[datetime | No
     return None, None
 
 
-def _phone_key(phone: str, key: str) -> str:
-    return hashlib.blake2b(phone.encode(), key=key.encode()[:64], digest_size=8).hexdigest()
+def _phone_keys(phones: list[str], key: str) -> list[str]:
+    import numpy as np
+
+    hashed = phone_hashes(np.array(phones, dtype="object"), key=key)
+    return [f"{number:016x}" for number in hashed.tolist()]
 
 
 def _midnight(local: datetime) -> datetime:
