@@ -21,7 +21,7 @@ from kusanya.wire import Mode
 
 PIECE: Final = 3
 """Characters of an indexed piece, and the fewest of a fragment."""
-STEP: Final = 500
+STEP: Final = 100
 """Places of the journal that are indexed in one transaction: some milliseconds."""
 _PIECES_ASKED: Final = 12
 """More pieces of a long fragment exclude nothing that looking at the candidates would not."""
