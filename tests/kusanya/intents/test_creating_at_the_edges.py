@@ -1,0 +1,198 @@
+"""What happens between two steps of a create, and to whoever asks for what is not there."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.client import Client
+from kusanya.client.effects import Failure
+from kusanya.errors import IdempotencyKeyReused, IntentError, KusanyaError, StoreUnavailable
+from kusanya.intents import create_safely, decide, resume
+from kusanya.intents.claiming import Claim, this_process
+from kusanya.intents.creating import Order, create, proceed
+from kusanya.intents.recording import Recorded
+from kusanya.intents.settling import open_intents
+from kusanya.intents.targets import Place
+from kusanya.store import Store
+from kusanya.store.records import IntentRow, IntentState
+
+ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
+
+
+class Meanwhile:
+    """A store in which somebody else is quicker, once, before one of its calls."""
+
+    def __init__(self, store: Store, before: str, act: Callable[[], object]) -> None:
+        self._store = store
+        self._before = before
+        self._act: Callable[[], object] | None = act
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._before and self._act is not None:
+            act, self._act = self._act, None
+            act()
+        return getattr(self._store, name)
+
+
+def _only(store: Store) -> IntentRow:
+    [row] = store.intents().rows
+    return row
+
+
+def _unknown(store: Store, new_client: Any, service: Any, play: Any) -> IntentRow:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(KusanyaError):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    return _only(store)
+
+
+def test_an_intent_that_is_not_there_is_said_to_be_so(
+    store: Store, new_client: Any, clock: Any
+) -> None:
+    with pytest.raises(IntentError, match="no such intent"):
+        resume(store, new_client(), "int_nowhere")
+    decision: dict[str, Any] = {"why": "told", "collection_id": None, "now": clock.now()}
+    with pytest.raises(IntentError, match="no such intent"):
+        decide(store, "int_nowhere", actor="asha", **decision)
+    with pytest.raises(ValueError, match="a person and a reason"):
+        decide(store, "int_nowhere", actor=" ", **decision)
+
+
+def test_an_order_shows_nothing_of_the_customer() -> None:
+    assert repr(Order(**ORDER)) == "Order(reference='order-1', amount=5000)"
+
+
+def test_there_is_no_intent_to_tell_of_before_there_is_one(store: Store, clock: Any) -> None:
+    recorded = Recorded(
+        Claim.new(store, clock, ""), place=Place(target=lambda: "", profile="shop"), opening=None
+    )
+    with pytest.raises(IntentError, match="no such intent yet"):
+        _ = recorded.intent
+
+
+def test_every_open_intent_is_listed_however_many_there_are(
+    store: Store, new_client: Any, service: Any, play: Any
+) -> None:
+    for number in range(201):
+        service.faults = [play.Fault.NO_CONNECTION]
+        with pytest.raises(KusanyaError):
+            create_safely(
+                store, new_client(max_attempts=1), **{**ORDER, "reference": f"order-{number}"}
+            )
+    assert len({row.reference for row in open_intents(store)}) == 201
+
+
+def test_whoever_finds_the_key_taken_meanwhile_goes_on_with_that_intent(
+    store: Store, new_client: Any, service: Any
+) -> None:
+    client = new_client()
+    steps = create(store, client.core, Order(**ORDER, idempotency_key="job-7"))
+    looked: Any = next(steps)
+    found = looked.act()
+    first = create_safely(store, client, **ORDER, idempotency_key="job-7")
+
+    def rest() -> Any:
+        effect = steps.send(found)
+        while True:
+            try:
+                outcome = yield effect
+            except KusanyaError as error:
+                effect = steps.throw(error)
+                continue
+            try:
+                effect = steps.send(outcome)
+            except StopIteration as stop:
+                return stop.value
+
+    second = client.run(rest())
+    assert second.intent.id == first.intent.id
+    assert second.collection.id == first.collection.id
+    assert len(service.arrived) == 1
+
+
+def test_a_store_that_fails_under_a_claim_leaves_the_intent_to_others(
+    store: Store, new_client: Any, service: Any, play: Any
+) -> None:
+    intent = _unknown(store, new_client, service, play)
+    client = new_client()
+    steps = proceed(store, client.core, intent)
+    claimed: Any = next(steps)
+    claimed.act()
+    steps.send(None)
+    released: Any = steps.throw(StoreUnavailable("the disk is away"))
+    released.act()
+    with pytest.raises(StoreUnavailable, match="the disk is away"):
+        steps.send(None)
+    assert _only(store).claimed_by is None
+    assert resume(store, client, intent).intent.state is IntentState.ANSWERED
+
+
+def test_a_collection_that_only_a_person_knew_is_asked_for(
+    store: Store, new_client: Any, service: Any, play: Any, clock: Any
+) -> None:
+    intent = _unknown(store, new_client, service, play)
+    clock.pass_by(timedelta(hours=23, minutes=1))
+    service.create_elsewhere("col_77", reference="order-1")
+    decide(store, intent.id, actor="asha", why="told", collection_id="col_77", now=clock.now())
+    assert resume(store, new_client(), intent.id).collection.id == "col_77"
+
+
+def test_without_an_answer_what_is_known_stays_true(
+    store: Store, new_client: Any, clock: Any, play: Any
+) -> None:
+    made = create_safely(store, new_client(), **ORDER)
+    dead = Client(
+        play.key,
+        base_url="http://127.0.0.1:9",
+        clock=clock,
+        max_attempts=1,
+        transport=lambda _request, _within_s: Failure(left=True, why="no answer in time"),
+    )
+    found = resume(store, dead, made.intent)
+    assert (found.collection.id, found.collection.status) == (made.collection.id, "created")
+
+
+def test_a_key_that_the_service_knows_with_another_body_is_refused_for_good(
+    store: Store, new_client: Any, service: Any
+) -> None:
+    service._create("job-7", b'{"amount":1,"phone":"255754000001","reference":"other"}')
+    with pytest.raises(IdempotencyKeyReused):
+        create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+    assert _only(store).state is IntentState.REFUSED
+    assert len(service.arrived) == 1
+
+
+def test_a_claim_that_another_process_took_over_first_is_theirs(
+    store: Store, new_client: Any, service: Any, play: Any, clock: Any
+) -> None:
+    intent = _unknown(store, new_client, service, play)
+    until = clock.now() + timedelta(minutes=1)
+    # Of this machine, with a number above any that a process can have.
+    gone = f"host:4194999@{this_process().partition('@')[2]}:1"
+    assert store.claim_intent(intent.id, by=gone, until=until)
+
+    def taken_over() -> None:
+        store.release_intent(intent.id, by=gone)
+        assert store.claim_intent(intent.id, by="another-machine:1", until=until)
+
+    quick: Any = Meanwhile(store, "release_intent", taken_over)
+    with pytest.raises(IntentError, match="another process"):
+        Claim.new(quick, clock, intent.id).take()
+    assert _only(store).claimed_by == "another-machine:1"
+
+
+def test_a_person_who_decides_too_late_is_told_what_became_of_it(
+    store: Store, new_client: Any, service: Any, play: Any, clock: Any
+) -> None:
+    intent = _unknown(store, new_client, service, play)
+
+    def answered() -> None:
+        resume(store, new_client(), intent.id)
+
+    later = clock.now() + timedelta(hours=24)
+    quick: Any = Meanwhile(store, "settle_intent", answered)
+    with pytest.raises(IntentError, match="answered already"):
+        decide(quick, intent.id, actor="asha", why="told", collection_id=None, now=later)
+    assert _only(store).state is IntentState.ANSWERED

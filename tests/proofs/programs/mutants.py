@@ -1,0 +1,221 @@
+"""Change one operator or number of a room at a time, and see whether its own tests notice.
+
+    uv run python tests/proofs/programs/mutants.py                    all rooms
+    uv run python tests/proofs/programs/mutants.py schedule fold      these
+
+Each mutant is put into a forked process, where the code of the room's functions is exchanged, and
+the room's tests run there until one fails. Prints the survivors and the score; exit code 1 below
+95 %. Words of messages and docstrings are left alone: nothing depends on them.
+"""
+
+import ast
+import copy
+import importlib
+import inspect
+import os
+import signal
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[3]
+PATIENCE_S: Final = 180
+NEEDED: Final = 0.95
+ROOMS: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
+    # room: its module, the functions that are changed (none: all), the tests
+    "verifier": (
+        "kusanya.webhooks.signature",
+        (),
+        ("kusanya/webhooks/test_signature_table.py", "kusanya/webhooks/test_signature_peer.py"),
+    ),
+    "schedule": ("kusanya.webhooks.schedule", (), ("kusanya/webhooks/test_schedule.py",)),
+    "fold": ("kusanya.state.fold", (), ("kusanya/state/test_fold.py",)),
+    "decide": (
+        "kusanya.intents.settling",
+        ("decide", "_is_known", "_is_being_sent"),
+        ("kusanya/intents",),
+    ),
+    "window": ("kusanya.intents.window", (), ("kusanya/intents",)),
+}
+_COMPARED: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+_REACHED: Final[dict[type[ast.operator], type[ast.operator]]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+    ast.FloorDiv: ast.Mult,
+}
+
+
+def variants(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901, PLR0912 - one table of cases
+    """Yield what could stand in a node's place."""
+    if isinstance(node, ast.Compare):
+        for place, operator in enumerate(node.ops):
+            for other in _COMPARED.get(type(operator), ()):
+                changed = copy.deepcopy(node)
+                changed.ops[place] = other()
+                yield changed
+    elif isinstance(node, ast.BoolOp):
+        changed_bool = copy.deepcopy(node)
+        changed_bool.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield changed_bool
+    elif isinstance(node, ast.BinOp) and type(node.op) in _REACHED:
+        changed_sum = copy.deepcopy(node)
+        changed_sum.op = _REACHED[type(node.op)]()
+        yield changed_sum
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+        yield ast.Constant(node.value + 1)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+        yield ast.Constant(node.value + b"x")
+    elif isinstance(node, ast.IfExp | ast.If):
+        turned = copy.deepcopy(node)
+        turned.test = ast.UnaryOp(ast.Not(), turned.test)
+        yield turned
+    elif isinstance(node, ast.Continue):
+        yield ast.Break()
+    elif isinstance(node, ast.Return) and node.value is not None:
+        empty = isinstance(node.value, ast.Constant) and node.value.value is None
+        if not empty:
+            yield ast.Return(ast.Constant(None))
+
+
+class _Exchange(ast.NodeTransformer):
+    def __init__(self, number: int, place: int) -> None:
+        self._number = number
+        self._place = place
+        self._seen = 0
+        self.said = ""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Exchange the one node."""
+        if not isinstance(node, ast.Raise):
+            # What an error says is nobody's rule; that it is raised, is: its `if` is turned.
+            self._seen += 1
+            if self._seen - 1 == self._number:
+                new = list(variants(node))[self._place]
+                self.said = f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)[:60]!r}"
+                self.said += f" became {ast.unparse(new)[:60]!r}"
+                return ast.copy_location(new, node)
+            super().generic_visit(node)
+        return node
+
+
+def functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
+    """Yield the module's own functions and methods."""
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if isinstance(value, FunctionType):
+            yield name, value
+        elif isinstance(value, type):
+            for inner, method in vars(value).items():
+                found = getattr(method, "fget", method)
+                found = getattr(found, "__func__", found)
+                if isinstance(found, FunctionType) and found.__code__.co_filename != "<string>":
+                    yield f"{name}.{inner}", found
+
+
+def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
+    """Yield a sentence and the code of each mutant of a function."""
+    source = textwrap.dedent(inspect.getsource(function))
+    first = function.__code__.co_firstlineno - 1
+    tree = ast.parse(source)
+    defined = tree.body[0]
+    assert isinstance(defined, ast.FunctionDef)
+    defined.decorator_list = []
+    bare = ast.Module(defined.body, [])
+    count = sum(1 for _ in ast.walk(bare))
+    for number in range(count):
+        for place in range(4):
+            exchange = _Exchange(number, place)
+            try:
+                body = exchange.visit(copy.deepcopy(bare))
+            except IndexError:
+                break
+            if not exchange.said:
+                break
+            program = copy.deepcopy(tree)
+            copied: Any = program.body[0]
+            copied.body = body.body
+            ast.fix_missing_locations(program)
+            ast.increment_lineno(program, first)
+            compiled = compile(program, function.__code__.co_filename, "exec")
+            code = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+            if code.co_freevars == function.__code__.co_freevars:
+                yield exchange.said, code
+
+
+def survives(function: FunctionType, code: CodeType | None, tests: tuple[str, ...]) -> bool:
+    """Tell whether the tests pass with a function's code exchanged."""
+    child = os.fork()
+    if child == 0:
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        if code is not None:
+            function.__code__ = code
+        paths = [str(ROOT / "tests" / test) for test in tests]
+        options = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "-k", "not postgres"]
+        # Not the long ones: a mutant that only chance finds is not found every time.
+        os._exit(int(pytest.main([*options, *paths])) & 127)
+    ends = time.monotonic() + PATIENCE_S
+    while time.monotonic() < ends:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def main(names: list[str]) -> int:
+    """Try every mutant of the named rooms, or of all."""
+    made = killed = 0
+    for name in names or list(ROOMS):
+        where, only, tests = ROOMS[name]
+        module = importlib.import_module(where)
+        chosen = [(n, f) for n, f in functions(module) if not only or n in only]
+        if not survives(chosen[0][1], None, tests):
+            sys.stderr.write(f"{name}: its tests fail without any change\n")
+            return 2
+        mine = dead = 0
+        for label, function in chosen:
+            for said, code in mutants(function):
+                mine += 1
+                if survives(function, code, tests):
+                    sys.stdout.write(f"  survived: {label}, {said}\n")
+                    sys.stdout.flush()
+                else:
+                    dead += 1
+        sys.stdout.write(f"{name}: {dead} of {mine} killed, {dead / max(1, mine):.1%}\n")
+        sys.stdout.flush()
+        made, killed = made + mine, killed + dead
+    sys.stdout.write(f"all: {killed} of {made} killed, {killed / max(1, made):.1%}\n")
+    return 0 if killed >= NEEDED * made else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
