@@ -325,7 +325,7 @@ def hostile(seed: Seed) -> Seed:
 
 
 @pytest.fixture
-def console(store: Store, clock: ManualClock) -> Callable[..., ConsoleApp]:
+def console(store: Store, clock: ManualClock, tmp_path: Path) -> Callable[..., ConsoleApp]:
     """Return what builds a console on the store; nothing in it moves by itself."""
 
     def build(*, mode: Mode = Mode.LIVE, **options: Any) -> ConsoleApp:
@@ -333,6 +333,7 @@ def console(store: Store, clock: ManualClock) -> Callable[..., ConsoleApp]:
             "store_shown": "sqlite:///kusanya.db",
             "profile": "main",
             "tick_s": None,
+            "folder": tmp_path,
         }
         told |= {"asleep": at_once} | options
         return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)

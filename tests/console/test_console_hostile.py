@@ -31,6 +31,7 @@ from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
 from kusanya_console.screens.base import ConsoleScreen
 from datetime import datetime
+from pathlib import Path
 
 path, told, now, records = sys.argv[1:]
 records = int(records)
@@ -89,7 +90,10 @@ async def walk(pilot):
 
 with Store.open(path, read_only=True) as store:
     clock = ManualClock(datetime.fromisoformat(now))
-    app = App(store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, asleep=at_once)
+    app = App(
+        store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, asleep=at_once,
+        folder=Path(told).parent,
+    )
     app.animation_level = "none"
     app.run(auto_pilot=walk)
     sys.exit(app.return_code or 0)
