@@ -15,9 +15,9 @@ from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
+from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
-from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.doing import NO_KEY, Ended, Revealed
 from kusanya_console.present import span
 from kusanya_console.service_reading import ServiceReader, path_part

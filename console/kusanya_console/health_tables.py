@@ -38,7 +38,7 @@ def causes(found: Reading, width: int) -> list[Entry]:
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
         return plainly([((f"no failure and no expiry, {found.window.value}", MUTED),)])
-    named = _channels(counted, width) if width >= WIDE else ()
+    named = _channels(counted, found.health.channels, width) if width >= WIDE else ()
     shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
     heads = ["code", *(words.channel(one) for one in named), "all", "usual"]
     heads.append(f"value {safe(counted.currency, 8)}")
@@ -56,9 +56,9 @@ def causes(found: Reading, width: int) -> list[Entry]:
     return entries
 
 
-def _channels(counted: Causes, width: int) -> tuple[str, ...]:
+def _channels(counted: Causes, known: tuple[str, ...], width: int) -> tuple[str, ...]:
     """Return as many channels as there is room for beside the totals, the busiest kept."""
-    counts: Counter[str] = Counter()
+    counts: Counter[str] = Counter(dict.fromkeys(known, 0))
     for cause in counted.causes:
         counts.update(cause.channels)
     used = _CODE + sum(-wide + _GAP for wide in _TOTALS)
