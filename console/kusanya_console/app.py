@@ -75,8 +75,8 @@ class ConsoleApp(App[None]):
     how often the store is looked at in real seconds, or None to look only when `tick` is called.
     `asks` and `acts` are built by the caller around a client: without them their keys say why they
     are off. `service` and `serving` are the embedded service's dashboard, `explaining` knows the
-    signing secrets. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked again.
-    Exports go into `folder`, by default the one that the console was started in.
+    signing secrets. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked
+    again. Exports go into `folder`, by default the one that the console was started in.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
