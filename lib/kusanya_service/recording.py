@@ -73,8 +73,9 @@ def _record_one(connection: Connection, ended: Ended, rules: Rules) -> list[Open
         changes.move_delivery(connection, parcel.seq, status=SUCCEEDED, tried=tried, due_at=None)
         first = parcel.status != SUCCEEDED
         return _copy(connection, parcel.seq, ended.ended_at, rules) if first else []
-    if ended.manual or parcel.status != "pending":
-        # A failed resend changes nothing: what was scheduled stays scheduled.
+    if ended.manual or parcel.status not in {"pending", "held"}:
+        # A failed resend changes nothing: what was scheduled stays scheduled. A scheduled failure
+        # counts also where another one, of the same moment, has just disabled the endpoint.
         return []
     due = next_attempt(tried, failed_at=from_ms(ended.ended_at))
     if due is None:
