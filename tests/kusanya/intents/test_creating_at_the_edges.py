@@ -8,7 +8,13 @@ import pytest
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
-from kusanya.errors import IdempotencyKeyReused, IntentError, KusanyaError, StoreUnavailable
+from kusanya.errors import (
+    ConfigurationError,
+    IdempotencyKeyReused,
+    IntentError,
+    KusanyaError,
+    StoreUnavailable,
+)
 from kusanya.intents import create_safely, decide, resume
 from kusanya.intents.claiming import Claim, this_process
 from kusanya.intents.creating import Order, create, proceed
@@ -58,6 +64,17 @@ def test_an_intent_that_is_not_there_is_said_to_be_so(
         decide(store, "int_nowhere", actor="asha", **decision)
     with pytest.raises(ValueError, match="a person and a reason"):
         decide(store, "int_nowhere", actor=" ", **decision)
+
+
+def test_a_key_that_does_not_tell_its_mode_creates_nothing(
+    store: Store, service: Any, clock: Any
+) -> None:
+    client = Client(
+        "another_form_4242", base_url="http://127.0.0.1:9", clock=clock, transport=service
+    )
+    with pytest.raises(ConfigurationError, match="mode"):
+        create_safely(store, client, **ORDER)
+    assert store.intents().rows == ()
 
 
 def test_an_order_shows_nothing_of_the_customer() -> None:

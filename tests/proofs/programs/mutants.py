@@ -32,7 +32,11 @@ ROOMS: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "verifier": (
         "kusanya.webhooks.signature",
         (),
-        ("kusanya/webhooks/test_signature_table.py", "kusanya/webhooks/test_signature_peer.py"),
+        (
+            "kusanya/webhooks/test_signature_spellings.py",
+            "kusanya/webhooks/test_signature_table.py",
+            "kusanya/webhooks/test_signature_peer.py",
+        ),
     ),
     "schedule": ("kusanya.webhooks.schedule", (), ("kusanya/webhooks/test_schedule.py",)),
     "fold": ("kusanya.state.fold", (), ("kusanya/state/test_fold.py",)),

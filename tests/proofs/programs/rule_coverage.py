@@ -30,12 +30,14 @@ TESTS: Final = (
     "kusanya/state",
     "kusanya/intents",
     "kusanya/test_privacy.py",
+    "kusanya/test_privacy_logs.py",
     "kusanya/test_secret.py",
     "kusanya_service/test_service_addresses.py",
     "kusanya_service/test_service_bad_input.py",
     "kusanya_service/test_service_hostile_endpoints.py",
     "kusanya_service/test_service_idempotency.py",
     "kusanya_service/test_service_keys.py",
+    "kusanya_service/test_service_refusals_before_the_wire.py",
     "simulation/test_simulation.py::test_seeds_that_found_something_stay_green",
 )
 

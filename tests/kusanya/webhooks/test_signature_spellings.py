@@ -1,0 +1,63 @@
+"""However a header is spelled and secrets are given, the same rules hold to the second."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kusanya.secret import Secret
+from kusanya.webhooks import SignatureError, check, sign
+
+NOON = 1_772_452_800
+ONE = "whsec_" + "1" * 32
+TWO = "whsec_" + "2" * 32
+
+SPELLINGS: dict[str, Callable[[str], str | bytes]] = {
+    "as it is sent": lambda header: header,
+    "as bytes": str.encode,
+    "v1 first": lambda header: ",".join(reversed(header.split(","))),
+    "with a space": lambda header: header.replace(",", ", "),
+    "with another scheme": lambda header: f"{header},v2=00",
+}
+SECRETS = {
+    "a text": ONE,
+    "a secret": Secret(ONE),
+    "a tuple of one": (Secret(ONE),),
+    "a list": [ONE],
+    "two, ours first": (Secret(ONE), Secret(TWO)),
+}
+
+
+@pytest.mark.spec("signature-4")
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=list(SPELLINGS))
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
+def test_300_seconds_pass_and_301_do_not(
+    payload: bytes, spelled: Callable[[str], str | bytes], secret: str
+) -> None:
+    for age in (-300, -1, 0, 1, 300):
+        header = spelled(sign(payload, ONE, NOON - age))
+        found = check(payload, header, secret, now=NOON)
+        assert (found.timestamp, found.secret_index) == (NOON - age, 0)
+    for age in (-301, 301):
+        header = spelled(sign(payload, ONE, NOON - age))
+        with pytest.raises(SignatureError) as refused:
+            check(payload, header, secret, now=NOON)
+        assert refused.value.reason == ("too_new" if age < 0 else "too_old")
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=list(SPELLINGS))
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
+def test_a_changed_byte_is_refused_in_every_spelling(
+    payload: bytes, spelled: Callable[[str], str | bytes], secret: str
+) -> None:
+    header = sign(payload, ONE, NOON)
+    wrong = header[:-1] + ("0" if header[-1] != "0" else "1")
+    for body, value in ((payload + b" ", header), (payload, wrong), (payload, header[:-1])):
+        with pytest.raises(SignatureError):
+            check(body, spelled(value), secret, now=NOON)
+
+
+def test_where_two_secrets_have_signed_the_first_of_ours_is_named(payload: bytes) -> None:
+    both = f"{sign(payload, TWO, NOON)},{sign(payload, ONE, NOON).partition(',')[2]}"
+    assert check(payload, both, [ONE, TWO], now=NOON).secret_index == 0
+    assert check(payload, both, [TWO, ONE], now=NOON).secret_index == 0
+    assert check(payload, sign(payload, TWO, NOON), [ONE, TWO], now=NOON).secret_index == 1
