@@ -114,8 +114,14 @@ class Acks:
 
     def _deliver(self) -> None:
         self._waking = False
-        while self._done:
-            self._end(self._done.popleft())
+        try:
+            while self._done:
+                self._end(self._done.popleft())
+        finally:
+            if self._done:
+                # One answer could not be given: that is no reason to keep the others back.
+                self._waking = True
+                self.loop.call_soon(self._deliver)
 
     def _end(self, pending: Pending) -> None:
         # Whoever was given up at its deadline has its answer already.
@@ -132,8 +138,10 @@ class Acks:
             return  # an earlier look was planned since, and it plans the next
         self._looks_at = inf
         now = self.loop.time()
-        for pending in [one for one in self._waiting if one.deadline <= now]:
-            pending.error = TimeoutError("not durable in time")
-            self._end(pending)
-        if self._waiting:
-            self._look_at(min(one.deadline for one in self._waiting))
+        try:
+            for pending in [one for one in self._waiting if one.deadline <= now]:
+                pending.error = TimeoutError("not durable in time")
+                self._end(pending)
+        finally:
+            if self._waiting:
+                self._look_at(min(one.deadline for one in self._waiting))

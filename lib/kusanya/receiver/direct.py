@@ -29,6 +29,7 @@ class _Delivery:
     __slots__ = (
         "arrived_at",
         "began",
+        "deadline",
         "disconnected",
         "headers",
         "keep_alive",
@@ -48,6 +49,7 @@ class _Delivery:
         *,
         began: float,
         arrived_at: datetime,
+        deadline: float,
         keep_alive: bool,
     ) -> None:
         # Its own: what the connection holds may be the next request's already.
@@ -55,6 +57,8 @@ class _Delivery:
         self.path: Final = path
         self.began: Final = began
         self.arrived_at: Final = arrived_at
+        # Of the whole of it: a body that dripped leaves the journal less time.
+        self.deadline: Final = deadline
         self.keep_alive = keep_alive
         self.whole = False
         self.disconnected = False
@@ -89,6 +93,14 @@ class DirectProtocol(BoundedProtocol):
         if whole is not None:
             self._take(whole)
 
+    def eof_received(self) -> bool:  # type: ignore[override] # uvicorn's own always closes
+        """Answer a delivery that is whole, though its sender will say no more."""
+        begun = self._begun()
+        if begun is None or not begun.whole:
+            return False
+        begun.keep_alive = False
+        return True
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Count a delivery whose body never became complete."""
         begun = self._begun()
@@ -115,6 +127,7 @@ class DirectProtocol(BoundedProtocol):
             path_of(self.url),
             began=intake.stopwatch(),
             arrived_at=intake.clock.now(),
+            deadline=self.loop.time() + intake.limits.receipt_s,
             keep_alive=keep_alive,
         )
         self.cycle = delivery
@@ -165,7 +178,7 @@ class DirectProtocol(BoundedProtocol):
             path=delivery.path,
             arrived_at=delivery.arrived_at,
             began=delivery.began,
-            deadline=self.loop.time() + self.intake.limits.receipt_s,
+            deadline=delivery.deadline,
             reply=reply,
             loop=self.loop,
         )

@@ -33,6 +33,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections: int = 256
     per_peer: int = 32
     """Connections from one address. Loopback is exempt: that is a reverse proxy, or a test."""
+    pipelined: int = 32
+    """Requests that wait on one connection while the one before is answered."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -44,6 +46,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._running: RequestResponseCycle | None = None
         self._began = 0.0
         self._in_headers = True
         self._receiving = False
@@ -66,6 +70,10 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the connection's place back."""
         self._disarm()
+        self._read_again()
+        if self._running is not None and not self._running.response_complete:
+            # Uvicorn tells only the newest request; an answer to this one would be an error.
+            self._running.disconnected = True
         self.peers[self._peer] -= 1
         if self.peers[self._peer] <= 0:
             del self.peers[self._peer]
@@ -118,10 +126,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + 4)
         if self._header_fields > self.limits.header_fields:
             raise httptools.HttpParserError("too many header fields")
-        super().on_header(name, value)
+        if self._in_headers:
+            # A trailer is no header: whether it came in time would depend on the packets.
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Give the rest of the time to the body."""
+        if len(self.pipeline) >= self.limits.pipelined:
+            # Each answer lets uvicorn read on, and all that it reads would wait here.
+            raise httptools.HttpParserError("too many requests at once")
         self._in_headers = False
         super().on_headers_complete()
 
@@ -129,6 +142,47 @@ class BoundedProtocol(HttpToolsProtocol):
         """Stop the clock: what follows is our time, not the sender's."""
         self._receiving = False
         super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Give a sender that reads no answers the time of a request to do so."""
+        super().pause_writing()
+        self._read_again()
+        self._unread = self.loop.call_later(self.limits.request_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Take note that the answers are read."""
+        if not self.transport.is_closing():
+            self._read_again()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, or see the sender off."""
+        super().on_response_complete()
+        self._see_off()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP."""
+        super().send_400_response(msg)
+        self._see_off()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End a kept connection."""
+        super().timeout_keep_alive_handler()
+        self._see_off()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _read_again(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _see_off(self) -> None:
+        # A closed connection waits for its answers to be read: not for ever.
+        if self.transport.is_closing() and self._unread is None and self in self.connections:
+            self._unread = self.loop.call_later(self.limits.request_s, self.transport.abort)
 
     def _count(self, size: int) -> None:
         self._header_bytes += size
@@ -162,6 +216,7 @@ class BoundedProtocol(HttpToolsProtocol):
                     b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status
                 )
             self.transport.close()
+            self._see_off()
 
 
 def protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
