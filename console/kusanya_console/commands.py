@@ -47,6 +47,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Where it exists; empty means everywhere."""
     bar: int = 0
     """Its rank in the key bar, 1 first; 0 keeps it out."""
+    types: bool = False
+    """Opens a line to type into: at once, so that keys sent right behind it are typed there."""
 
     def on(self, screen: str) -> bool:
         """Tell whether this command exists on a screen."""
@@ -115,6 +117,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.filter", keys=("slash",), shown="/", label="filter", action="filter", bar=3,
+        types=True,
         sentence="Narrow the list, as in: failed airtel amount>=5000 age<=15m. esc clears.",
         screens=_LISTS,
     ),
@@ -184,6 +187,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
+        types=True,
         sentence="Go to the box and type.", screens=frozenset({LOOKUP}),
     ),
     Command(
@@ -335,10 +339,21 @@ def commands_of(screen: str) -> tuple[Command, ...]:
     return tuple(command for command in COMMANDS if command.on(screen))
 
 
+OPENS_A_BOX: Final = frozenset(command.action for command in COMMANDS if command.types)
+"""Actions whose keys are typed like any other while a box has the focus."""
+
+
 def bindings_of(screen: str) -> list[BindingType]:
     """Return the key bindings of a screen, each under its command's id so it can be remapped."""
     return [
-        Binding(",".join(command.keys), command.action, command.sentence, id=command.id)
+        Binding(
+            ",".join(command.keys),
+            command.action,
+            command.sentence,
+            id=command.id,
+            # Another key waits for the widget that has the focus, and those behind it too.
+            priority=command.types,
+        )
         for command in commands_of(screen)
         if command.keys
     ]

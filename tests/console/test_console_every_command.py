@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from kusanya_console.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, commands_of
+from kusanya_console.widgets.filter_box import FilterBox
 
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 HERE: Final = Path(__file__).parent
@@ -129,7 +130,7 @@ async def test_every_key_of_a_screen_does_something_or_says_why_not(
                 await pilot.press(key)
                 await settled(pilot)
                 assert app.return_code is None, f"{key} on {screen} ended the console"
-                while len(app.screen_stack) > 1:
+                while len(app.screen_stack) > 1 or isinstance(app.focused, FilterBox):
                     await pilot.press("escape")
                     await settled(pilot)
 

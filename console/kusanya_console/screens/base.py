@@ -13,12 +13,13 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from kusanya.errors import StoreError
-from kusanya_console.commands import commands_of
+from kusanya_console.commands import OPENS_A_BOX, commands_of
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.doing import NO_SERVICE, Ended
 from kusanya_console.feed import Snapshot
 from kusanya_console.messages import Fetched, FetchFailed, ScreenAsked
 from kusanya_console.present import Line
+from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.result_line import ResultLine
 from kusanya_console.widgets.sheet import Sheet
@@ -56,6 +57,10 @@ class ConsoleScreen(Screen[None]):
     def compose_body(self) -> ComposeResult:
         """Lay out this screen's own widgets."""
         yield from ()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - the framework's
+        """Leave the key that opens a box to the box that is being typed into."""
+        return not (action in OPENS_A_BOX and isinstance(self.focused, Box))
 
     def on_mount(self) -> None:
         """Say which size is needed where there is too little room."""

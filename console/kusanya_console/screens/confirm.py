@@ -13,6 +13,7 @@ from textual.widgets import Button, Input
 
 from kusanya.wire import Mode
 from kusanya_console.present import Line, labelled, wrapped
+from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import MUTED, STRONG, WARN, Run, mode_words
 
@@ -113,7 +114,7 @@ class NoteScreen(ModalScreen[str]):
         """Lay out what it is about and the box."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            box = Input(id="note", max_length=_NOTE_LONGEST)
+            box = Box(id="note", max_length=_NOTE_LONGEST)
             box.cursor_blink = False
             yield box
 
@@ -132,4 +133,4 @@ class NoteScreen(ModalScreen[str]):
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Keep what was written."""
         message.stop()
-        self.dismiss(message.value.strip())
+        self.dismiss(self.query_one("#note", Box).meant.strip())

@@ -13,6 +13,7 @@ from textual.widgets import Button, Input
 
 from kusanya.wire import Mode, is_collection_id
 from kusanya_console.present import Line, labelled, wrapped
+from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import MUTED, STRONG, WARN, Run, mode_words
 
@@ -57,7 +58,7 @@ class DecideScreen(ModalScreen[Decided]):
                 yield Button(Content("Decide"), id="do", disabled=True, variant="warning")
 
     def _box(self, name: str, placeholder: str, longest: int) -> Input:
-        box = Input(id=name, placeholder=placeholder, max_length=longest, select_on_focus=False)
+        box = Box(id=name, placeholder=placeholder, max_length=longest, select_on_focus=False)
         box.cursor_blink = False
         return box
 

@@ -23,6 +23,7 @@ from kusanya_console.messages import CopyAsked, ScreenAsked
 from kusanya_console.payment_parts import STORY_PARTS, story_part
 from kusanya_console.present import Look, cell, moment, money
 from kusanya_console.screens.payment_screen import PaymentScreen
+from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
@@ -76,7 +77,7 @@ class LookupScreen(PaymentScreen):
 
     def compose_body(self) -> ComposeResult:
         """Put the box above, matches under it when there are several, and the story below."""
-        box = Input(placeholder="", id="box", max_length=_LONGEST)
+        box = Box(placeholder="", id="box", max_length=_LONGEST)
         box.cursor_blink = False
         yield box
         yield Sheet(id="hint")
@@ -87,17 +88,17 @@ class LookupScreen(PaymentScreen):
     def on_mount(self) -> None:
         """Begin in the box."""
         super().on_mount()
-        self.query_one("#box", Input).focus()
+        self.query_one("#box", Box).focus()
         self._show()
 
     def look_for(self, text: str) -> None:
         """Put `text` into the box and answer it."""
-        self.query_one("#box", Input).value = text[:_LONGEST]
+        self.query_one("#box", Box).value = text[:_LONGEST]
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Answer while a person types; only the latest text counts."""
         message.stop()
-        self._ask(message.value)
+        self._ask(self.query_one("#box", Box).meant)
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Leave the box for the matches."""
@@ -136,7 +137,7 @@ class LookupScreen(PaymentScreen):
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
         if self._unanswered:
-            self._ask(self.query_one("#box", Input).value)
+            self._ask(self.query_one("#box", Box).meant)
         elif self._evidence is not None and self._evidence.story.row.id in snapshot.changed:
             self._fetch(self._evidence.story.row.id)
 
@@ -177,13 +178,13 @@ class LookupScreen(PaymentScreen):
 
     def action_box(self) -> None:
         """Go to the box with its text selected."""
-        box = self.query_one("#box", Input)
-        box.focus()
+        box = self.query_one("#box", Box)
+        box.take_focus()
         box.select_all()
 
     def action_back(self) -> None:
         """Leave the box, then go back to Live."""
-        box = self.query_one("#box", Input)
+        box = self.query_one("#box", Box)
         if box.has_focus and box.value:
             box.value = ""
         elif box.has_focus:

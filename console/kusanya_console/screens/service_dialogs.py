@@ -12,6 +12,7 @@ from kusanya.text import safe
 from kusanya_console.doing import Minted
 from kusanya_console.messages import CopyAsked
 from kusanya_console.present import Line, wrapped
+from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 
@@ -40,7 +41,7 @@ class AskScreen(ModalScreen[str]):
         """Lay out what is asked and the box."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            box = Input(self._value, id="note", max_length=_LONGEST, select_on_focus=False)
+            box = Box(self._value, id="note", max_length=_LONGEST, select_on_focus=False)
             box.cursor_blink = False
             yield box
             yield Sheet(id="complaint")

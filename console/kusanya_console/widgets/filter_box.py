@@ -7,11 +7,12 @@ from textual.widgets import Input
 
 from kusanya.filters import Filter, FilterError, describe, parse
 from kusanya.text import safe
+from kusanya_console.widgets.box import Box
 
 _LONGEST = 300
 
 
-class FilterBox(Input):
+class FilterBox(Box):
     """Posts the filter of each finished word, and what is wrong with one that is none.
 
     `check` raises FilterError for a key that the list does not have.
@@ -40,19 +41,19 @@ class FilterBox(Input):
     def begin(self, held: Filter) -> None:
         """Open with what the list is narrowed to."""
         self.value = describe(held)
-        self.focus()
+        self.take_focus()
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Narrow the list by a finished word."""
         message.stop()
-        narrowed = self._read(message.value)
+        narrowed = self._read(self.meant)
         if narrowed is not None and (not message.value or message.value.endswith(" ")):
             self.post_message(self.Narrowed(narrowed, done=False))
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Narrow the list and leave; with a bad word in it the last good filter stays."""
         message.stop()
-        narrowed = self._read(message.value)
+        narrowed = self._read(self.meant)
         if narrowed is not None:
             self.post_message(self.Narrowed(narrowed, done=True))
 

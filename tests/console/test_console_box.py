@@ -1,0 +1,73 @@
+"""The lines a person types into: exact where they ask, harmless where they are drawn."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya_console.app import ConsoleApp
+from kusanya_console.screens.live import LiveScreen
+from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.widgets.box import Box
+from kusanya_console.widgets.filter_box import FilterBox
+
+pytestmark = pytest.mark.anyio
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+Build = Callable[..., ConsoleApp]
+
+
+async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    hostile = "INV\x7f-\u200b7\u202e"
+    seed.polled(seed.collection(7, at=clock.now(), reference=hostile), at=clock.now())
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LookupScreen)
+        box = screen.query_one("#box", Box)
+        box.post_message(Paste(hostile))
+        await settled(pilot)
+        assert box.value == "INV␡-⟨200B⟩7⟨202E⟩"
+        assert screen._evidence is not None
+        assert screen._evidence.story.row.reference == hostile
+        await pilot.press("end", "backspace")
+        assert box.meant == box.value == "INV␡-⟨200B⟩7⟨202E"
+
+
+async def test_a_story_opened_from_a_list_shows_no_raw_reference_in_the_box(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LookupScreen)
+        screen.look_for("\x1b[31mINV\x9b")
+        box = screen.query_one("#box", Box)
+        assert box.value.isprintable()
+        assert box.meant == "\x1b[31mINV\x9b"
+
+
+async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LiveScreen)
+        # As from a terminal that sends a whole line in one go.
+        for key in ("slash", "v", "G", "f"):
+            app.simulate_key(key)
+        await settled(pilot)
+        assert screen.query_one(FilterBox).value == "vGf"
