@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, column, exists, or_, select, table, t
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
+from kusanya.store.order import unindexed
 from kusanya.store.projection import COLUMNS, to_row
 from kusanya.store.records import CollectionRow
 from kusanya.store.schema import collection, feed_head, observation
@@ -96,8 +97,17 @@ def _places(connection: Connection, wanted: str) -> Generator[Sequence[int], Non
         place = _search.c.rowid
         matches = text("reference_search MATCH :pieces")
         asked = " AND ".join('"{}"'.format(piece.replace('"', '""')) for piece in pieces)
-    indexed = select(place).where(matches).order_by(place.desc()).params(pieces=asked)
-    for query in (fresh, indexed):
+    indexed = select(place).where(matches).params(pieces=asked)
+    if connection.dialect.name == "postgresql":
+        # In order as SQLite's index gives them PostgreSQL would look at every place there is: it
+        # thinks each fragment common. What is common shows among the last places.
+        near = reached - _LOOKED_AT
+        last = indexed.where(place > near).order_by(place.desc())
+        others = indexed.where(place <= near).order_by(unindexed(place).desc())
+        queries = [fresh, last, others]
+    else:
+        queries = [fresh, indexed.order_by(place.desc())]
+    for query in queries:
         bounded = query.limit(_LOOKED_AT).execution_options(yield_per=_AT_A_TIME)
         with connection.execute(bounded) as found:
             yield from (part for part in found.scalars().partitions())
