@@ -32,7 +32,8 @@ from kusanya.reconcile.columns import (
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
 from kusanya.reconcile.inputs import Inputs
-from kusanya.reconcile.tariff import Bands, Model, Span, infer
+from kusanya.reconcile.prices import Bands, Model, Point
+from kusanya.reconcile.tariff import Span, infer
 
 
 def daily(
@@ -61,13 +62,7 @@ def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
         ["mode", "currency", "channel"], dropna=False, sort=True
     ):
         grouped = list(part.groupby("created_day", sort=True))
-        charged = [
-            [
-                (int(amount), int(fee), int(n))
-                for amount, fee, n in zip(day["amount"], day["fee"], day["rows"], strict=True)
-            ]
-            for _, day in grouped
-        ]
+        charged = [_points(day) for _, day in grouped]
         spans = infer(charged)
         for place, span in enumerate(spans):
             key = {"mode": mode, "currency": currency, "channel": channel}
@@ -173,6 +168,11 @@ def _evidence(collections: Source, name: str, schema: Schema, period: Period) ->
         engine.give("collections", collections, COLLECTIONS)
         engine.run(query("integrity"))
         return engine.frame(query(name), schema, _days(period))
+
+
+def _points(day: pd.DataFrame) -> list[Point]:
+    whole = (day[name].to_numpy(dtype="int64").tolist() for name in ("amount", "fee", "rows"))
+    return list(zip(*whole, strict=True))
 
 
 def _days(period: Period) -> dict[str, date]:

@@ -10,13 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor
 from typing import Final
 
 import msgspec
 
-Point = tuple[int, int, int]
-"""An amount, the fee on it, and how many rows have both."""
+from kusanya.reconcile.prices import ROUNDINGS, Band, Bands, Model, Point, Rate
 
 EXPLAINS: Final = Fraction(95, 100)
 """The share of rows that a model must explain."""
@@ -32,66 +30,6 @@ _SCALE: Final = 1 << 140
 _DENOMINATORS: Final = 10_000
 _ENDS: Final = 5
 """Distinct amounts at either end that tell floor and cap."""
-ROUNDINGS: Final = ("half_up", "up", "down")
-
-
-class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """A share of the amount, rounded to whole units, between a floor and a cap."""
-
-    rate: Fraction
-    low: Fraction
-    """The rows allow rates from here,"""
-    high: Fraction
-    """up to here."""
-    rounding: str
-    floor: int | None = None
-    cap: int | None = None
-
-    @property
-    def parameters(self) -> int:
-        """Return how many numbers the model has."""
-        return 1 + (self.floor is not None) + (self.cap is not None)
-
-    def fee(self, amount: int) -> int:
-        """Return the fee on an amount, never above it."""
-        fee = rounded(amount * self.rate.numerator, self.rate.denominator, self.rounding)
-        if self.floor is not None:
-            fee = max(fee, self.floor)
-        if self.cap is not None:
-            fee = min(fee, self.cap)
-        return min(fee, amount)
-
-
-class Band(msgspec.Struct, frozen=True, kw_only=True):
-    """One fee for a run of amounts; its edges are known as between two amounts that were seen."""
-
-    fee: int
-    first: int
-    """The smallest amount seen with this fee,"""
-    last: int
-    """and the largest."""
-
-
-class Bands(msgspec.Struct, frozen=True):
-    """A fee for every run of amounts; one band is a flat fee."""
-
-    bands: tuple[Band, ...]
-
-    @property
-    def parameters(self) -> int:
-        """Return how many numbers the model has: fees and the edges between them."""
-        return 2 * len(self.bands) - 1
-
-    def fee(self, amount: int) -> int:
-        """Return the fee on an amount, never above it."""
-        fee = self.bands[0].fee
-        for band in self.bands:
-            if amount >= band.first:
-                fee = band.fee
-        return min(fee, amount)
-
-
-Model = Rate | Bands
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +61,7 @@ def infer(days: Sequence[Sequence[Point]]) -> tuple[Span, ...]:
                 last=end - 1,
                 model=model,
                 rows=rows,
-                explained=0 if model is None else explained(model, points),
+                explained=0 if model is None else model.explained(points),
             )
         )
         start = end
@@ -139,7 +77,7 @@ def fit(points: Sequence[Point]) -> Model | None:
     for model in _candidates(_thinned(sorted(points))):
         candidates[model.parameters].append(model)
     for _, models in sorted(candidates.items()):
-        rows = [explained(model, points) for model in models]
+        rows = [model.explained(points) for model in models]
         if max(rows) >= EXPLAINS * whole:
             return models[rows.index(max(rows))]
     return None
@@ -150,28 +88,16 @@ def _thinned(points: list[Point]) -> list[Point]:
     return points[:: -(-len(points) // POINTS_MAX)]
 
 
-def explained(model: Model, points: Iterable[Point]) -> int:
-    """Return how many rows have exactly the fee that the model asks for."""
-    return sum(n for amount, fee, n in points if model.fee(amount) == fee)
-
-
-def rounded(share: int, of: int, rounding: str) -> int:
-    """Return share / of in whole units, rounded half_up, up or down."""
-    if rounding == "up":
-        return -(-share // of)
-    return (2 * share + of) // (2 * of) if rounding == "half_up" else share // of
-
-
 def _change(days: Sequence[Sequence[Point]], start: int) -> int:
     model = None
     seen: list[Sequence[Point]] = []
     for place in range(start, len(days)):
         today = days[place]
         rows = sum(n for _, _, n in today)
-        if model is not None and rows and explained(model, today) < FAILS * rows:
+        if model is not None and rows and model.explained(today) < FAILS * rows:
             ahead = _enough(days[place:])
             new = fit(ahead)
-            few = explained(model, ahead) < FAILS * sum(n for _, _, n in ahead)
+            few = model.explained(ahead) < FAILS * sum(n for _, _, n in ahead)
             if new is not None and few:
                 return place
         seen.append(today)
@@ -261,13 +187,15 @@ def _interval(amount: int, fee: int, rounding: str) -> tuple[int, int, int]:
 
 def _simplest(low: Fraction, high: Fraction, *, upper: bool) -> Fraction:
     # In basis points, because that is how rates are agreed; the end that belongs to the interval is
-    # the upper one when fees are rounded up.
-    first, last = low * 10_000, high * 10_000
+    # the upper one when fees are rounded up. Whole numbers: fractions cost ten times more.
+    first, of = low.numerator * 10_000, low.denominator
+    last, by = high.numerator * 10_000, high.denominator
     for denominator in range(1, _DENOMINATORS):
-        number = floor(first * denominator) + 1 if upper else ceil(first * denominator)
-        rate = Fraction(number, denominator)
-        if rate < last or (upper and rate == last):
-            return rate / 10_000
+        share = first * denominator
+        number = share // of + 1 if upper else -(-share // of)
+        here, end = number * by, last * denominator
+        if here < end or (upper and here == end):
+            return Fraction(number, denominator * 10_000)
     return high if upper else low
 
 

@@ -7,11 +7,14 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kusanya.reconcile import columns, fees, plants
 from kusanya.reconcile.columns import COLLECTIONS
 from kusanya.reconcile.days import period
-from kusanya.reconcile.tariff import Bands, Point, Rate, fit, infer, rounded
+from kusanya.reconcile.prices import ROUNDINGS, Bands, Point, Rate, rounded
+from kusanya.reconcile.tariff import fit, infer
 
 MARCH = period("2026-03")
 
@@ -35,6 +38,32 @@ def test_a_rate_is_found_exactly_with_one_fee_in_a_hundred_falsified(rounding: s
     assert (model.rate, model.rounding) == (Fraction(15, 1_000), rounding)
     assert model.low <= model.rate <= model.high
     assert model.high - model.low < Fraction(1, 100_000)
+
+
+@given(
+    rate=st.fractions(0, Fraction(1, 2)),
+    rounding=st.sampled_from(ROUNDINGS),
+    floor=st.none() | st.integers(0, 2_000),
+    cap=st.none() | st.integers(0, 2_000),
+    amounts=st.lists(st.integers(0, 9_000) | st.integers(2**53, 2**63 - 1), min_size=1),
+    slips=st.lists(st.sampled_from([0, 0, 0, 1, -1]), min_size=1),
+)
+def test_a_rate_explains_exactly_the_rows_whose_fee_it_asks(
+    *,
+    rate: Fraction,
+    rounding: str,
+    floor: int | None,
+    cap: int | None,
+    amounts: list[int],
+    slips: list[int],
+) -> None:
+    model = Rate(rate=rate, low=rate, high=rate, rounding=rounding, floor=floor, cap=cap)
+    points = [
+        (amount, model.fee(amount) + slips[place % len(slips)], place + 1)
+        for place, amount in enumerate(amounts)
+    ]
+    right = [n for place, (_, _, n) in enumerate(points) if slips[place % len(slips)] == 0]
+    assert model.explained(points) == sum(right)
 
 
 def test_a_floor_and_a_cap_are_found() -> None:
