@@ -1,10 +1,12 @@
 """What a recording leaves out: whole phones, raw bodies, and digests they could be guessed from.
 
 A recording is made to be handed on. A phone keeps what a screen shows of it; its other digits are
-zeros. Free text loses whatever looks like a phone or a key.
+zeros, also where a merchant made it his reference. Free text loses whatever looks like a phone or a
+key.
 """
 
 import json
+import re
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Final
@@ -20,6 +22,8 @@ from kusanya.wire import decode_collection
 
 _COUNTRY: Final = "255"
 _END: Final = 3
+_TANZANIAN: Final = re.compile(r"(?<![0-9])(?:00|\+)?(?:255|0)?[67][0-9]{8}(?![0-9])")
+"""A phone inside of a name; other digits of it are left: an order's number tells it apart."""
 _NO_HEADERS: Final = b"\x90"
 """No header lines, packed."""
 Cell = Any
@@ -53,6 +57,10 @@ def _free(text: str, _seq: int) -> str:
     return redact(text)
 
 
+def _name(text: str, _seq: int) -> str:
+    return _TANZANIAN.sub(lambda found: zeroed(found[0]), text)
+
+
 def _phone(phone: str, _seq: int) -> str:
     return zeroed(phone)
 
@@ -74,6 +82,8 @@ def _said(fields: dict[str, Any]) -> dict[str, Any]:
     kept = dict(fields)
     if isinstance(kept.get("phone"), str):
         kept["phone"] = zeroed(kept["phone"])
+    if isinstance(kept.get("reference"), str):
+        kept["reference"] = _name(kept["reference"], 0)
     for name in ("description", "failure_message"):
         if isinstance(kept.get(name), str):
             kept[name] = redact(kept[name])
@@ -107,11 +117,30 @@ def _body(body: bytes, _seq: int) -> bytes:
 
 _Mask = Callable[[Any, int], Any]
 _MASKS: Final[dict[str, dict[str, _Mask]]] = {
-    collection.name: {"phone": _phone, "description": _free, "failure_message": _free},
+    collection.name: {
+        "phone": _phone,
+        "reference": _name,
+        "description": _free,
+        "failure_message": _free,
+    },
     observation.name: {"payload": _payload, "digest": _digest},
-    delivery.name: {"body": lambda _body, _seq: None, "headers": lambda _h, _s: _NO_HEADERS},
-    event.name: {"digest": _digest},
-    intent.name: {"phone": _phone, "body": _body, "outcome": _free},
+    delivery.name: {
+        "body": lambda _body, _seq: None,
+        "headers": lambda _h, _s: _NO_HEADERS,
+        # What a forged delivery says here is anybody's words.
+        "reference": _name,
+        "event_type": _free,
+        "event_mode": _free,
+        "currency": _free,
+    },
+    event.name: {"digest": _digest, "type": _free},
+    intent.name: {
+        "phone": _phone,
+        "body": _body,
+        "reference": _name,
+        "idempotency_key": _name,
+        "outcome": _free,
+    },
     note.name: {"text": _free},
-    audit.name: {"detail": _free},
+    audit.name: {"detail": _free, "outcome": _free},
 }

@@ -26,6 +26,7 @@ HOST: Final = "127.0.0.1"
 CONSOLES_MAX: Final = 4
 """So many consoles at once: each is a process, and a person has few screens."""
 _MESSAGE_MAX: Final = 64 * 1024
+_DIGITS_MAX: Final = 6
 _CHUNK: Final = 64 * 1024
 _CHUNK_WAIT_S: Final = 10.0
 _TOKEN_BYTES: Final = 32
@@ -331,7 +332,10 @@ def _same(shown: str, kept: str) -> bool:
 
 
 def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else otherwise
+    wanted = text or ""
+    # A number of thousands of digits cannot even be read.
+    fits = wanted.isascii() and wanted.isdigit() and len(wanted) <= _DIGITS_MAX
+    return int(wanted) if fits else otherwise
 
 
 def _plain(name: str) -> str:

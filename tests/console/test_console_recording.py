@@ -208,6 +208,30 @@ def test_a_recording_holds_no_whole_phone_and_no_raw_body(
         assert kept.body is None
 
 
+@pytest.mark.parametrize("reference", ["255754123987", "0754123987", "INV_+255754123987/2"])
+def test_a_phone_that_a_merchant_made_his_reference_is_hidden_and_an_order_number_is_not(
+    store: Store, seed: Any, clock: ManualClock, tmp_path: Path, reference: str
+) -> None:
+    seed.life(1, at=clock.now(), phone="255754123987", reference=reference)
+    seed.life(2, at=clock.now(), reference="20261121001")
+    path = tmp_path / "named"
+    Recorder(str(tmp_path / "kusanya.db"), path, clock=clock, mode="live", profile="main").close()
+    recorded = read_recording(path)
+    said = json.dumps([frame.tables for frame in recorded.beginning], default=bytes.hex)
+    assert "754123987" not in said
+    assert b"754123987".hex() not in said
+    (folder := tmp_path / "played").mkdir()
+    player = Player(recorded, folder)
+    assert b"754123987" not in player.path.read_bytes()
+    with Store.open(player.path, read_only=True) as played:
+        shown = {row.id: row.reference for row in played.collections(Mode.LIVE).rows}
+        assert shown[f"col_{2:016}"] == "20261121001"
+        assert shown[f"col_{1:016}"].endswith(reference[-3:])
+        told = {row.collection_id: row.reference for row in played.deliveries(Mode.LIVE).rows}
+        assert told == shown
+    player.close()
+
+
 @given(text("0123456789+ -255", max_size=20))
 @example("255754000412")
 @example("0754000412")

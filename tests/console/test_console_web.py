@@ -208,6 +208,14 @@ async def test_what_no_page_of_ours_sends_ends_the_visit(path: Path, nonsense: s
                     pass
 
 
+async def test_a_size_of_thousands_of_digits_is_no_size(path: Path) -> None:
+    async with serving(path) as (console, visitor):
+        assert await status(visitor, console.address) == 200
+        address = f"{console.origin}/ws?width={'9' * 5000}&height=24"
+        async with visitor.ws_connect(address, origin=console.origin) as socket:
+            assert await read_until(socket, bool)
+
+
 async def test_there_is_a_bound_on_consoles_at_once(path: Path) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
