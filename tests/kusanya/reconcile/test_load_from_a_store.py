@@ -4,14 +4,18 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kusanya.errors import ConfigurationError, StoreUnavailable
 from kusanya.reconcile import columns, fees, load
 from kusanya.reconcile.columns import COLLECTIONS
+from kusanya.state.fold import fold
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
@@ -125,6 +129,38 @@ def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -
     assert frame[["fee_202", "fee_event", "fee_get"]].iloc[0].tolist() == [18, 20, 18]
     assert frame["contradictions"].tolist() == [1, 0]
     assert frame["fee_202"].isna().tolist() == [False, True]
+
+
+@given(
+    said=st.lists(
+        st.tuples(
+            st.integers(1, 4),
+            st.sampled_from(list(Source)),
+            st.sampled_from([18, 18, 18, 20]),
+            st.sampled_from(["created", "succeeded", "failed"]),
+        ),
+        max_size=14,
+    ),
+    late=st.integers(0, 4),
+)
+@settings(max_examples=25, deadline=None)
+def test_evidence_is_what_folding_every_collection_says(
+    said: list[tuple[int, Source, int, str]], late: int
+) -> None:
+    with TemporaryDirectory() as folder, Store.open(Path(folder) / "store.db") as kept:
+        facts = [heard(number, source, fee=fee, status=now) for number, source, fee, now in said]
+        ends = [(kept.record(fact), kept.head())[1] for fact in facts]
+        upto = max(0, kept.head() - late)
+        made = load.inputs(f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto)
+    for place, collection_id in enumerate(made.collections["id"]):
+        state = fold(
+            fact
+            for fact, end in zip(facts, ends, strict=True)
+            if end <= upto and fact.collection.id == collection_id
+        )
+        told = made.collections[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
+        known = [None if pd.isna(fee) else fee for fee in told]
+        assert known == [state.fee_answer, state.fee_event, state.fee_poll]
 
 
 def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> None:
