@@ -88,8 +88,9 @@ def write_list(
     """
     growing = target.with_name(f"{target.name}.growing")
     try:
-        # Made for its owner alone from its first byte; a leftover of a crash is written over.
-        handle = os.open(growing, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        # Made anew, for its owner alone from its first byte: a leftover may be anybody's to read.
+        growing.unlink(missing_ok=True)
+        handle = os.open(growing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         # Spreadsheets need the mark to read UTF-8; programs stumble over it.
         encoding = "utf-8-sig" if form is Form.SHEET else "utf-8"
         with open(handle, "w", encoding=encoding, newline="") as file:  # noqa: PTH123 - a handle

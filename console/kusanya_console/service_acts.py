@@ -4,6 +4,7 @@ Built only where writing is allowed and a dashboard is known. Each act leaves an
 names its target and never a secret.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from secrets import token_hex
@@ -34,6 +35,7 @@ from kusanya_console.service_records import (
 from kusanya_console.service_words import how_often
 
 _LONGEST_URL: Final = 200
+_PASSWORD: Final = re.compile(r"//[^/?#]*@")
 
 
 def four_bytes() -> str:
@@ -138,7 +140,8 @@ class ServiceActs:
             made.append(_secret(answer, "secret"))
             return Ended(f"{_named(endpoint)} is registered; its secret was shown once")
 
-        shown = safe(url, _LONGEST_URL)
+        # Also of an address that is refused for it, no password is kept.
+        shown = safe(_PASSWORD.sub("//(secret)@", url), _LONGEST_URL)
         ended = self._audit.run("add endpoint", shown, f"{mode.value} mode", register)
         return Minted(ended, f"signing secret of {shown}", made[0])
 

@@ -289,7 +289,7 @@ async def _obey(data: str, console: ConsoleProcess, socket: web.WebSocketRespons
                 await socket.send_json(["pong", said])
             case _:
                 return False
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return False
     return True
 

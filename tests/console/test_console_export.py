@@ -213,3 +213,19 @@ async def test_the_palette_offers_the_forms_for_programs(
         await settled(pilot)
     target = written(tmp_path)
     assert target.name.endswith(form.value)
+
+
+def test_an_export_is_for_its_owner_alone_whatever_stood_where_it_grows(
+    store: Store, seed: Any, tmp_path: Path
+) -> None:
+    seed.busy(3)
+    (folder := tmp_path / "shared").mkdir()
+    target = folder / "kusanya-list.csv"
+    leftover = folder / "kusanya-list.csv.growing"
+    leftover.write_text("left by somebody")
+    leftover.chmod(0o666)
+    with leftover.open() as opened_before:
+        source = CollectionSource(store, mode=Mode.LIVE)
+        write_list(source, COLLECTIONS, target, stopped=lambda: False)
+        assert opened_before.read() == "left by somebody"
+    assert written(folder) == target

@@ -265,6 +265,21 @@ async def test_an_address_that_the_service_refuses_is_told_with_its_reason_and_a
         assert outcome.startswith("failed: the dashboard refused with 422")
 
 
+async def test_a_password_in_an_address_is_not_kept_although_the_service_refuses_it(
+    desk: Build, store: Store, settled: Settled
+) -> None:
+    app = desk()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "6", "A")
+        app.screen.query_one("#note", Input).value = "https://asha:hunter2@shop.example/in"
+        await press(pilot, settled, "enter", "tab", "enter")
+    [(_, subject, outcome)] = audited(store)
+    assert subject == "https://(secret)@shop.example/in"
+    assert outcome.startswith("failed: ")
+    assert "hunter2" not in everything_kept(store)
+
+
 async def test_a_rotated_secret_is_shown_once_and_signs_what_is_sent_from_now_on(
     desk: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:

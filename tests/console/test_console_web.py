@@ -197,8 +197,12 @@ async def test_an_export_is_handed_to_the_visitors_browser_once(path: Path) -> N
             assert await status(visitor, f"{console.origin}/download/{key}") == 404
 
 
-@pytest.mark.parametrize("nonsense", ["", "[", '{"a":1}', '["stdin", 7]', '["sh", "id"]', "[[[[[["])
-async def test_what_no_page_of_ours_sends_ends_the_visit(path: Path, nonsense: str) -> None:
+@pytest.mark.parametrize(
+    "nonsense", ["", "[", '{"a":1}', '["stdin", 7]', '["sh", "id"]', "[" * 60_000]
+)
+async def test_what_no_page_of_ours_sends_ends_the_visit(
+    path: Path, nonsense: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
         async with visitor.ws_connect(f"{console.origin}/ws", origin=console.origin) as socket:
@@ -206,6 +210,7 @@ async def test_what_no_page_of_ours_sends_ends_the_visit(path: Path, nonsense: s
             async with asyncio.timeout(30):
                 while (await socket.receive()).type is not aiohttp.WSMsgType.CLOSE:
                     pass
+    assert caplog.records == []
 
 
 async def test_a_size_of_thousands_of_digits_is_no_size(path: Path) -> None:
