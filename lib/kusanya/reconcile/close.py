@@ -8,7 +8,6 @@ late is a delta that the next pack carries.
 import hashlib
 import json
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +16,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from kusanya.errors import ConfigurationError, KusanyaError
-from kusanya.reconcile import columns, export, load
+from kusanya.reconcile import columns, export, load, summary
 from kusanya.reconcile.columns import CLOSED, DELTA, FILES
-from kusanya.reconcile.days import Period, shown_cutoff
 from kusanya.reconcile.days import period as as_period
 from kusanya.reconcile.engine import Engine, query
 from kusanya.reconcile.errors import InputRefused
@@ -27,9 +25,6 @@ from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.report import Report, Said, Verdict, closed, report
 from kusanya.reconcile.terms import PLAIN, Tolerance
 
-FORMAT: Final = 2
-"""Of the pack; it is in the run id, because another layout is other bytes."""
-_RUN_ID_HEX: Final = 16
 _CLOSED: Final = "closed.parquet"
 _MANIFEST: Final = "manifest.json"
 
@@ -202,26 +197,25 @@ def pack(
     The folder appears whole or not at all. Where it is there already, with the same contents, it is
     left alone. Raises PackRefused when it cannot be written or differs from what is there.
     """
-    identity = {**_identity(made.inputs, files or {}), "max_breaks": max_breaks}
-    run_id = hashlib.sha256(_canonical(identity)).hexdigest()[:_RUN_ID_HEX]
+    identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
+    run_id = summary.run_id(identity)
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
     name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
     folder = export.write(
         made,
         out / name,
-        summary=_summary(made, run_id, verdict, identity),
+        summary=summary.first_sheet(made, run_id, verdict, identity),
         manifest={"run_id": run_id, "verdict": verdict.value, "made_from": identity},
     )
-    counts = _by_code(made)
     return Outcome(
         verdict=verdict,
-        sentence=_sentence(made, verdict),
+        sentence=summary.sentence(made, verdict),
         run_id=run_id,
         folder=folder,
         breaks=made.breaks,
         unexplained=made.unexplained,
-        by_code=counts,
+        by_code=summary.by_code(made),
     )
 
 
@@ -265,34 +259,6 @@ def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     return told, checked
 
 
-def _identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
-    # Imported here: the name of the schema's revision is all that is wanted of the migrations.
-    from kusanya.store.migrations import REVISIONS
-
-    span: Period = inputs.period
-    return {
-        "first": span.first.isoformat(),
-        "last": span.last.isoformat(),
-        "zone": "Africa/Dar_es_Salaam",
-        "cutoff": shown_cutoff(span.cutoff),
-        "mode": inputs.mode.value,
-        "basis": inputs.basis,
-        "tolerance": msgspec.to_builtins(inputs.tolerance),
-        "store_id": inputs.store_id,
-        "as_of": inputs.as_of,
-        "judged_on": inputs.judged_on.isoformat(),
-        "inputs": {load.source: load.sha256 for load in inputs.quality if load.sha256},
-        "files": files,
-        "library": version("kusanya"),
-        "schema": REVISIONS[-1],
-        "format": FORMAT,
-    }
-
-
-def _canonical(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
-
-
 def _digest(path: str) -> str | None:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
 
@@ -307,50 +273,3 @@ def _rejected(inputs: Inputs) -> str:
     more = inputs.rejected - 1
     also = f", and {more:,} more" if more else ""
     return f"nothing was closed: {inputs.rejected:,} rejected row(s); {first}{also}"
-
-
-def _summary(
-    made: Report, run_id: str, verdict: Verdict, identity: dict[str, Any]
-) -> list[tuple[str, Any]]:
-    inputs = made.inputs
-    facts: list[tuple[str, Any]] = [
-        ("verdict", verdict.value),
-        ("what it means", _sentence(made, verdict)),
-        ("business days", str(inputs.period)),
-        ("money counts by", "business day of completion; fees and failures by day of creation"),
-        ("mode", inputs.mode.value),
-        ("source", inputs.source),
-        ("facts known up to", inputs.as_of),
-        ("ages counted to", inputs.judged_on.isoformat()),
-        ("run id", run_id),
-        ("library", identity["library"]),
-        ("ledger books", f"{inputs.basis} amounts"),
-        ("breaks", made.breaks),
-        ("unexplained", made.unexplained),
-    ]
-    facts += [
-        (f"tolerance: {name.replace('_', ' ')}", value)
-        for name, value in identity["tolerance"].items()
-    ]
-    facts += [(f"SHA-256 of {name}", value) for name, value in identity["inputs"].items()]
-    return facts
-
-
-def _by_code(made: Report) -> dict[str, int]:
-    legs = [leg.rows for leg in (made.matched, made.settled) if leg is not None]
-    codes = [rows.loc[rows["standing"] == "break", "break_code"] for rows in legs]
-    counted = pd.concat(codes).groupby(pd.concat(codes)).size() if codes else {}
-    return {str(code): int(rows) for code, rows in counted.items()}
-
-
-def _sentence(made: Report, verdict: Verdict) -> str:
-    if made.matched is None:
-        return "Nothing is proven: no ledger was given."
-    if made.unexplained or made.disagrees:
-        return "The bridge does not close: rows were lost or counted twice; do not sign."
-    if made.matched.ageing.empty and not made.breaks:
-        return "Nothing to reconcile: the period has no collection and no line of the books."
-    if verdict is Verdict.RECONCILED and not made.breaks:
-        return "The books agree with the service, and the bridge closes to zero."
-    within = ", within the limit" if verdict is Verdict.RECONCILED else ""
-    return f"The bridge closes to zero; {made.breaks:,} break(s) need a person{within}."
