@@ -61,3 +61,15 @@ def test_where_two_secrets_have_signed_the_first_of_ours_is_named(payload: bytes
     assert check(payload, both, [ONE, TWO], now=NOON).secret_index == 0
     assert check(payload, both, [TWO, ONE], now=NOON).secret_index == 0
     assert check(payload, sign(payload, TWO, NOON), [ONE, TWO], now=NOON).secret_index == 1
+
+
+@pytest.mark.parametrize("header", [None, "", b"", " ", "\t", b" \t "], ids=repr)
+def test_a_header_without_a_word_is_missing(payload: bytes, header: str | bytes | None) -> None:
+    with pytest.raises(SignatureError) as refused:
+        check(payload, header, ONE, now=NOON)
+    assert refused.value.reason == "missing"
+
+
+def test_white_space_around_a_header_is_nobodys_word(payload: bytes) -> None:
+    header = f"\t {sign(payload, ONE, NOON)} \t"
+    assert check(payload, header, ONE, now=NOON).timestamp == NOON
