@@ -103,7 +103,10 @@ def test_no_screen_gives_one_key_to_two_commands() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("busy", [True, False], ids=["busy", "empty"])
+@pytest.mark.parametrize(
+    "busy",
+    [pytest.param(True, id="busy"), pytest.param(False, id="empty", marks=pytest.mark.ci)],
+)
 async def test_every_key_of_a_screen_does_something_or_says_why_not(
     screen: str, *, busy: bool, console: Any, seed: Any, settled: Settled, tmp_path: Path
 ) -> None:

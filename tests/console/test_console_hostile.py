@@ -68,6 +68,8 @@ async def walk(pilot):
                 await pilot.click(offset=(column, row))
         await settle()
         App.clicking = False
+        # A click may have gone into a box, which would take the keys that follow as text.
+        app.screen.set_focus(None)
     await settle()
     await press(*["j"] * records, "g", "right_square_bracket", *["j"] * 3, "right_square_bracket")
     await press(*["j"] * 3, "right_square_bracket", *["j"] * 3, "g")
