@@ -178,9 +178,7 @@ def test_a_length_of_time_that_cannot_be_read_is_named(pictured: Any) -> None:
     assert pictured(MEDIUM, "6", "C", *"soon", "enter")
 
 
-def test_a_service_that_cannot_be_read_says_so(
-    answers: dict[str, Any], pictured: Any
-) -> None:
+def test_a_service_that_cannot_be_read_says_so(answers: dict[str, Any], pictured: Any) -> None:
     answers["clock"] = {"now": 5}
     assert pictured((80, 24), "6")
 
