@@ -27,7 +27,7 @@ from kusanya.reconcile import columns
 from kusanya.reconcile.columns import TARIFF
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.mapping import read_toml
-from kusanya.reconcile.tariff import ROUNDINGS
+from kusanya.reconcile.prices import ROUNDINGS
 from kusanya.wire import Mode
 
 
