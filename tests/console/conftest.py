@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
+import textual._wait
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -44,6 +45,11 @@ def _stable_ids(self: Any, data: Any, **options: Any) -> Any:
 
 
 pts.SVGImageExtension.serialize = _stable_ids
+
+# How long Textual's pilot watches a console before it takes it to be at rest. Its own patience costs
+# more than most tests do, and ours wait for workers and messages besides.
+textual._wait.SLEEP_GRANULARITY = 1 / 200
+textual._wait.SLEEP_IDLE = 1 / 400
 
 CHANNELS = ("MPESA_TZ", "TIGO_TZ", "AIRTEL_TZ", "HALOPESA_TZ", "MPESA_TZ")
 FATES = (
