@@ -46,8 +46,8 @@ def _stable_ids(self: Any, data: Any, **options: Any) -> Any:
 
 pts.SVGImageExtension.serialize = _stable_ids
 
-# How long Textual's pilot watches a console before it takes it to be at rest. Its own patience costs
-# more than most tests do, and ours wait for workers and messages besides.
+# How long Textual's pilot watches a console before it takes it to be at rest. Its own patience
+# costs more than most tests do, and ours wait for workers and messages besides.
 textual._wait.SLEEP_GRANULARITY = 1 / 200
 textual._wait.SLEEP_IDLE = 1 / 400
 
