@@ -121,7 +121,8 @@ class Serving(RuleBasedStateMachine):
         self.world.record.enabled.append((self.world.now_ms, host))
         path = f"endpoints/{self.ids[host]}/enable"
         shown = self.runner.run(self.world.dashboard("POST", path))
-        assert shown["status"] == "enabled"
+        # Where it was killed in the middle of sending what it had held, there is no answer.
+        assert shown is None or shown["status"] == "enabled"
 
     @rule(data=st.data())
     def resends(self, data: Any) -> None:
