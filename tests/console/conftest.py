@@ -208,7 +208,7 @@ class Seed:
         if state is not None:
             told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
             at = sent_at + timedelta(seconds=10)
-            self.store.end_attempt(row.id, 1, at=at, state=state, **(told | ended))
+            self.store.finish_attempt(row.id, 1, at=at, state=state, **(told | ended)).result()
 
     def intents(self) -> None:
         """Record creations in every state, three of them without a known outcome."""

@@ -78,10 +78,10 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
         phone="255754000001", prepared_at=at, intent_id="int_7",
     )  # fmt: skip
     store.begin_attempt(row.id, at=at)
-    store.end_attempt(
+    store.finish_attempt(
         row.id, 1, at=at + timedelta(seconds=10), state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
-    )  # fmt: skip
+    ).result()  # fmt: skip
     return row.id
 
 

@@ -158,11 +158,11 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
             prepared_at=at, intent_id=f"int_{n:06}",
         )  # fmt: skip
         store.begin_attempt(made.id, at=at)
-        store.end_attempt(
+        store.finish_attempt(
             made.id, 1, at=at, state=(IntentState.UNKNOWN, IntentState.REFUSED)[n % 2],
             outcome=next(spare), status=None, request_id=next(spare), took_us=1,
             sentence=next(spare),
-        )  # fmt: skip
+        ).result()  # fmt: skip
         store.add_note(found.id, next(spare), author=next(spare), mode=Mode.LIVE)
         store.add_audit(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
 

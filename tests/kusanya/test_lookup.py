@@ -235,10 +235,10 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
         reference="INV-9", amount=1, phone="+255754000412",
     )  # fmt: skip
     store.begin_attempt(intent.id, at=NOW)
-    store.end_attempt(
+    store.finish_attempt(
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
-    )  # fmt: skip
+    ).result()  # fmt: skip
     assert told(store, "7").unknown == 1
     assert not told(store, "7").safe_to_ask_again, "an outcome on the same phone is unknown"
 

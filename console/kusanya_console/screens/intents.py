@@ -17,7 +17,7 @@ from kusanya_console import words
 from kusanya_console.cards import spoken
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.doing import READ_ONLY, Ended
+from kusanya_console.doing import READ_ONLY, Acting, Ended
 from kusanya_console.evidence import masked
 from kusanya_console.feed import Snapshot
 from kusanya_console.intent_cards import (
@@ -257,35 +257,41 @@ class IntentsScreen(PaymentScreen):
             self.desk.tell(Ended(sent))
             self.show_result()
 
-    def action_replay(self) -> None:
-        """Confirm and send the intent under the cursor again, or say why that cannot be."""
-        acts, row, look = self.desk.acts, self.table.row, self.desk.look
+    def _may_act(
+        self, why_not: Callable[[Acting, IntentRow], str]
+    ) -> tuple[Acting, IntentRow] | None:
+        """Return what to act with and on, or say why nothing happens."""
+        acts, row = self.desk.acts, self.table.row
         if acts is None or row is None:
             self.say(READ_ONLY if acts is None else "the cursor points at no intent")
-            return
-        why = acts.why_no_replay(row)
+            return None
+        why = why_not(acts, row)
         if why:
             self.say(why)
+            return None
+        return acts, row
+
+    def action_replay(self) -> None:
+        """Confirm and send the intent under the cursor again, or say why that cannot be."""
+        may = self._may_act(lambda acts, row: acts.why_no_replay(row))
+        if may is None:
             return
+        acts, row = may
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed:
                 self.post_message(DeedAsked("replaying", lambda: acts.replay(row)))
 
-        facts = replay_facts(row, look)
+        facts = replay_facts(row, self.desk.look)
         dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
         self.app.push_screen(dialog, send)
 
     def action_decide(self) -> None:
         """Ask what became of the intent under the cursor, or say why it cannot be decided."""
-        acts, row, look = self.desk.acts, self.table.row, self.desk.look
-        if acts is None or row is None:
-            self.say(READ_ONLY if acts is None else "the cursor points at no intent")
+        may = self._may_act(lambda acts, row: acts.why_no_decision(row))
+        if may is None:
             return
-        why = acts.why_no_decision(row)
-        if why:
-            self.say(why)
-            return
+        acts, row = may
 
         def keep(decided: Decided | None) -> None:
             if decided is not None:
@@ -296,7 +302,8 @@ class IntentsScreen(PaymentScreen):
                     )
                 )
 
-        self.app.push_screen(DecideScreen(decision_facts(row, look), mode=row.mode), keep)
+        facts = decision_facts(row, self.desk.look)
+        self.app.push_screen(DecideScreen(facts, mode=row.mode), keep)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""

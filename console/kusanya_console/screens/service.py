@@ -1,291 +1,255 @@
-"""Service: the embedded service from its own side, and what can be done to it.
+"""Service: what can be done to the embedded service; each key asks, confirms, and then acts.
 
-The real service has no such side: without a dashboard this screen is never built. What it shows is
-asked for every other second while it is in view; when the service does not answer, the last picture
-stays and the first line says so.
+What is changed is fixed when the dialog opens. What cannot be undone takes a typed word, and ending
+several faults at once their number.
 """
 
 from collections.abc import Callable
-from datetime import datetime
-from typing import Any, Final
 
-from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
-from textual.message import Message
-
-from kusanya.errors import KusanyaError
+from kusanya.privacy import mask_phone
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.commands import bindings_of
-from kusanya_console.doing import Ended, Minted
-from kusanya_console.feed import Snapshot
-from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked
-from kusanya_console.present import Line
-from kusanya_console.screens.base import ConsoleScreen, Desk
-from kusanya_console.screens.service_acting import ServiceActing
-from kusanya_console.screens.service_dialogs import SecretScreen
-from kusanya_console.service_cards import Trial, card, figures, tried
-from kusanya_console.service_deeds import Place, deeds
-from kusanya_console.service_phones import ScriptedPhone
-from kusanya_console.service_records import Endpoint, ServiceKey, ServicePicture
-from kusanya_console.service_tables import COLUMNS, Fault, Item, Tab, Thing, items
-from kusanya_console.widgets.record_table import RecordTable
-from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.window import PageWindow
-from kusanya_console.words import MUTED, PLAIN
+from kusanya_console.doing import READ_ONLY, Ended, Minted, Serving
+from kusanya_console.present import cell, span
+from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.screens.service_dialogs import AskScreen
+from kusanya_console.screens.service_view import ServiceView
+from kusanya_console.service_cards import Trial
+from kusanya_console.service_deeds import Deed, Place, why_not
+from kusanya_console.service_phones import AMOUNT, ScriptedPhone
+from kusanya_console.service_records import Endpoint, FaultRule, ServiceKey
+from kusanya_console.service_tables import Fault, Tab, state
+from kusanya_console.service_words import how_often, length_of_time, strike
+from kusanya_console.words import MUTED, PLAIN, STRONG, Run
 
-EVERY_S: Final = 2.0
-_TRIALS: Final = 5
+_URL_HINT = (
+    "Where events are posted. Live endpoints are https and public; a local address takes "
+    "--allow-local at the service and test mode."
+)
+_TIME_HINT = "How far, as 90 s, 5 min, 2 h 36 min or 3 d. Everything due until then happens."
+_FAULT_HINT = (
+    "How it strikes: always, or any of 20% (how often), 3 times (how often in all), "
+    "5 s (how long, where it lasts)."
+)
+Facts = tuple[tuple[str, Run], ...]
 
 
-class ServiceScreen(ServiceActing, ConsoleScreen):
-    """Clock, endpoints, scripted phones, faults and keys of the embedded service."""
-
-    NAME = "service"
-    CRUMB = "Service"
-    BINDINGS = bindings_of(NAME)
-
-    class Acted(Message):
-        """An act has ended, well or not; a secret that it made is shown once."""
-
-        def __init__(self, minted: Minted | None) -> None:
-            super().__init__()
-            self.minted = minted
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        look = desk.look
-        self.tables: dict[Tab, RecordTable[Item]] = {
-            tab: RecordTable(COLUMNS[tab], look=look, id=f"table-{tab.value}") for tab in Tab
-        }
-        for table in self.tables.values():
-            table.follow = False
-        self.tab = Tab.ENDPOINTS
-        self.picture: ServicePicture | None = None
-        self.trials: tuple[Trial, ...] = ()
-        self._lost: tuple[str, datetime] | None = None
-        self._asking = False
-        self._looked_at = 0.0
-
-    def compose_body(self) -> ComposeResult:
-        """Put the clock above, the lists and the card below, and what was tried last."""
-        yield Sheet(id="figures")
-        with Horizontal(id="split"):
-            yield from self.tables.values()
-            yield Sheet(id="empty")
-            with VerticalScroll(id="pane", can_focus=False):
-                yield Sheet(id="card")
-        yield Sheet(id="trials")
-
-    def on_mount(self) -> None:
-        """Ask the service first."""
-        super().on_mount()
-        self.query_one("#empty", Sheet).show(lambda _width: self._empty())
-        self._open(self.tab)
-        self._fetch()
-
-    def on_screen_resume(self) -> None:
-        """Ask again after another screen was shown."""
-        if self._looked_at:
-            self._fetch()
-
-    # --- reading -------------------------------------------------------------------------------
-
-    def _fetch(self) -> None:
-        watching = self.desk.service
-        if self._asking or watching is None:
-            return
-        self._asking, self._looked_at = True, self.desk.monotonic()
-
-        def look() -> ServicePicture | str:
-            try:
-                return watching.look()
-            except KusanyaError as error:
-                return safe(str(error), 200)
-
-        self.ask("service", look)
-
-    def second(self) -> None:
-        """Ask again every other second, and move what counts down."""
-        if self.desk.monotonic() - self._looked_at >= EVERY_S:
-            self._fetch()
-        self._show()
-
-    def advance(self, snapshot: Snapshot) -> None:
-        """See what became of the collections that were asked for here."""
-        if self.trials and (snapshot.changed or snapshot.intents):
-            self._follow()
-
-    def restyle(self) -> None:
-        """Draw every instant in the new format."""
-        self._show()
-
-    def _follow(self) -> None:
-        store, trials = self.desk.store, self.trials
-
-        def read() -> dict[str, Trial]:
-            found = {}
-            for trial in trials:
-                intents = store.intents_by_reference(Mode.TEST, trial.reference)
-                held = store.collections_by_reference(Mode.TEST, trial.reference)
-                found[trial.reference] = Trial(
-                    reference=trial.reference,
-                    at=trial.at,
-                    phone=trial.phone,
-                    intent=intents[0] if intents else None,
-                    collection=held[0] if held else None,
-                )
-            return found
-
-        self.ask("trials", read)
-
-    def answered(self, what: str, value: Any) -> None:
-        """Show the service's answer, or say that there is none."""
-        if what == "trials":
-            self.trials = tuple(value.get(trial.reference, trial) for trial in self.trials)
-        elif isinstance(value, str):
-            since = self.desk.look.now if self._lost is None else self._lost[1]
-            self._asking, self._lost = False, (value, since)
-        else:
-            self._asking, self._lost, self.picture = False, None, value
-        self._show()
-
-    def unanswered(self, what: str) -> None:
-        """Keep what is shown: the store is read again with the next change."""
-
-    # --- showing -------------------------------------------------------------------------------
-
-    def _show(self) -> None:
-        picture, tab, look = self.picture, self.tab, self.desk.look
-        lost, trials = self._lost, self.trials
-        self.query_one("#figures", Sheet).show(
-            lambda width: figures(picture, lost, tab, look, width)
-        )
-        strip = self.query_one("#trials", Sheet)
-        strip.display = bool(trials)
-        strip.show(lambda width: tried(trials, look, width))
-        if picture is None:
-            return
-        for one, table in self.tables.items():
-            table.restyle(look)
-            table.show(PageWindow(items(one, picture, look)))
-        empty = not self.tables[tab].window.rows
-        self.set_class(empty, "-empty")
-        if empty:
-            self.query_one("#empty", Sheet).show(lambda _width: self._empty())
-        self._show_card()
-
-    def _show_card(self) -> None:
-        at, look, read_only = self.place(), self.desk.look, self.desk.serving is None
-        if at is not None:
-            self.query_one("#card", Sheet).show(
-                lambda width: [
-                    *card(at.thing, look, width),
-                    *deeds(at, width, read_only=read_only),
-                ]
-            )
-
-    def _empty(self) -> list[Line]:
-        what = {
-            Tab.ENDPOINTS: "No endpoint is registered: events go nowhere.",
-            Tab.KEYS: "There is no API key: nobody can create a collection.",
-        }.get(self.tab, "")
-        return [((what, PLAIN),), (("A adds one. ? lists the keys.", MUTED),)]
-
-    @property
-    def thing(self) -> Thing | None:
-        """Return what the cursor points at."""
-        row = self.tables[self.tab].row
-        return None if row is None else row.of
-
-    def place(self) -> Place | None:
-        """Return what an act would be about, or None before the service has answered."""
-        serving = self.desk.serving
-        if self.picture is None:
-            return None
-        return Place(
-            tab=self.tab,
-            thing=self.thing,
-            picture=self.picture,
-            no_trial="" if serving is None else serving.why_no_trial(),
-        )
-
-    def _open(self, tab: Tab) -> None:
-        self.tab = tab
-        for one, table in self.tables.items():
-            table.set_class(one is tab, "-shown")
-        self.tables[tab].focus()
-        self._show()
-
-    # --- keys ----------------------------------------------------------------------------------
-
-    def on_record_table_highlighted(self) -> None:
-        """Show what the cursor reached."""
-        self._show_card()
+class ServiceScreen(ServiceView):
+    """The view of the service, with the keys that change something in it."""
 
     def on_record_table_opened(self) -> None:
         """Use what was double-clicked."""
         self.action_use()
 
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        self.tables[self.tab].move(by)
+    def _may(self, deed: Deed) -> tuple[Serving, Place] | None:
+        """Return what to act with, or say why nothing happens."""
+        serving, at = self.desk.serving, self.place()
+        why = READ_ONLY if serving is None else ""
+        if not why:
+            why = "the service has not answered yet" if at is None else why_not(deed, at)
+        if why or serving is None or at is None:
+            self.say(why)
+            return None
+        return serving, at
 
-    def action_tab(self, by: int) -> None:
-        """Show the next list, or the one before."""
-        tabs = list(Tab)
-        self._open(tabs[(tabs.index(self.tab) + by) % len(tabs)])
+    def _confirm(  # noqa: PLR0917 - what every dialog names
+        self,
+        act: str,
+        facts: Facts,
+        mode: Mode,
+        warning: str,
+        then: Callable[[], None],
+        word: str = "",
+    ) -> None:
+        def confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if yes:
+                then()
 
-    def action_pane(self) -> None:
-        """Show or hide the card."""
-        self.toggle_class("-pane")
+        dialog = ConfirmScreen(act, facts, mode=mode, warning=warning, word=word)
+        self.app.push_screen(dialog, confirmed)
 
-    def action_back(self) -> None:
-        """Go back to Live."""
-        self.post_message(ScreenAsked("live"))
+    def _ask(
+        self, title: str, hint: str, check: Callable[[str], object], then: Callable[[str], None]
+    ) -> None:
+        def written(text: str | None) -> None:
+            if text:
+                then(text)
 
-    def action_copy_id(self) -> None:
-        """Copy what names the thing under the cursor."""
-        match self.thing:
-            case Endpoint(url=url):
-                self.post_message(CopyAsked("address", url))
-            case ServiceKey(id=id_):
-                self.post_message(CopyAsked("key id", id_))
-            case ScriptedPhone(number=number):
-                self.post_message(CopyAsked("scripted phone", number))
-            case Fault(kind=kind):
-                self.post_message(CopyAsked("fault", kind))
-            case None:
-                self.say("nothing to copy: the cursor points at nothing")
+        self.app.push_screen(AskScreen((title, STRONG), hint, check=check), written)
 
-    # --- acting --------------------------------------------------------------------------------
+    def action_use(self) -> None:
+        """Create a test collection on the phone, or put the fault in force or out of it."""
+        may = self._may(Deed.USE)
+        if may is None:
+            return
+        serving, at = may
+        match at.thing:
+            case ScriptedPhone():
+                self._try_phone(serving, at.thing)
+            case Fault(rule=None):
+                self._begin_fault(serving, at.thing.kind)
+            case Fault(rule=FaultRule() as rule):
+                self._end_faults(serving, (rule,))
 
-    def do(self, doing: str, deed: Callable[[], Ended | Minted]) -> None:
-        """Act on a thread; how it ended stands in the result line, a secret in its own dialog."""
+    def _try_phone(self, serving: Serving, phone: ScriptedPhone) -> None:
+        reference = serving.trial_reference(phone)
 
-        def run() -> Ended:
-            made: Minted | None = None
-            try:
-                ended = deed()
-                if isinstance(ended, Minted):
-                    made, ended = ended, ended.ended
-                return ended
-            finally:
-                self.post_message(self.Acted(made))
+        def send() -> None:
+            self.watch_trial(Trial(reference=reference, at=self.desk.look.now, phone=phone))
+            self.do("creating", lambda: serving.try_phone(phone, reference))
 
-        self.post_message(DeedAsked(doing, run))
+        facts: Facts = (
+            ("reference", (reference, STRONG)),
+            ("amount", (f"TZS {AMOUNT:,}", STRONG)),
+            ("phone", (mask_phone(phone.number), PLAIN)),
+            ("comes to", (phone.outcome, PLAIN)),
+            ("happens", (phone.what, MUTED)),
+        )
+        warning = "The intent is kept on disk before its first byte leaves. Test money only."
+        self._confirm("Create this test collection", facts, Mode.TEST, warning, send)
 
-    def on_service_screen_acted(self, message: Acted) -> None:
-        """Show a new secret, then what the act has changed."""
-        message.stop()
-        if message.minted is not None:
-            self.app.push_screen(SecretScreen(message.minted))
-        self._asking = False
-        self._fetch()
-        if self.trials:
-            self._follow()
+    def _begin_fault(self, serving: Serving, kind: str) -> None:
+        def confirm(text: str) -> None:
+            rule = strike(kind, text)
+            facts: Facts = (
+                ("fault", (kind, STRONG)),
+                ("strikes", (how_often(rule), PLAIN)),
+                ("lasts", (f"{rule.seconds:g} s, where it lasts", PLAIN)),
+            )
+            warning = "It strikes both modes, and whatever else uses this service now."
+            self._confirm(
+                "Put this fault in force", facts, self.desk.mode, warning,
+                lambda: self.do("putting the fault in force", lambda: serving.begin_fault(rule)),
+            )  # fmt: skip
 
-    def watch_trial(self, trial: Trial) -> None:
-        """Keep a test collection in view."""
-        self.trials = (*self.trials, trial)[-_TRIALS:]
-        self._show()
+        self._ask(f"Fault {kind}", _FAULT_HINT, lambda text: strike(kind, text), confirm)
+
+    def action_no_faults(self) -> None:
+        """End every fault in force."""
+        may = self._may(Deed.NO_FAULTS)
+        if may is not None:
+            serving, at = may
+            self._end_faults(serving, at.picture.faults)
+
+    def _end_faults(self, serving: Serving, rules: tuple[FaultRule, ...]) -> None:
+        names = ", ".join(rule.kind for rule in rules)
+        facts: Facts = (
+            ("faults", cell(names, STRONG, limit=200)),
+            ("how many", (f"{len(rules)}", PLAIN)),
+        )
+        self._confirm(
+            "End this fault" if len(rules) == 1 else "End these faults", facts, self.desk.mode,
+            "What they have done stays done.",
+            lambda: self.do("ending faults", lambda: serving.end_faults(rules)),
+            word=str(len(rules)) if len(rules) > 1 else "",
+        )  # fmt: skip
+
+    def action_add(self) -> None:
+        """Make an API key, or register an endpoint, of the console's mode."""
+        may = self._may(Deed.ADD)
+        if may is None:
+            return
+        serving, at = may
+        mode = self.desk.mode
+        if at.tab is Tab.KEYS:
+            facts: Facts = (("key", (f"a new API key of {mode.value} mode", STRONG)),)
+            warning = "Whoever has it can create collections. It is shown once, in a dialog."
+            self._confirm(
+                "Make this key", facts, mode, warning,
+                lambda: self.do("making a key", lambda: serving.add_key(mode)),
+            )  # fmt: skip
+            return
+
+        def confirm(url: str) -> None:
+            self._confirm(
+                "Register this endpoint", (("sent to", cell(url, STRONG, limit=300)),), mode,
+                "Events of this mode go there from now on. Its secret is shown once, in a dialog.",
+                lambda: self.do("registering", lambda: serving.add_endpoint(url, mode)),
+            )  # fmt: skip
+
+        self._ask(f"New endpoint of {mode.value} mode", _URL_HINT, _some_url, confirm)
+
+    def action_enable(self) -> None:
+        """Enable the endpoint under the cursor."""
+        warning = "What was held for it is sent at once, and its fuse is new."
+        self._endpoint_act(Deed.ENABLE, "Enable this endpoint", warning)
+
+    def action_rotate(self) -> None:
+        """Give the endpoint under the cursor a new signing secret."""
+        warning = (
+            "The new secret is shown once. Both sign for 24 h: give the receiver both, or it "
+            "rejects everything after that."
+        )
+        self._endpoint_act(Deed.ROTATE, "Rotate this secret", warning)
+
+    def action_delete(self) -> None:
+        """Delete the endpoint under the cursor, or revoke the key."""
+        may = self._may(Deed.DELETE)
+        if may is not None and isinstance(may[1].thing, ServiceKey):
+            self._revoke(may[0], may[1].thing)
+        elif may is not None:
+            warning = "It cannot be undone: what waited for it is given up, its secret is gone."
+            self._endpoint_act(Deed.DELETE, "Delete this endpoint", warning, word="delete")
+
+    def _endpoint_act(self, deed: Deed, act: str, warning: str, *, word: str = "") -> None:
+        may = self._may(deed)
+        if may is None or not isinstance(may[1].thing, Endpoint):
+            return
+        serving, one = may[0], may[1].thing
+        facts: Facts = (
+            ("sent to", cell(one.url, STRONG, limit=300)),
+            ("endpoint", cell(one.id, limit=60)),
+            ("state", state(one)),
+        )
+
+        def run() -> Ended | Minted:
+            if deed is Deed.ROTATE:
+                return serving.rotate(one)
+            return serving.enable(one) if deed is Deed.ENABLE else serving.delete(one)
+
+        doing = {Deed.ENABLE: "enabling", Deed.ROTATE: "rotating"}.get(deed, "deleting")
+        self._confirm(act, facts, _mode(one.mode), warning, lambda: self.do(doing, run), word)
+
+    def _revoke(self, serving: Serving, key: ServiceKey) -> None:
+        facts: Facts = (
+            ("key", cell(key.id, STRONG, limit=80)),
+            ("ends in", cell(key.hint, limit=12)),
+        )
+        self._confirm(
+            "Revoke this key", facts, _mode(key.mode),
+            "It cannot be undone: every program that uses it is refused from now on.",
+            lambda: self.do("revoking", lambda: serving.revoke_key(key)),
+            word="revoke",
+        )  # fmt: skip
+
+    def action_advance_clock(self) -> None:
+        """Move a virtual clock."""
+        may = self._may(Deed.ADVANCE)
+        if may is None:
+            return
+        serving, at = may
+
+        def confirm(text: str) -> None:
+            length = length_of_time(text)
+            to = at.picture.time.now + length
+            facts: Facts = (
+                ("by", (span(length, parts=4), STRONG)),
+                ("to", (f"{to.astimezone(self.desk.look.zone):%a %d %b %Y %H:%M:%S}", PLAIN)),
+            )
+            warning = "Time does not come back: outcomes, retries and fuses of both modes happen."
+            self._confirm(
+                "Advance the clock", facts, self.desk.mode, warning,
+                lambda: self.do("advancing", lambda: serving.advance(length)),
+            )  # fmt: skip
+
+        self._ask("Advance the virtual clock", _TIME_HINT, length_of_time, confirm)
+
+
+def _some_url(text: str) -> None:
+    if not text.startswith(("http://", "https://")):
+        raise ValueError(f"an address begins with https:// or http://, not {safe(text, 12)}")
+
+
+def _mode(word: str) -> Mode:
+    # A mode that nobody knows is confirmed as strictly as live.
+    return Mode.TEST if word == Mode.TEST else Mode.LIVE

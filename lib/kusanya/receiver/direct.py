@@ -135,8 +135,7 @@ class DirectProtocol(BoundedProtocol):
         try:
             intake.admit(delivery.headers)
         except Refusal as refusal:
-            intake.meter.in_flight -= 1
-            self._answer(delivery, refusal)
+            self._refuse(delivery, refusal)
 
     def on_body(self, body: bytes) -> None:
         """Gather the body, up to its bound."""
@@ -149,8 +148,7 @@ class DirectProtocol(BoundedProtocol):
         try:
             self.intake.admit_size(begun.size)
         except Refusal as refusal:
-            self.intake.meter.in_flight -= 1
-            self._answer(begun, refusal)
+            self._refuse(begun, refusal)
 
     def on_message_complete(self) -> None:
         """Note that a delivery is whole."""
@@ -166,6 +164,11 @@ class DirectProtocol(BoundedProtocol):
         """Return the delivery that is being received, if it is one and not answered yet."""
         cycle: Any = getattr(self, "cycle", None)
         return cycle if type(cycle) is _Delivery and not cycle.response_complete else None
+
+    def _refuse(self, delivery: _Delivery, refusal: Refusal) -> None:
+        # The intake never had it, so it is counted off here.
+        self.intake.meter.in_flight -= 1
+        self._answer(delivery, refusal)
 
     def _take(self, delivery: _Delivery) -> None:
         def reply(outcome: Pending | Refusal) -> None:

@@ -90,45 +90,32 @@ def judge(
             **says,
         )
     endpoint = endpoints.owners[signed.secret_index]
+    verdict, reason, observation = Verdict.VERIFIED, None, None
     event = _read(body)
     if isinstance(event, str):
-        return Arrival(
-            arrived_at=arrived_at,
-            endpoint=endpoint.name,
-            heard_in=endpoint.mode,
-            body=body,
-            headers=tuple(headers),
-            verdict=Verdict.UNPARSEABLE,
-            reason=event,
-            signed_at=_instant(signed.timestamp),
-            secrets_tried=len(endpoints.secrets),
-            answer=ACCEPTED,
-            took_us=took_us,
-            **_claims(body),
-        )
-    data = event.data
-    ours = event.mode == endpoint.mode == data.mode
+        verdict, reason = Verdict.UNPARSEABLE, event
+        says = _claims(body)
+    else:
+        says = _says(event)
+        ours = event.mode == endpoint.mode == event.data.mode
+        if ours:
+            observation = _observation(event, arrived_at, endpoint)
+        else:
+            verdict, reason = Verdict.WRONG_MODE, "wrong_mode"
     return Arrival(
         arrived_at=arrived_at,
         endpoint=endpoint.name,
         heard_in=endpoint.mode,
         body=body,
         headers=tuple(headers),
-        verdict=Verdict.VERIFIED if ours else Verdict.WRONG_MODE,
-        reason=None if ours else "wrong_mode",
+        verdict=verdict,
+        reason=reason,
         signed_at=_instant(signed.timestamp),
         secrets_tried=len(endpoints.secrets),
-        event_id=event.id,
-        event_type=event.type,
-        event_created_at=event.created_at,
-        event_mode=event.mode.value,
-        collection_id=data.id,
-        reference=data.reference,
-        amount=data.amount,
-        currency=data.currency,
-        observation=_observation(event, arrived_at, endpoint) if ours else None,
+        observation=observation,
         answer=ACCEPTED,
         took_us=took_us,
+        **says,
     )
 
 
@@ -139,6 +126,20 @@ def _addressee(endpoints: Endpoints, path: str, claimed: str | None) -> tuple[st
         return endpoint.name, endpoint.mode
     # A claim of a mode is not believed; it only chooses whose list shows the rejection.
     return UNKNOWN, Mode(claimed) if claimed in _modes else endpoints.every[0].mode
+
+
+def _says(event: Event) -> dict[str, Any]:
+    data = event.data
+    return {
+        "event_id": event.id,
+        "event_type": event.type,
+        "event_created_at": event.created_at,
+        "event_mode": event.mode.value,
+        "collection_id": data.id,
+        "reference": data.reference,
+        "amount": data.amount,
+        "currency": data.currency,
+    }
 
 
 def _observation(event: Event, arrived_at: datetime, endpoint: EndpointSecrets) -> Observation:

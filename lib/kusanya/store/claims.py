@@ -6,14 +6,13 @@ skips rows that another one is claiming at this moment instead of waiting behind
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, delete, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.engine import only_store_errors
+from kusanya.store.inserting import insert_into
 from kusanya.store.projection import COLUMNS, to_row
 from kusanya.store.records import CollectionRow
 from kusanya.store.schema import claim, collection
@@ -89,8 +88,7 @@ def _won(
         {"collection_id": text, "claimed_by": clean(by), "claimed_until": to_us(until)}
         for text in ids
     ]
-    postgres = connection.dialect.name == "postgresql"
-    insert: Any = (postgresql if postgres else sqlite).insert(claim).values(rows)
+    insert = insert_into(claim, connection.dialect).values(rows)
     # What was read may have been claimed since: only the unique key decides.
     upsert = insert.on_conflict_do_update(
         index_elements=[claim.c.collection_id],

@@ -268,34 +268,6 @@ class Sending(Base):
 
         return self._queue(act, heard=heard)
 
-    def end_attempt(
-        self,
-        intent_id: str,
-        number: int,
-        *,
-        at: datetime,
-        outcome: str,
-        status: int | None,
-        request_id: str | None,
-        took_us: int | None,
-        state: IntentState,
-        collection_id: str | None = None,
-        sentence: str | None = None,
-    ) -> IntentRow:
-        """Do what `finish_attempt` does, wait until it is durable and return the intent."""
-        return self.finish_attempt(
-            intent_id,
-            number,
-            at=at,
-            outcome=outcome,
-            status=status,
-            request_id=request_id,
-            took_us=took_us,
-            state=state,
-            collection_id=collection_id,
-            sentence=sentence,
-        ).result()
-
 
 def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow | None:
     """Return the intent of which a new one is a repeat, or None where the reference is free.

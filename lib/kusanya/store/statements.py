@@ -21,9 +21,9 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
+from kusanya.store.inserting import insert_into
 from kusanya.store.projection import COLUMNS
 from kusanya.store.schema import (
     collection,
@@ -86,7 +86,8 @@ def statements(dialect: Dialect) -> Statements:
     its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
     heard = observation.c
     inserts = {
-        text(_insert(table, dialect)): table for table in (delivery, event, observation, collection)
+        text(insert_into(table, dialect)): table
+        for table in (delivery, event, observation, collection)
     }
     adds = (
         text(_replace(collection, dialect)),
@@ -106,8 +107,8 @@ def statements(dialect: Dialect) -> Statements:
             .order_by(heard.seq)
         ),
         known_collections=text(select(*COLUMNS).where(_among(collection.c.id, dialect))),
-        delivery=text(_insert(delivery, dialect)),
-        event=text(_insert(event, dialect)),
+        delivery=text(insert_into(delivery, dialect)),
+        event=text(insert_into(event, dialect)),
         event_arrivals=text(
             update(event)
             .values(arrivals=event.c.arrivals + bindparam("more"))
@@ -117,8 +118,8 @@ def statements(dialect: Dialect) -> Statements:
         event_checked=text(
             update(event).values(checked_at=bindparam("now")).where(*its_event).inline()
         ),
-        observation=text(_insert(observation, dialect)),
-        new_collection=text(_insert(collection, dialect)),
+        observation=text(insert_into(observation, dialect)),
+        new_collection=text(insert_into(collection, dialect)),
         changed_collection=text(_replace(collection, dialect)),
         rollup=text(_add(rollup, ("count", "amount", "fee"), dialect)),
         delivery_rollup=text(_add(delivery_rollup, ("count",), dialect)),
@@ -142,10 +143,6 @@ def _json_list(ids: Iterable[str]) -> str:
     return msgspec.json.encode(list(ids)).decode()
 
 
-def _insert(table: Table, dialect: Dialect) -> Any:
-    return (postgresql if dialect.name == "postgresql" else sqlite).insert(table)
-
-
 def _copy(table: Table) -> str:
     return f"COPY {table.name} ({', '.join(column.name for column in table.c)}) FROM STDIN"
 
@@ -159,13 +156,13 @@ def _together(insert: str) -> tuple[tuple[int, str], ...]:
 
 
 def _replace(table: Table, dialect: Dialect) -> Any:
-    insert = _insert(table, dialect)
+    insert = insert_into(table, dialect)
     values = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
     return insert.on_conflict_do_update(index_elements=_key(table), set_=values)
 
 
 def _add(table: Table, sums: Sequence[str], dialect: Dialect) -> Any:
-    insert = _insert(table, dialect)
+    insert = insert_into(table, dialect)
     values = {name: table.c[name] + insert.excluded[name] for name in sums}
     return insert.on_conflict_do_update(index_elements=_key(table), set_=values)
 

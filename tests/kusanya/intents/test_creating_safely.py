@@ -545,7 +545,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
             if name == "settle_intent" and not answered:
                 begun = store.begin_attempt(_only(store).id, at=clock.now())
                 answered.append(
-                    store.end_attempt(
+                    store.finish_attempt(
                         begun.intent_id,
                         begun.number,
                         at=clock.now(),
@@ -555,7 +555,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
                         took_us=1,
                         state=IntentState.ANSWERED,
                         collection_id="col_1",
-                    )
+                    ).result()
                 )
             return getattr(store, name)
 

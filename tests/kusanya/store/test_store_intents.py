@@ -55,7 +55,7 @@ def test_a_key_belongs_to_its_mode_and_profile(store: Store) -> None:
 def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make: Any) -> None:
     intent = prepare(store)
     first = store.begin_attempt(intent.id, at=make.noon)
-    sent = store.end_attempt(
+    sent = store.finish_attempt(
         intent.id,
         first.number,
         at=make.noon + timedelta(seconds=2),
@@ -65,14 +65,14 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         took_us=2_000_000,
         state=IntentState.UNKNOWN,
         sentence="no answer",
-    )
+    ).result()
     assert (sent.state, sent.outcome) == (IntentState.UNKNOWN, "no answer")
     second = store.begin_attempt(intent.id, at=make.noon + timedelta(minutes=1))
     row = store.intent(intent.id)
     assert row is not None
     assert (row.attempts, row.first_sent_at, row.state) == (2, make.noon, IntentState.SENT)
     assert [(a.number, a.outcome) for a in store.attempts(intent.id)] == [(1, "lost"), (2, None)]
-    answered = store.end_attempt(
+    answered = store.finish_attempt(
         intent.id,
         second.number,
         at=make.noon + timedelta(minutes=1, seconds=1),
@@ -82,7 +82,7 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         took_us=80_000,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-    )
+    ).result()
     assert (answered.state, answered.collection_id) == (IntentState.ANSWERED, "col_1")
     with pytest.raises(IntentError, match="answered"):
         store.begin_attempt(intent.id, at=make.noon)
@@ -91,7 +91,7 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
 def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: Any) -> None:
     intent = prepare(store)
     with pytest.raises(IntentError, match="never begun"):
-        store.end_attempt(
+        store.finish_attempt(
             intent.id,
             1,
             at=make.noon,
@@ -100,7 +100,7 @@ def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: A
             request_id=None,
             took_us=None,
             state=IntentState.UNKNOWN,
-        )
+        ).result()
     with pytest.raises(IntentError, match="no such intent"):
         store.begin_attempt("int_unknown", at=make.noon)
 
@@ -109,7 +109,7 @@ def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> No
     intent = prepare(store)
     number = store.begin_attempt(intent.id, at=make.noon).number
     store.settle_intent(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
-    late = store.end_attempt(
+    late = store.finish_attempt(
         intent.id,
         number,
         at=make.noon,
@@ -119,7 +119,7 @@ def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> No
         took_us=1,
         state=IntentState.UNKNOWN,
         sentence="no answer",
-    )
+    ).result()
     assert (late.state, late.collection_id) == (IntentState.SETTLED, "col_1")
     assert late.outcome == "the event evt_1 says so"
 
@@ -175,7 +175,7 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
     with pytest.raises(IntentError, match="may still be charged"):
         begin(store, make, "key-3", repeat=why)
     assert store.audit().rows == ()
-    store.end_attempt(
+    store.finish_attempt(
         first.intent.id,
         1,
         at=make.noon,
@@ -185,7 +185,7 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
         took_us=1,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-    )
+    ).result()
     assert begin(store, make, "key-3", repeat=why).new
     [row] = store.audit().rows
     assert (row.actor, row.subject, row.detail) == ("asha", first.intent.id, "second instalment")
@@ -254,15 +254,15 @@ def test_only_an_answer_changes_an_intent_that_is_over(
     begun = begin(store, make)
     store.begin_attempt(begun.intent.id, at=make.noon)
     ended: dict[str, Any] = {"at": make.noon, "status": None, "request_id": None, "took_us": 1}
-    store.end_attempt(
+    store.finish_attempt(
         begun.intent.id,
         2,
         outcome="answered",
         state=IntentState.ANSWERED,
         collection_id="col_1",
         **ended,
-    )
-    row = store.end_attempt(begun.intent.id, 1, outcome="lost", state=late, **ended)
+    ).result()
+    row = store.finish_attempt(begun.intent.id, 1, outcome="lost", state=late, **ended).result()
     assert (row.state, row.collection_id) == (IntentState.ANSWERED, "col_1")
     assert [a.outcome for a in store.attempts(begun.intent.id)] == ["lost", "answered"]
 

@@ -157,7 +157,7 @@ BUGS: Final = {
     ),
     "a live secret signs a test event": Bug(
         "kusanya.receiver.ingest:judge",
-        "ours = event.mode == endpoint.mode == data.mode",
+        "ours = event.mode == endpoint.mode == event.data.mode",
         "ours = True",
         (
             Catcher(
