@@ -1,6 +1,7 @@
 """What every test shares: one asynchronous backend and the three tiers."""
 
 import pytest
+from hypothesis import settings
 
 _TIERS = ("commit", "ci", "release")
 
@@ -14,6 +15,14 @@ def anyio_backend() -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --tier: how far the long proofs go."""
     parser.addoption("--tier", choices=_TIERS, default="commit", help="how far the proofs go")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the everyday tier try the same examples each time; the longer ones look for new ones."""
+    settings.register_profile("commit", derandomize=True)
+    settings.register_profile("longer", print_blob=True)
+    everyday = config.getoption("--tier") == "commit"
+    settings.load_profile("commit" if everyday else "longer")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

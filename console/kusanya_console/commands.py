@@ -285,7 +285,7 @@ COMMANDS: Final = (
     Command(
         id="service.enable", keys=("E",), shown="E", label="enable…", action="enable",
         kind=Kind.ACT, screens=frozenset({SERVICE}),
-        sentence="Enable a disabled endpoint; what was held for it is sent.",
+        sentence="Enable a disabled endpoint; what was held for it goes on.",
     ),
     Command(
         id="service.rotate", keys=("R",), shown="R", label="rotate…", action="rotate",

@@ -164,7 +164,7 @@ class Serving(Protocol):
         ...
 
     def enable(self, endpoint: "Endpoint") -> Ended:
-        """Enable a disabled endpoint; what it held is sent."""
+        """Enable a disabled endpoint; what it held goes on."""
         ...
 
     def rotate(self, endpoint: "Endpoint") -> Minted:

@@ -152,7 +152,7 @@ class ServiceActs:
             if not self._again(endpoint).is_disabled:
                 raise DashboardError("it is enabled already: nothing was changed")
             self._dashboard.post(f"endpoints/{path_part(endpoint.id)}/enable")
-            return Ended(f"{_named(endpoint)} is enabled with a new fuse; what it held is sent")
+            return Ended(f"{_named(endpoint)} is enabled with a new fuse; what it held goes on")
 
         return self._audit.run("enable endpoint", endpoint.id, _about(endpoint), enable)
 

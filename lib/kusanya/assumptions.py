@@ -84,7 +84,8 @@ FUSE_BURNS_FROM_FIRST_FAILURE: Final = Assumption(
 DISABLED_HOLDS_DELIVERIES: Final = Assumption(
     gap="it is re-enabled once the problem is fixed",
     assume=(
-        "A person enables it. Until then nothing is sent and deliveries are held; then they resume."
+        "A person enables it. Until then nothing is sent and deliveries are held; then they resume,"
+        " each not before its time in the schedule."
     ),
 )
 

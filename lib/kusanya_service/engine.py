@@ -203,6 +203,6 @@ class Engine:
         return exchange
 
     async def resume(self, opened: Sequence[OpenDelivery]) -> None:
-        """Send what an endpoint held, in order and not all at the same instant."""
+        """Send what an endpoint held and is due, in order and not all at the same instant."""
         self._take_up(opened)
         await self.settle()

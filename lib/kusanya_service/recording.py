@@ -81,12 +81,10 @@ def _record_one(connection: Connection, ended: Ended, rules: Rules) -> list[Open
     if due is None:
         changes.move_delivery(connection, parcel.seq, status="failed", tried=tried, due_at=None)
         return []
-    if not enabled:
-        changes.move_delivery(connection, parcel.seq, status="held", tried=tried, due_at=None)
-        return []
     due_at = to_ms(due)
-    changes.move_delivery(connection, parcel.seq, status="pending", tried=tried, due_at=due_at)
-    return [OpenDelivery(parcel.seq, parcel.endpoint, due_at)]
+    status = "pending" if enabled else "held"
+    changes.move_delivery(connection, parcel.seq, status=status, tried=tried, due_at=due_at)
+    return [OpenDelivery(parcel.seq, parcel.endpoint, due_at)] if enabled else []
 
 
 def _burn(connection: Connection, endpoint: Endpoint, ended: Ended) -> bool:

@@ -315,7 +315,7 @@ async def test_a_disabled_endpoint_shows_its_blown_fuse_and_is_enabled_again(
         assert "blown" in shown(app)
         assert "resume when it is enabled" in shown(app)
         await press(pilot, settled, "E", "tab", "enter")
-        assert "is enabled with a new fuse; what it held is sent" in shown(app)
+        assert "is enabled with a new fuse; what it held goes on" in shown(app)
         assert "● enabled" in shown(app) or "✕ failing" in shown(app)
         await press(pilot, settled, "escape", "E")
     assert [(act, outcome) for act, _, outcome in audited(store)] == [("enable endpoint", "done")]

@@ -132,6 +132,29 @@ def test_nothing_is_sent_to_a_disabled_endpoint_and_what_it_held_is_sent_once_wh
     assert service.dashboard("GET", "deliveries?status=held")["data"] == []
 
 
+@pytest.mark.spec("delivery-2")
+@pytest.mark.spec("delivery-3")
+def test_an_endpoint_enabled_at_once_gets_nothing_before_its_time(
+    service: PaymentService, order: Order
+) -> None:
+    fail_for(service, order, 72)
+    service.advance(20)
+    service.create(order | {"reference": "the-last-straw"})
+    service.advance(20)
+    assert endpoint_of(service)["status"] == "disabled"
+    last = delivery_of(service)
+    assert len(last["attempts"]) == 1
+    assert (last["status"], last["next_attempt_at"]) == ("held", None)
+    service.dashboard("POST", f"endpoints/{endpoint_of(service)['id']}/enable")
+    went = len(service.deliveries)
+    due = at(last["attempts"][0]["ended_at"]) + timedelta(minutes=1)
+    assert at(delivery_of(service)["next_attempt_at"]) == due
+    service.advance(1)
+    assert last["event_id"] not in [one.event["id"] for one in service.deliveries[went:]]
+    service.advance(59)
+    assert last["event_id"] in [one.event["id"] for one in service.deliveries[went:]]
+
+
 @pytest.mark.spec("delivery-3")
 def test_a_success_clears_the_fuse(service: PaymentService, order: Order) -> None:
     fail_for(service, order, 66)

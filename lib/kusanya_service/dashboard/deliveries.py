@@ -84,7 +84,8 @@ class Deliveries:
 
     def _shown(self, delivery: DeliveryRow) -> dict[str, Any]:
         wall = self._timeline.now_ms() - self._timeline.steady_ms()
-        due = None if delivery.due_at is None else delivery.due_at + wall
+        # What is held has a place in the schedule and no instant: that is its endpoint's to give.
+        due = delivery.due_at if delivery.status == "pending" else None
         attempts = queries.attempts(self._storage.reader, delivery.seq)
         return {
             "id": delivery.id,
@@ -94,7 +95,7 @@ class Deliveries:
             "mode": delivery.mode,
             "status": delivery.status,
             "attempts": [_attempt(one) for one in attempts],
-            "next_attempt_at": iso_or_none(due),
+            "next_attempt_at": iso_or_none(None if due is None else due + wall),
         }
 
 

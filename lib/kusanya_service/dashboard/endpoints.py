@@ -92,7 +92,7 @@ class Endpoints:
         return listing([self._shown(one) for one in found if mode in {None, one.mode}])
 
     async def enable(self, request: Request) -> Response:
-        """Enable an endpoint again: its fuse is new and what it held is sent."""
+        """Enable an endpoint again: its fuse is new and what it held goes on."""
         endpoint = self._found(request)
         opened = await self._storage.write(_enable, endpoint.seq, self._timeline.steady_ms())
         await self._engine.resume(opened)

@@ -163,24 +163,30 @@ def postpone_deliveries(connection: Connection, later: Sequence[OpenDelivery]) -
 
 
 def hold_deliveries(connection: Connection, endpoint: int) -> None:
-    """Hold what waits for a disabled endpoint (assumption DISABLED_HOLDS_DELIVERIES)."""
+    """Hold what waits for a disabled endpoint; it keeps its place in the schedule.
+
+    Source: assumption DISABLED_HOLDS_DELIVERIES.
+    """
     connection.execute(
-        "UPDATE delivery SET status = 'held', due_at = NULL"
-        " WHERE endpoint = ? AND status = 'pending'",
+        "UPDATE delivery SET status = 'held' WHERE endpoint = ? AND status = 'pending'",
         (endpoint,),
     )
 
 
-def release_deliveries(connection: Connection, endpoint: int, due_at: int) -> list[OpenDelivery]:
-    """Let an endpoint's held deliveries be sent from an instant on; returns them in order."""
-    held = connection.execute(
-        "SELECT seq FROM delivery WHERE endpoint = ? AND status = 'held' ORDER BY seq", (endpoint,)
+def release_deliveries(
+    connection: Connection, endpoint: int, steady_ms: int
+) -> list[OpenDelivery]:
+    """Let an endpoint's held deliveries go on; returns them in order.
+
+    What was due meanwhile is due now; what was not yet keeps its time, so that an endpoint that is
+    disabled and enabled at once gets nothing before its schedule says so. Source: Delivery rule 2.
+    """
+    rows = connection.execute(
+        "UPDATE delivery SET status = 'pending', due_at = max(coalesce(due_at, ?1), ?1)"
+        " WHERE endpoint = ?2 AND status = 'held' RETURNING due_at, seq",
+        (steady_ms, endpoint),
     ).fetchall()
-    connection.execute(
-        "UPDATE delivery SET status = 'pending', due_at = ? WHERE endpoint = ? AND status = 'held'",
-        (due_at, endpoint),
-    )
-    return [OpenDelivery(row[0], endpoint, due_at) for row in held]
+    return [OpenDelivery(seq, endpoint, due_at) for due_at, seq in sorted(rows)]
 
 
 def give_up_deliveries(connection: Connection, endpoint: int) -> None:
