@@ -173,9 +173,7 @@ def hold_deliveries(connection: Connection, endpoint: int) -> None:
     )
 
 
-def release_deliveries(
-    connection: Connection, endpoint: int, steady_ms: int
-) -> list[OpenDelivery]:
+def release_deliveries(connection: Connection, endpoint: int, steady_ms: int) -> list[OpenDelivery]:
     """Let an endpoint's held deliveries go on; returns them in order.
 
     What was due meanwhile is due now; what was not yet keeps its time, so that an endpoint that is
