@@ -5,10 +5,10 @@ could replay it elsewhere.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from hashlib import sha256
 
 from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.intents import replay_left, window_ends
 from kusanya.privacy import mask_phone
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
@@ -43,26 +43,25 @@ _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
     """Return how many outcomes are unknown, and when the next replay window closes."""
     unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
-    ends = [end for row in unknown if (end := _closes(row)) is not None]
-    ahead = [end for end in ends if end > look.now]
+    sent = [row for row in unknown if window_ends(row) is not None]
+    ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
     line: list[Run] = [
         (" unknown ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
         ("     next window closes ", MUTED),
-        (f"in {span(min(ahead) - look.now)}" if ahead else "—", PLAIN),
+        (f"in {span(min(ahead))}" if ahead else "—", PLAIN),
         ("     window closed ", MUTED),
-        (f"{len(ends) - len(ahead):,}", FAILED if len(ends) > len(ahead) else PLAIN),
+        (f"{len(sent) - len(ahead):,}", FAILED if len(sent) > len(ahead) else PLAIN),
     ]
     return [tuple(line)]
 
 
 def window_left(row: IntentRow, look: Look) -> Run:
     """Return what is left of the replay window, as a bar and in words."""
-    end = _closes(row)
-    if row.state not in _WAITING or end is None:
+    if row.state not in _WAITING or window_ends(row) is None:
         return safe(row.outcome or "", 80), MUTED
-    left = end - look.now
-    if left.total_seconds() <= 0:
+    left = replay_left(row, now=look.now)
+    if not left:
         return f"{'·' * _BAR} closed: decide", FAILED
     full = max(1, round(left / REPLAY_WINDOW * _BAR))
     return f"{'█' * full}{'·' * (_BAR - full)} {span(left)} left", WARN
@@ -125,14 +124,14 @@ def intent_card(
 
 def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a replay names: its reference first, its window last."""
-    end = _closes(row)
+    end = window_ends(row)
     until = f"until {moment(end, look)}" if end else "not sent before"
     return (*_facts(row), ("window", (until, PLAIN)))
 
 
 def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a decision names: its reference first, its window last."""
-    end = _closes(row)
+    end = window_ends(row)
     over = f"over since {moment(end, look)}" if end else "it was never sent"
     return (*_facts(row), ("window", (over, PLAIN)))
 
@@ -165,11 +164,11 @@ def _attempt(one: AttemptRow, look: Look) -> Line:
 
 
 def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
-    end = _closes(row)
+    end = window_ends(row)
     lines = wrapped(
         "an event with this reference settles it, whenever it arrives", width, label="wait"
     )
-    if end is not None and end > look.now:
+    if end is not None and replay_left(row, now=look.now):
         lines += wrapped(
             f"same key, same bytes, until {moment(end, look)}: the first answer again, never a "
             "second charge. If the first request never arrived, the customer is prompted now: tell "
@@ -186,7 +185,3 @@ def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
         )
     never = "a new key for this intent: that could charge twice"
     return lines + wrapped(never, width, label="never", role=FAILED)
-
-
-def _closes(row: IntentRow) -> datetime | None:
-    return None if row.first_sent_at is None else row.first_sent_at + REPLAY_WINDOW

@@ -19,7 +19,7 @@ from kusanya.intents.settling import (
     settle_by_reference,
     settle_waiting,
 )
-from kusanya.intents.window import replay_left
+from kusanya.intents.window import replay_left, window_ends
 from kusanya.store import Store
 from kusanya.store.records import IntentRow
 
@@ -35,6 +35,7 @@ __all__ = [
     "review",
     "settle_by_reference",
     "settle_waiting",
+    "window_ends",
 ]
 
 

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kusanya.errors import IntentError
-from kusanya.intents.window import replay_left
+from kusanya.intents.claiming import LEASE
+from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
 from kusanya.store import Store
 from kusanya.store.intent_rows import Decision
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
@@ -19,8 +20,6 @@ from kusanya.wire import Collection, Mode
 _WAITING: Final = (IntentState.SENT, IntentState.UNKNOWN)
 OPEN: Final = (IntentState.PREPARED, *_WAITING)
 """The states in which an intent is neither answered nor over."""
-_CLOCKS_APART: Final = timedelta(minutes=5)
-"""How far the service's clock may lie from ours."""
 
 
 def settle_by_reference(
@@ -40,8 +39,13 @@ def settle_by_reference(
 
 
 def settle_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
-    """Review every open intent that nobody is sending; return how many were settled."""
-    waiting = [i for i in open_intents(store, mode) if not _is_being_sent(i, now=now)]
+    """Review every open intent that nobody is sending; return how many were settled.
+
+    Those that were sent by a clock which has been set back since lose their window, sent now or
+    not: the sooner it is seen, the surer.
+    """
+    known = [_not_from_the_future(store, i, now=now) for i in open_intents(store, mode)]
+    waiting = [intent for intent in known if not _is_being_sent(intent, now=now)]
     reviewed = [review(store, intent, now=now) for intent in waiting]
     return sum(intent.state is IntentState.SETTLED for intent in reviewed)
 
@@ -50,8 +54,10 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     """Say of an open intent that nobody else is sending what can be said, and return it.
 
     Settled where the store knows its collection. UNKNOWN where its process is gone. Closed as
-    REFUSED where its window is over and it never left: nothing happened.
+    REFUSED where its window is over and it never left: nothing happened. Without a window from now
+    on where the clock was set back after it was sent.
     """
+    intent = _not_from_the_future(store, intent, now=now)
     if intent.state in _WAITING:
         for seen in store.collections_by_reference(intent.mode, intent.reference):
             found = _meant_by(store, seen)
@@ -161,8 +167,21 @@ def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) ->
     )
 
 
+def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
+    """Close the window of an intent whose first sending lies ahead of us, and return it."""
+    if intent.window_closed_at is not None or not clock_was_set_back(intent, now=now):
+        return intent
+    sentence = (
+        "the clock was set back after it was sent: how long ago that was cannot be known, so it is "
+        "not sent again"
+    )
+    return store.close_window(intent.id, at=now, sentence=sentence, only_from=OPEN)
+
+
 def _is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
-    return intent.claimed_until is not None and intent.claimed_until > now
+    # A lease that ends later than any that is given now was given by a clock that is set right.
+    until = intent.claimed_until
+    return until is not None and now < until <= now + LEASE + CLOCKS_APART
 
 
 def _fits(intent: IntentRow, seen: Collection | CollectionRow) -> bool:
@@ -170,5 +189,5 @@ def _fits(intent: IntentRow, seen: Collection | CollectionRow) -> bool:
         intent.amount == seen.amount
         and intent.phone.removeprefix("+") == seen.phone.removeprefix("+")
         and intent.first_sent_at is not None
-        and seen.created_at >= intent.first_sent_at - _CLOCKS_APART
+        and seen.created_at >= intent.first_sent_at - CLOCKS_APART
     )

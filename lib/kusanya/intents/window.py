@@ -15,6 +15,8 @@ from kusanya.store.records import AttemptRow, IntentRow
 
 CLOCK_SLACK: Final = timedelta(seconds=5)
 """How far apart the clocks of two of our own machines may be."""
+CLOCKS_APART: Final = timedelta(minutes=5)
+"""How far apart two clocks may be before what they say together means nothing."""
 _SERVER_FAILED: Final = 500
 
 
@@ -37,8 +39,26 @@ def replay_left(intent: IntentRow, *, now: datetime) -> timedelta:
     Counted from the first sending, or from the preparation of one that was never sent: a push
     that comes a day late finds a customer who no longer expects it.
     """
+    if intent.window_closed_at is not None:
+        return timedelta()
     began = intent.first_sent_at or intent.prepared_at
     return max(began + REPLAY_WINDOW - now, timedelta())
+
+
+def window_ends(intent: IntentRow) -> datetime | None:
+    """Return when the intent may no longer be sent; None where it never was."""
+    if intent.window_closed_at is not None or intent.first_sent_at is None:
+        return intent.window_closed_at
+    return intent.first_sent_at + REPLAY_WINDOW
+
+
+def clock_was_set_back(intent: IntentRow, *, now: datetime) -> bool:
+    """Tell whether the intent was first sent at an instant that is still to come.
+
+    One of the two clocks was wrong. If it was the one of the sending, its window began earlier than
+    is written, nobody knows when, and will look open when the service has long forgotten the key.
+    """
+    return intent.first_sent_at is not None and now < intent.first_sent_at - CLOCKS_APART
 
 
 def latest(intent: IntentRow, attempts: Iterable[AttemptRow]) -> datetime:
@@ -53,6 +73,12 @@ def check_window(intent: IntentRow, *, latest_at: datetime, now: datetime) -> No
     Also where `now` lies before `latest_at`: then the time since the first sending is not known,
     and neither is the window.
     """
+    if intent.window_closed_at is not None:
+        raise IntentError(
+            "its replay window is closed, because the clock was set back after it was sent and the "
+            "service may charge again: wait for an event with its reference, or decide it by hand",
+            intent_id=intent.id,
+        )
     if now < latest_at - CLOCK_SLACK:
         raise IntentError(
             "the clock shows a time before this intent's last attempt: set it right first, "

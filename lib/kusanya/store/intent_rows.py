@@ -88,6 +88,23 @@ class Intents(Base):
 
         self._act(act)
 
+    def close_window(
+        self, intent_id: str, *, at: datetime, sentence: str, only_from: Collection[IntentState]
+    ) -> IntentRow:
+        """Make durable that an intent may never be sent again, and why; return it.
+
+        Its state stays: nothing is known of its outcome. An intent in a state that is not among
+        `only_from`, or whose window was closed before, is returned as it is.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            row = the_intent(writing.connection, intent_id)
+            if row.window_closed_at is not None or row.state not in only_from:
+                return row
+            return change(writing, row, at=at, window_closed_at=at, outcome=clean(sentence))
+
+        return self._act(act)
+
     def settle_intent(
         self,
         intent_id: str,
@@ -268,5 +285,6 @@ def _to_intent(row: Any) -> IntentRow:
             "prepared_at": from_us(row["prepared_at"]),
             "first_sent_at": maybe_at(row["first_sent_at"]),
             "claimed_until": maybe_at(row["claimed_until"]),
+            "window_closed_at": maybe_at(row["window_closed_at"]),
         }
     )

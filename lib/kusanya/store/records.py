@@ -352,6 +352,8 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
     claimed_until: datetime | None = None
     target: str | None = None
     """Where it was sent first: the base address, and `#` and the merchant where that was asked."""
+    window_closed_at: datetime | None = None
+    """When its replay window was closed before its time, for good; None where it runs."""
 
     @property
     def key(self) -> Key:

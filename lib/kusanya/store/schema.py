@@ -286,6 +286,7 @@ intent: Final = Table(
     Column("claimed_by", Text),
     Column("claimed_until", BigInteger),
     Column("target", Text),
+    Column("window_closed_at", BigInteger),
     # intent_by_key; one key is one intent.
     UniqueConstraint("mode", "profile", "idempotency_key"),
     # intents: newest first, of one mode or of all.

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
 """Every revision this version knows, oldest first."""
 _LOCK: Final = 7_582_019_443
 """An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""

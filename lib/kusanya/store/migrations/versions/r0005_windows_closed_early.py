@@ -1,0 +1,18 @@
+"""An intent remembers that its replay window was closed before its time."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Add the column; of intents that are kept already nothing of the kind is known."""
+    # SQLite would write an added column behind the constraints: a store that was brought up to date
+    # would differ from a new one.
+    with op.batch_alter_table(
+        "intent",
+        recreate="always" if op.get_context().dialect.name == "sqlite" else "never",
+    ) as batch:
+        batch.add_column(sa.Column("window_closed_at", sa.BigInteger()))

@@ -1,0 +1,85 @@
+"""A clock that was ahead when something was sent, and is set right afterwards."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.errors import IntentError, OutcomeUnknown
+from kusanya.intents import create_safely, decide, replay_left, resume, settle_waiting
+from kusanya.store import Store
+from kusanya.store.records import IntentRow, IntentState
+from kusanya.wire import Mode
+
+NewClient = Any  # the conftest's maker of clients
+
+
+def the_intent(store: Store) -> IntentRow:
+    [row] = store.intents().rows
+    return row
+
+
+@pytest.fixture
+def lose_the_answer(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> Callable[[], None]:
+    """Create a collection whose answer is lost."""
+
+    def lose() -> None:
+        service.faults = [play.Fault.LOST_ANSWER]
+        with pytest.raises(OutcomeUnknown):
+            create_safely(
+                store, new_client(max_attempts=1),
+                amount=5000, phone="0754 000 001", reference="order-1",
+            )  # fmt: skip
+
+    return lose
+
+
+@pytest.mark.parametrize("seen_by", ["a sweep", "a resume"])
+def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
+    store: Store, new_client: NewClient, clock: Any, lose_the_answer: Any, seen_by: str
+) -> None:
+    clock.at += timedelta(days=1, hours=2)
+    lose_the_answer()
+    clock.at -= timedelta(days=1, hours=2)
+    if seen_by == "a sweep":
+        assert settle_waiting(store, now=clock.now()) == 0
+    else:
+        with pytest.raises(IntentError, match="clock was set back"):
+            resume(store, new_client(), the_intent(store))
+    assert replay_left(the_intent(store), now=clock.now()) == timedelta()
+    # By what is written it was sent a moment ago; by the service's clock it is 27 hours.
+    clock.pass_by(timedelta(hours=27))
+    with pytest.raises(IntentError, match="clock was set back"):
+        resume(store, new_client(), the_intent(store))
+    assert len(store.attempts(the_intent(store).id)) == 1
+    assert the_intent(store).state is IntentState.UNKNOWN
+    decided = decide(
+        store, the_intent(store).id, actor="asha", why="in the statement", collection_id="col_1",
+        now=clock.now(),
+    )  # fmt: skip
+    assert decided.state is IntentState.SETTLED
+
+
+def test_a_claim_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
+    ahead = clock.now() + timedelta(hours=30)
+    begun = store.begin_intent(
+        idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="default",
+        reference="order-1", amount=5000, phone="255754000001", at=ahead, by="elsewhere:1",
+        until=ahead + timedelta(seconds=60),
+    ).result().intent  # fmt: skip
+    settle_waiting(store, now=clock.now())
+    seen = the_intent(store)
+    assert (seen.id, seen.window_closed_at) == (begun.id, clock.now())
+    assert seen.state is IntentState.UNKNOWN
+
+
+def test_two_clocks_a_little_apart_close_no_window(
+    store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any
+) -> None:
+    lose_the_answer()
+    settle_waiting(store, now=clock.now() - timedelta(minutes=4))
+    assert resume(store, new_client(), the_intent(store)).collection.id == "col_1"
+    assert len(service.collections) == 1
