@@ -65,25 +65,36 @@ def check_service(world: World, ledger: Ledger) -> None:
 
 
 async def ledger_of(world: World) -> Ledger:
-    """Return what the service holds now."""
+    """Return what the service holds now, also events that a disabled endpoint never saw."""
     collections: dict[str, dict[str, Any]] = {}
+    sent = {(said["id"], said["mode"]) for said in _sent(world)}
     for mode in Mode:
-        after = ""
-        while True:
-            path = f"collections?mode={mode.value}&limit=100{after}"
-            found = (await world.dashboard("GET", path))["data"]
-            collections |= {one["id"]: one for one in found}
-            if len(found) < 100:
-                break
-            after = f"&after={found[-1]['id']}"
+        collections |= {one["id"]: one for one in await _listed(world, "collections", mode)}
+        held = await _listed(world, "deliveries", mode)
+        sent |= {(one["event_id"], mode.value) for one in held}
     events = {}
-    for body in {attempt.body for attempt in world.record.attempts}:
-        said = msgspec.json.decode(body)
-        answered = await world.v1(Mode(said["mode"]), "GET", f"/v1/events/{said['id']}")
+    for event_id, mode_name in sorted(sent):
+        answered = await world.v1(Mode(mode_name), "GET", f"/v1/events/{event_id}")
         _hold(answered is not None and answered[0] == 200, "S8: an event that was sent is unknown")
         if answered is not None:
-            events[said["id"]] = answered[2]
+            events[event_id] = answered[2]
     return Ledger(collections=collections, events=events)
+
+
+def _sent(world: World) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(b) for b in {attempt.body for attempt in world.record.attempts}]
+
+
+async def _listed(world: World, what: str, mode: Mode) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = []
+    after = ""
+    while True:
+        path = f"{what}?mode={mode.value}&limit=100{after}"
+        found = (await world.dashboard("GET", path))["data"]
+        listed += found
+        if len(found) < 100:
+            return listed
+        after = f"&after={found[-1]['id']}"
 
 
 def _creating(world: World, ledger: Ledger) -> None:
@@ -224,10 +235,12 @@ def _events(world: World, ledger: Ledger) -> None:
     """S8: one event per final collection, the same bytes everywhere, data as it was then."""
     bodies: defaultdict[str, set[bytes]] = defaultdict(set)
     by_collection: defaultdict[str, set[str]] = defaultdict(set)
+    for body in ledger.events.values():
+        said = msgspec.json.decode(body)
+        by_collection[said["data"]["id"]].add(said["id"])
     for one in world.record.attempts:
         said = msgspec.json.decode(one.body)
         bodies[said["id"]].add(one.body)
-        by_collection[said["data"]["id"]].add(said["id"])
         now = ledger.collections[said["data"]["id"]]
         _hold(said["data"] == now, "S8: an event's data is not the collection at its end")
         _hold(said["type"] == f"collection.{now['status']}", "S8: an event of another state")

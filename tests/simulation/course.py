@@ -31,8 +31,8 @@ PHONES: Final = (
     "255784123456",
     "255621000777",
 )
-OFF_MOST: Final = 25 * 60_000
-"""How far the merchant's clock is off: the hour between 23 and 24 is there for twice that."""
+OFF_LITTLE: Final = 25 * 60_000
+"""How far a clock may be off unseen: the hour between 23 and 24 is there for twice that."""
 NEVER_FINISHES: Final = "255754000010"
 TEST_HOSTS: Final = ("shop.example", "mirror.example", "dead.example", "flaky.example")
 LIVE_HOST: Final = "live.example"
@@ -337,7 +337,7 @@ class Course:
 
     def _skew(self) -> tuple[Act, Act]:
         of_service = self._chance.random() < 0.5
-        far = (-2 * _HOUR, 26 * _HOUR) if of_service else (-OFF_MOST, OFF_MOST)
+        far = (-2 * _HOUR, 26 * _HOUR, -OFF_LITTLE, OFF_LITTLE)
         skew_ms = self._chance.choice((*far, -120_000, 120_000, 290_000))
 
         async def set_to(value: int) -> None:
