@@ -1,11 +1,13 @@
 """However a header is spelled and secrets are given, the same rules hold to the second."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kusanya.secret import Secret
 from kusanya.webhooks import SignatureError, check, sign
+from kusanya.webhooks.signature import _good_at_once
 
 NOON = 1_772_452_800
 ONE = "whsec_" + "1" * 32
@@ -73,3 +75,49 @@ def test_a_header_without_a_word_is_missing(payload: bytes, header: str | bytes 
 def test_white_space_around_a_header_is_nobodys_word(payload: bytes) -> None:
     header = f"\t {sign(payload, ONE, NOON)} \t"
     assert check(payload, header, ONE, now=NOON).timestamp == NOON
+
+
+# What the service sends is judged without a list or an object: that road must not fall asleep.
+@pytest.mark.parametrize("spelled", [str, str.encode], ids=["text", "bytes"])
+@pytest.mark.parametrize("secret", [ONE, Secret(ONE), (ONE,)], ids=repr)
+def test_the_usual_delivery_takes_the_short_road(
+    payload: bytes, spelled: Callable[[str], str | bytes], secret: str
+) -> None:
+    for age in (-300, 0, 300):
+        header = spelled(sign(payload, ONE, NOON - age))
+        assert _good_at_once(payload, header, secret, 300, NOON + 0.9) == NOON - age
+    for age in (-301, 301):
+        header = spelled(sign(payload, ONE, NOON - age))
+        assert _good_at_once(payload, header, secret, 300, NOON + 0.9) is None
+        assert _good_at_once(payload, header, secret, None, NOON) == NOON - age
+
+
+def test_the_short_road_reads_as_many_digits_as_the_long_one(payload: bytes) -> None:
+    longest = 10**19 - 1
+    header = sign(payload, ONE, longest)
+    assert _good_at_once(payload, header, ONE, None, NOON) == longest
+    assert check(payload, header, [ONE], tolerance=None, now=NOON).timestamp == longest
+    beyond = sign(payload, ONE, longest + 1)
+    assert _good_at_once(payload, beyond, ONE, None, NOON) is None
+    with pytest.raises(SignatureError):
+        check(payload, beyond, [ONE], tolerance=None, now=NOON)
+
+
+UNUSUAL: dict[str, tuple[Any, Callable[[bytes], Any], Callable[[str], str]]] = {
+    "a list of secrets": ([ONE], bytes, str),
+    "two secrets": ((ONE, TWO), bytes, str),
+    "a body that is no bytes": (ONE, bytearray, str),
+    "another name for t": (ONE, bytes, lambda header: header.replace("t=", "T=")),
+    "no t": (ONE, bytes, lambda header: header.replace("t=", "")),
+    "another scheme": (ONE, bytes, lambda header: f"{header},v2=00"),
+    "a short digest": (ONE, bytes, lambda header: header[:-1]),
+    "no v1": (ONE, bytes, lambda header: header.replace(",v1", ",v2")),
+}
+
+
+@pytest.mark.parametrize(("secret", "body", "change"), UNUSUAL.values(), ids=list(UNUSUAL))
+def test_anything_unusual_is_left_to_the_long_road(
+    payload: bytes, secret: Any, body: Callable[[bytes], Any], change: Callable[[str], str]
+) -> None:
+    header = change(sign(payload, ONE, NOON))
+    assert _good_at_once(body(payload), header, secret, 300, NOON) is None

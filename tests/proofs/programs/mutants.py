@@ -1,11 +1,12 @@
 """Change one operator or number of a room at a time, and see whether its own tests notice.
 
-    uv run python tests/proofs/programs/mutants.py                    all rooms
-    uv run python tests/proofs/programs/mutants.py schedule fold      these
+    uv run python -m tests.proofs.programs.mutants                    all rooms
+    uv run python -m tests.proofs.programs.mutants schedule fold      these
 
-Each mutant is put into a forked process, where the code of the room's functions is exchanged, and
-the room's tests run there until one fails. Prints the survivors and the score; exit code 1 below
-95 %. Words of messages and docstrings are left alone: nothing depends on them.
+Each mutant is put into a forked process, where the code of the room's functions or the text of its
+queries is exchanged, and the room's tests run there until one fails. Prints the survivors and the
+score; exit code 1 below 95 %. Words of messages and docstrings are left alone: nothing depends on
+them.
 """
 
 import ast
@@ -17,39 +18,105 @@ import signal
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
+import msgspec
 import pytest
+from tests.proofs.kit.sql_variants import sql_variants
 
 ROOT: Final = Path(__file__).parents[3]
+SQL: Final = ROOT / "lib" / "kusanya" / "reconcile" / "sql"
 PATIENCE_S: Final = 180
 NEEDED: Final = 0.95
-ROOMS: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    # room: its module, the functions that are changed (none: all), the tests
-    "verifier": (
-        "kusanya.webhooks.signature",
-        (),
+
+
+class Room(msgspec.Struct, frozen=True):
+    """Where rules stand and which tests hold them, the quickest first."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    """The functions that are changed; none: all."""
+    queries: tuple[str, ...] = ()
+
+
+_INTENTS: Final = (
+    "kusanya/intents/test_creating_at_the_edges.py",
+    "kusanya/intents/test_creating_safely.py",
+    "kusanya/intents/test_claims.py",
+    "kusanya/intents/test_where_intents_belong.py",
+    "kusanya/intents/test_dying_at_every_step.py",
+    "kusanya/intents/test_intent_machine.py",
+)
+_FEES: Final = (
+    "kusanya/reconcile/test_daily_fees.py",
+    "kusanya/reconcile/test_tariff_inference.py",
+    "kusanya/reconcile/test_declared_tariff_and_start.py",
+    "kusanya/reconcile/test_fee_audit_equals_a_plain_reference.py",
+    "kusanya/reconcile/test_planted_months.py",
+)
+_MATCHING: Final = (
+    "kusanya/reconcile/test_match_equals_a_plain_reference.py",
+    "kusanya/reconcile/test_settlement_equals_a_plain_reference.py",
+    "kusanya/reconcile/test_planted_months.py",
+)
+ROOMS: Final[dict[str, Room]] = {
+    "verifier": Room(
+        ("kusanya.webhooks.signature",),
         (
             "kusanya/webhooks/test_signature_spellings.py",
             "kusanya/webhooks/test_signature_table.py",
             "kusanya/webhooks/test_signature_peer.py",
         ),
     ),
-    "schedule": ("kusanya.webhooks.schedule", (), ("kusanya/webhooks/test_schedule.py",)),
-    "fold": (
-        "kusanya.state.fold",
-        (),
+    "schedule": Room(("kusanya.webhooks.schedule",), ("kusanya/webhooks/test_schedule.py",)),
+    "fold": Room(
+        ("kusanya.state.fold",),
         ("kusanya/state/test_fold_of_modes.py", "kusanya/state/test_fold.py"),
     ),
-    "decide": (
-        "kusanya.intents.settling",
-        ("decide", "_is_known", "_is_being_sent"),
-        ("kusanya/intents",),
+    "anomalies": Room(("kusanya.state.anomalies",), ("kusanya/state/test_anomalies.py",)),
+    "window": Room(("kusanya.intents.window",), _INTENTS),
+    "settling": Room(("kusanya.intents.settling",), _INTENTS),
+    "creating": Room(
+        (
+            "kusanya.intents.creating",
+            "kusanya.intents.claiming",
+            "kusanya.intents.recording",
+            "kusanya.intents.targets",
+        ),
+        _INTENTS,
     ),
-    "window": ("kusanya.intents.window", (), ("kusanya/intents",)),
+    "redaction": Room(
+        ("kusanya.privacy", "kusanya.secret"),
+        (
+            "kusanya/test_secret.py",
+            "kusanya/test_privacy.py",
+            "kusanya/test_privacy_logs.py",
+        ),
+    ),
+    "idempotency": Room(
+        ("kusanya_service.idempotency", "kusanya_service.creation"),
+        (
+            "kusanya_service/test_service_bad_input.py",
+            "kusanya_service/test_service_idempotency.py",
+            "kusanya_service/test_service_keys.py",
+        ),
+    ),
+    "addresses": Room(
+        ("kusanya_service.addresses", "kusanya_service.guard", "kusanya_service.urls"),
+        (
+            "kusanya_service/test_service_refusals_before_the_wire.py",
+            "kusanya_service/test_service_addresses.py",
+            "kusanya_service/test_service_hostile_endpoints.py",
+        ),
+    ),
+    "prices": Room(("kusanya.reconcile.prices",), _FEES),
+    "fees": Room((), _FEES, queries=("priced", "unpaid", "daily", "exceptions")),
+    "bridge": Room((), _MATCHING, queries=("ledger_bridge", "settlement_bridge")),
 }
 _COMPARED: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -141,6 +208,7 @@ class _Exchange(ast.NodeTransformer):
 
 def functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
     """Yield the module's own functions and methods."""
+    here = module.__file__
     for name, value in vars(module).items():
         if getattr(value, "__module__", None) != module.__name__:
             continue
@@ -150,7 +218,8 @@ def functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
             for inner, method in vars(value).items():
                 found = getattr(method, "fget", method)
                 found = getattr(found, "__func__", found)
-                if isinstance(found, FunctionType) and found.__code__.co_filename != "<string>":
+                # Not what a library wrote for the class.
+                if isinstance(found, FunctionType) and found.__code__.co_filename == here:
                     yield f"{name}.{inner}", found
 
 
@@ -160,8 +229,8 @@ def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
     first = function.__code__.co_firstlineno - 1
     tree = ast.parse(source)
     defined = tree.body[0]
-    if not isinstance(defined, ast.FunctionDef):
-        # Written for us by a library, or a lambda.
+    if not isinstance(defined, ast.FunctionDef | ast.AsyncFunctionDef):
+        # A lambda.
         return
     defined.decorator_list = []
     bare = ast.Module(defined.body, [])
@@ -186,15 +255,59 @@ def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
                 yield exchange.said, code
 
 
-def survives(function: FunctionType, code: CodeType | None, tests: tuple[str, ...]) -> bool:
-    """Tell whether the tests pass with a function's code exchanged."""
+class _Shelf:
+    """The folder of queries, one of them changed."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._changed = (f"{name}.sql", text)
+
+    def __truediv__(self, name: str) -> "_Shelf | _Text":
+        if name == "sql":
+            return self
+        changed, text = self._changed
+        return _Text(text if name == changed else (SQL / name).read_text(encoding="utf-8"))
+
+
+class _Text(msgspec.Struct, frozen=True):
+    said: str
+
+    def read_text(self, encoding: str) -> str:
+        """Return the text."""
+        return self.said
+
+
+def exchange_code(function: FunctionType, code: CodeType) -> None:
+    """Let a function do something else."""
+    function.__code__ = code
+
+
+def exchange_query(name: str, text: str) -> None:
+    """Let a query ask something else."""
+    engine: Any = importlib.import_module("kusanya.reconcile.engine")
+    engine.files = lambda _package: _Shelf(name, text)
+    engine.query.cache_clear()
+
+
+def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield a sentence about each mutant of a room, and the call that puts it in place."""
+    for where in room.modules:
+        for label, function in functions(importlib.import_module(where)):
+            if not room.only or label in room.only:
+                for said, code in mutants(function):
+                    yield f"{label}, {said}", partial(exchange_code, function, code)
+    for name in room.queries:
+        for said, text in sql_variants((SQL / f"{name}.sql").read_text(encoding="utf-8")):
+            yield f"{name}, {said}", partial(exchange_query, name, text)
+
+
+def survives(exchange: Callable[[], None], tests: tuple[str, ...]) -> bool:
+    """Tell whether the tests pass once something is exchanged."""
     child = os.fork()
     if child == 0:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(silent, 2)
-        if code is not None:
-            function.__code__ = code
+        exchange()
         paths = [str(ROOT / "tests" / test) for test in tests]
         options = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "-k", "not postgres"]
         # Not the long ones: a mutant that only chance finds is not found every time.
@@ -214,24 +327,22 @@ def main(names: list[str]) -> int:
     """Try every mutant of the named rooms, or of all."""
     made = killed = 0
     for name in names or list(ROOMS):
-        where, only, tests = ROOMS[name]
-        module = importlib.import_module(where)
-        chosen = [(n, f) for n, f in functions(module) if not only or n in only]
-        if not survives(chosen[0][1], None, tests):
+        room = ROOMS[name]
+        # All at once: whoever edits the room meanwhile changes nothing here.
+        every = list(exchanges(room))
+        if not survives(lambda: None, room.tests):
             sys.stderr.write(f"{name}: its tests fail without any change\n")
             return 2
-        mine = dead = 0
-        for label, function in chosen:
-            for said, code in mutants(function):
-                mine += 1
-                if survives(function, code, tests):
-                    sys.stdout.write(f"  survived: {label}, {said}\n")
-                    sys.stdout.flush()
-                else:
-                    dead += 1
-        sys.stdout.write(f"{name}: {dead} of {mine} killed, {dead / max(1, mine):.1%}\n")
+        dead = 0
+        for said, exchange in every:
+            if survives(exchange, room.tests):
+                sys.stdout.write(f"  survived: {said}\n")
+                sys.stdout.flush()
+            else:
+                dead += 1
+        sys.stdout.write(f"{name}: {dead} of {len(every)} killed, {dead / len(every):.1%}\n")
         sys.stdout.flush()
-        made, killed = made + mine, killed + dead
+        made, killed = made + len(every), killed + dead
     sys.stdout.write(f"all: {killed} of {made} killed, {killed / max(1, made):.1%}\n")
     return 0 if killed >= NEEDED * made else 1
 
