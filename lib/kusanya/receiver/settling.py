@@ -1,9 +1,8 @@
 """Settle intents of unknown outcome by what the receiver hears.
 
-A create whose answer was lost is settled by an event with its reference, whenever that arrives
-. Runs on a thread of its own, after the
-acknowledgement and never before it, and looks at all open intents at once: there are few of them,
-and an event that settles none costs nothing.
+A create whose answer was lost is settled by an event with its reference, whenever that arrives.
+Runs on a thread of its own, after the acknowledgement and never before it, and looks at all open
+intents at once: there are few of them, and an event that settles none costs nothing.
 """
 
 import threading
