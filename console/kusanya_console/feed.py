@@ -36,6 +36,7 @@ _STEPS: Final = 5
 TREND_MINUTES: Final = 15
 EXAMINED_EVERY: Final = timedelta(seconds=5)
 """How old the health report may grow: it takes some ten queries."""
+_EXAMINED_EVERY_S: Final = EXAMINED_EVERY.total_seconds()
 _TREND_ROWS: Final = 1000
 _UNKNOWN_SHOWN: Final = 99
 
@@ -123,6 +124,7 @@ class Feed:
         self._clock = clock
         self._last: Snapshot | None = None
         self._examined: tuple[Health, Silence | None] | None = None
+        self._examined_at = 0.0
         self._born: dict[str, tuple[datetime, str]] = {}
         self._counted: Counter[tuple[datetime, str]] = Counter()
         self._buckets: dict[tuple[datetime, str], tuple[datetime, str]] = {}
@@ -184,8 +186,13 @@ class Feed:
         # Late: it brings the client with it, which nothing needs before the first paint.
         from kusanya.watch import missed_events
 
-        due = self._examined is None or abs(now - self._examined[0].at) >= EXAMINED_EVERY
+        waited = self._clock.monotonic() - self._examined_at
+        # A service's clock may stand still for hours while the store goes on, or leap by days.
+        due = waited >= _EXAMINED_EVERY_S or (
+            self._examined is not None and abs(now - self._examined[0].at) >= EXAMINED_EVERY
+        )
         if self._examined is None or due:
+            self._examined_at = self._clock.monotonic()
             found = health(self._store, self._mode, now=now)
             self._examined = found, missed_events(self._store, self._mode, now=now)
         return self._examined

@@ -1,6 +1,6 @@
 """The feed's snapshots: what changed, and figures that agree with the records."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kusanya.clock import ManualClock
@@ -8,6 +8,8 @@ from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 from kusanya_console.feed import Feed
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def test_the_first_snapshot_primes_and_the_next_ones_tell_what_changed(
@@ -91,3 +93,22 @@ def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_told(
     caught_up = feed.read()
     assert len(caught_up.changed) == 200
     assert caught_up.behind == timedelta()
+
+
+class StandingClock(ManualClock):
+    """A service's virtual clock: its time stands still while the machine's goes on."""
+
+    def now(self) -> datetime:
+        """Return the instant at which it stands."""
+        return NOON
+
+
+def test_health_is_examined_again_although_a_virtual_clock_stands_still(
+    store: Store, seed: Any
+) -> None:
+    clock = StandingClock(NOON)
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    assert feed.read().health.stuck == ()
+    seed.answered(seed.collection(1, at=NOON - timedelta(minutes=3)))
+    clock.sleep(6)
+    assert [one.stuck for one in feed.read().health.stuck] == [1]
