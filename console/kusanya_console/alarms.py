@@ -57,6 +57,8 @@ class Inbox(msgspec.Struct, frozen=True):
     """How many collections were looked through."""
     acknowledged: Mapping[str, Acknowledged]
     """By the alarm's id."""
+    more: bool = False
+    """True when there are older payments, which were not looked at."""
 
     @property
     def kinds(self) -> tuple[tuple[AnomalyKind, int], ...]:
@@ -80,11 +82,11 @@ class Inspector:
 
     def inspect(self, *, now: datetime) -> Inbox:
         """Return the inbox as of now; raises StoreError."""
-        rows = {
-            row.id: row
+        pages = [
+            self._store.collections(self._mode, where=where, limit=_NEWEST)
             for where in (CollectionFilter(), CollectionFilter(unwell=True))
-            for row in self._store.collections(self._mode, where=where, limit=_NEWEST).rows
-        }
+        ]
+        rows = {row.id: row for page in pages for row in page.rows}
         self._known = {name: self._found(row, now) for name, row in rows.items()}
         told = acknowledged(self._audit())
         odd = [
@@ -95,7 +97,8 @@ class Inspector:
         kept = [one for one in odd if one.id not in told]
         kept.sort(key=lambda one: one.row.key, reverse=True)
         kept.sort(key=lambda one: not one.anomaly.urgent)
-        return Inbox(tuple(kept), len(rows), told)
+        more = any(page.more for page in pages)
+        return Inbox(tuple(kept), len(rows), told, more)
 
     def _found(self, row: CollectionRow, now: datetime) -> tuple[int, bool, tuple[Anomaly, ...]]:
         known = self._known.get(row.id)

@@ -49,13 +49,19 @@ class Asks:
         """Ask for what is not final and for the events of a week that were not double-checked."""
         found = catch_up(self._store, self._client, limit=_AT_ONCE)
         said = (
-            f"caught up: {found.asked:,} collections asked, {found.became_final:,} became final, "
+            f"{found.asked:,} collections asked, {found.became_final:,} became final, "
             f"{found.missing_events:,} without an event; {found.events_checked:,} events checked, "
             f"{len(found.events_differing):,} differ; {found.settled:,} intents settled"
         )
-        if found.stopped is not None:
-            return Ended(f"{said}; stopped early: {safe(found.stopped, 200)}", well=False)
-        return Ended(said, well=not found.events_differing)
+        if found.trouble is not None:
+            why = safe(found.trouble, 200).rstrip(".")
+            end = "; stopped early" if found.stopped is not None else ""
+            return Ended(
+                f"not caught up: {found.unanswered:,} questions had no answer, the last one for "
+                f"this: {why}{end}. Nothing is lost; press c again. So far {said}",
+                well=False,
+            )
+        return Ended(f"caught up: {said}", well=not found.events_differing)
 
 
 def _sendable(ask: Callable[[], Answer]) -> Answer:

@@ -4,7 +4,9 @@ Pure: sections from one frozen reading. An alarm is a sentence with its next ste
 says so. Who acknowledged an alarm stands under it: it stays until it is over.
 """
 
-from kusanya.health import FAILURES_COUNTED, EndpointHealth
+from datetime import timedelta
+
+from kusanya.health import FAILURES_COUNTED, EndpointHealth, StuckChannel
 from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
 from kusanya.watch import Silence
@@ -32,6 +34,9 @@ _BLANK: Line = ()
 _FUSE_CELLS = 12
 _ALARMS = 4
 """Endpoints that have a sentence of their own; the rest are counted."""
+_QUIET = timedelta(minutes=2)
+"""Without an arrival for so long the prompts may have ended unheard."""
+_ONE_PHONE = "one phone: a customer, no outage. Ask the service with c; send no further prompt."
 
 
 def report(found: Reading, look: Look, width: int) -> tuple[Section, ...]:
@@ -85,13 +90,25 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     for stuck in found.health.stuck:
         if stuck.stuck > 1:
             name = words.channel(stuck.channel)
-            said = (
-                f"✕ stuck: {stuck.stuck} prompts of {name} wait over 2 min: many phones on one "
-                "channel are an outage. Ask the network; send no second prompts."
+            many = stuck.phones > 1
+            said = _many_phones(found, stuck, look) if many else _ONE_PHONE
+            lines = wrapped(
+                f"✕ stuck: {stuck.stuck:,} prompts of {name} wait over 2 min on {said}",
+                width,
+                role=FAILED if many else WARN,
             )
             target = channel_target(stuck.channel, found, key="stuck")
-            entries += _alarm(found, wrapped(said, width, role=FAILED), target, look, width)
+            entries += _alarm(found, lines, target, look, width)
     return entries or plainly([(("● nothing is failing, silent or stuck", PLAIN),)])
+
+
+def _many_phones(found: Reading, stuck: StuckChannel, look: Look) -> str:
+    arrived = [one.last_arrival_at for one in found.health.endpoints]
+    said = f"{stuck.phones:,} phones: ask the service with c."
+    if not arrived or max(arrived) < found.health.at - _QUIET:
+        last = f"since {moment(max(arrived), look)}" if arrived else "yet"
+        said += f" Nothing has arrived {last}: is the receiver running?"
+    return f"{said} Still open, it is an outage: ask the network, send no second prompts."
 
 
 def _alarm(

@@ -149,6 +149,8 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
     held = sum(name.startswith("odd:") for name in box.acknowledged)
     after = f", {held:,} acknowledged" if held else ""
     looked = f"{box.looked_at:,} newest payments looked through{after}"
+    if box.more:
+        looked += "; for older ones ! on Live"
     if not box.odd:
         none = f"nothing odd; {looked}" if box.looked_at else "no payment yet"
         return plainly([((none, MUTED),)])

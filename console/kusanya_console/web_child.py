@@ -54,6 +54,7 @@ def main() -> int:
             clock=time,
             profile=settings.profile,
             ascii=settings.ascii_only,
+            virtual=settings.clock != "real",
             folder=Path(folder),
         )
         app.set_keymap(key_map())

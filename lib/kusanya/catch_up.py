@@ -49,6 +49,10 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     """Events of which the service says something else than was delivered; kept, to be looked at."""
     settled: int = 0
     """Intents settled by what is now known."""
+    unanswered: int = 0
+    """Questions, of `asked` and of events, that the service gave no answer to; ask them again."""
+    trouble: str | None = None
+    """Why the last of them had no answer."""
     stopped: str | None = None
     """Why it ended before the end; running it again goes on."""
 
@@ -144,6 +148,8 @@ def _worker(run: _Run) -> Steps[None]:
             raise
         except KusanyaError as error:
             run.troubles += 1
+            run.found.unanswered += 1
+            run.found.trouble = str(error)
             if run.troubles >= _TROUBLES_MAX:
                 run.found.stopped = str(error)
             continue

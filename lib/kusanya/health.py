@@ -162,6 +162,8 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     """60 to 120 s."""
     stuck: int
     """Over 120 s: past any usual expiry."""
+    phones: int = 0
+    """On how many phones the stuck ones are: one is a customer, many are an outage."""
     oldest_at: datetime
 
 
@@ -241,8 +243,11 @@ def _endpoint(store: Store, mode: Mode, name: str) -> EndpointHealth | None:
 
 def _stuck(rows: Sequence[CollectionRow], now: datetime) -> tuple[StuckChannel, ...]:
     ages: dict[str, list[datetime]] = {}
+    phones: dict[str, set[str]] = {}
     for row in rows:
         ages.setdefault(row.channel, []).append(row.created_at)
+        if now - row.created_at >= _STUCK:
+            phones.setdefault(row.channel, set()).add(row.phone)
     return tuple(
         StuckChannel(
             channel=channel,
@@ -250,6 +255,7 @@ def _stuck(rows: Sequence[CollectionRow], now: datetime) -> tuple[StuckChannel, 
             late=sum(_LATE <= now - at < _STUCK for at in born),
             stuck=sum(now - at >= _STUCK for at in born),
             oldest_at=min(born),
+            phones=len(phones.get(channel, ())),
         )
         for channel, born in sorted(ages.items())
     )

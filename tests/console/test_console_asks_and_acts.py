@@ -9,6 +9,7 @@ from msgspec import structs
 from textual.pilot import Pilot
 
 from kusanya.client import Client
+from kusanya.client.effects import Failure
 from kusanya.client.observed import answered
 from kusanya.client.requests import creation_body
 from kusanya.clock import ManualClock
@@ -164,6 +165,25 @@ async def test_a_catch_up_tells_what_was_learned(
         await pilot.press("4", "c")
         await settled(pilot)
         assert "caught up: 1 collections asked, 1 became final, 1 without an event" in shown(app)
+
+
+async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
+    console: Build, store: Store, paid: Collection, clock: ManualClock, settled: Settled
+) -> None:
+    nobody = Client(
+        "svc_test_sk_0000", base_url="http://127.0.0.1:9", mode=Mode.TEST, clock=clock,
+        transport=lambda _request, _within_s: Failure(left=False, why="Connection refused"),
+    )  # fmt: skip
+    with nobody:
+        app = console(mode=Mode.TEST, asks=Asks(store, nobody, clock=clock))
+        async with app.run_test(size=SIZE) as pilot:
+            await settled(pilot)
+            await pilot.press("4", "c")
+            await settled(pilot)
+            text = " ".join(shown(app).split())
+            assert "not caught up: 1 questions had no answer" in text
+            assert "the service cannot be reached (Connection refused)" in text
+            assert " caught up:" not in text.replace("not caught up:", "")
 
 
 async def test_a_note_is_kept_under_its_author_and_audited(

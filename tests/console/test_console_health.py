@@ -44,6 +44,24 @@ def health(app: ConsoleApp) -> HealthScreen:
     return screen
 
 
+async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
+    console: Build, store: Store, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    for n in (1, 2, 3):
+        seed.answered(seed.collection(n, at=at, channel="MPESA_TZ", phone="255754000010"))
+        seed.answered(seed.collection(10 + n, at=at, channel="TIGO_TZ"))
+    app = console()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        text = " ".join(shown(app).split())
+        assert "3 prompts of M-Pesa wait over 2 min on one phone: a customer, no outage." in text
+        assert "3 prompts of Mixx by Yas wait over 2 min on 3 phones: ask the service" in text
+        assert "Nothing has arrived yet: is the receiver running?" in text
+
+
 async def pointed(pilot: Pilot[Any], settled: Settled, key: str) -> None:
     """Move the cursor to the line with this key."""
     assert isinstance(pilot.app, ConsoleApp)

@@ -184,6 +184,7 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     (mpesa,) = health(store, Mode.LIVE, now=NOON).stuck
     assert (mpesa.young, mpesa.late, mpesa.stuck) == (2, 2, 2)
     assert mpesa.oldest_at == NOON - timedelta(seconds=500)
+    assert mpesa.phones == 1, "both on one phone: a customer, no outage"
 
 
 def test_an_empty_store_is_healthy_and_the_other_mode_does_not_count(store: Store) -> None:

@@ -93,6 +93,7 @@ def console(
             clock=time,
             profile=chosen.name,
             ascii=ascii_only,
+            virtual=clock != "real",
             asks=None if client is None else asks_for(opened, client, time),
             acts=acts_for(chosen, opened, time, client, stack) if allow_writes else None,
             **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),

@@ -117,6 +117,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
             clock=clock,
             profile="demo",
             ascii=ascii_only,
+            virtual=stage.clock_url != "real",
             asks=None if client is None else Asks(store, client, clock=clock),
             acts=acts_for(profile, store, clock, client, stack) if allow_writes else None,
             **embedded_for(profile, store, client, stack, allow_writes=allow_writes),

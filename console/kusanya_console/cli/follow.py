@@ -30,7 +30,7 @@ def catch_up(
 ) -> None:
     """Poll everything that is not final, once, and check events; run it after a downtime.
 
-    Exits with 1 when it had to stop early; running it again goes on.
+    Exits with 1 when the service left questions without an answer; running it again goes on.
     """
     from kusanya.catch_up import catch_up as run
     from kusanya.store import Store
@@ -43,7 +43,7 @@ def catch_up(
         say_json(found)
     else:
         _tell(found)
-    if found.stopped is not None:
+    if found.stopped is not None or found.unanswered:
         stop(FAILED)
 
 
@@ -88,8 +88,12 @@ def _tell(found: "CaughtUp") -> None:
         say(f"event {safe(event_id)} differs from what was delivered: look at it")
     for unknown in found.unknown:
         say(f"{safe(unknown)} is not known to the service: look at it")
-    if found.stopped is not None:
-        complain(f"stopped early: {found.stopped}; run it again to go on")
+    if found.unanswered:
+        early = "stopped early: " if found.stopped is not None else ""
+        complain(
+            f"{early}{found.unanswered} questions had no answer ({found.trouble}); run it again "
+            "when the service answers"
+        )
 
 
 def _bar() -> "Callable[[Progress], None]":

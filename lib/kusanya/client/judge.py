@@ -51,7 +51,11 @@ def judge(
         if reply.left:
             error = NoAnswer(f"no usable answer: {reply.why}")
             return Judged(ending=Ending.LOST, error=error, effect_possible=creates, again=True)
-        return Judged(ending=Ending.NOT_SENT, error=NotSent(reply.why), again=True)
+        return Judged(
+            ending=Ending.NOT_SENT,
+            error=NotSent(f"the service cannot be reached ({reply.why}): nothing was sent"),
+            again=True,
+        )
     info = response_info(reply)
     if reply.status >= HTTPStatus.BAD_REQUEST:
         refusal = service_error(reply, now=now)

@@ -77,7 +77,22 @@ def test_a_service_that_fails_stops_it_and_the_next_run_goes_on(scene: Any) -> N
     stopped = catch_up(scene.store, failing)
     assert (stopped.asked, stopped.became_final) == (8, 5)
     assert stopped.stopped == "no usable answer: no answer in time"
+    assert (stopped.unanswered, stopped.trouble) == (3, stopped.stopped)
     assert catch_up(scene.store, scene.client).became_final == 7
+
+
+def test_one_question_without_an_answer_is_told_although_nothing_stopped(scene: Any) -> None:
+    scene.create(1)
+    nobody = Client(
+        scene.service.test_key,
+        base_url=scene.service.base_url,
+        clock=scene.clock,
+        transport=lambda _request, _within_s: Failure(left=False, why="Connection refused"),
+        max_attempts=1,
+    )
+    found = catch_up(scene.store, nobody)
+    assert (found.asked, found.still_open, found.unanswered, found.stopped) == (1, 0, 1, None)
+    assert found.trouble == "the service cannot be reached (Connection refused): nothing was sent"
 
 
 def test_it_asks_no_more_than_its_limit(scene: Any) -> None:
