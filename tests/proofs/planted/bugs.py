@@ -80,7 +80,7 @@ BUGS: Final = {
         "body=msgspec.json.format(body)",
         (
             Catcher(
-                "kusanya/intents/test_creating_safely.py",
+                "kusanya/intents/test_lost_answers.py",
                 "test_a_lost_answer_is_sent_again_with_the_same_key_and_bytes",
             ),
         ),
@@ -117,7 +117,7 @@ BUGS: Final = {
         "timedelta(hours=24, seconds=2)",
         (
             Catcher(
-                "kusanya/intents/test_creating_safely.py",
+                "kusanya/intents/test_windows_and_decisions.py",
                 "test_nothing_is_sent_from_23_hours_after_the_first_sending_on",
             ),
         ),
@@ -128,7 +128,7 @@ BUGS: Final = {
         "False",
         (
             Catcher(
-                "kusanya/intents/test_creating_safely.py",
+                "kusanya/intents/test_lost_answers.py",
                 "test_a_replayed_answer_is_followed_by_a_look_at_the_present",
             ),
         ),

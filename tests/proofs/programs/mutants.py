@@ -46,6 +46,10 @@ class Room(msgspec.Struct, frozen=True):
 
 _INTENTS: Final = (
     "kusanya/intents/test_creating_at_the_edges.py",
+    "kusanya/intents/test_windows_and_decisions.py",
+    "kusanya/intents/test_lost_answers.py",
+    "kusanya/intents/test_repeated_references.py",
+    "kusanya/intents/test_clocks_set_right.py",
     "kusanya/intents/test_creating_safely.py",
     "kusanya/intents/test_claims.py",
     "kusanya/intents/test_where_intents_belong.py",

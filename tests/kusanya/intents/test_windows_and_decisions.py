@@ -1,0 +1,307 @@
+"""When an intent may no longer be sent, what settles it then, and when a person decides."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.errors import (
+    ConfigurationError,
+    IntentError,
+    NotSent,
+    OutcomeUnknown,
+)
+from kusanya.intents import (
+    create_safely,
+    decide,
+    replay_left,
+    resume,
+    settle_by_reference,
+    settle_waiting,
+)
+from kusanya.store import Store
+from kusanya.store.records import IntentRow, IntentState
+from kusanya.wire import Mode
+
+ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
+BODY = b'{"amount":5000,"phone":"255754000001","reference":"order-1"}'
+NewClient = Any  # the conftest's maker of clients
+
+
+def _only(store: Store) -> IntentRow:
+    [row] = store.intents().rows
+    return row
+
+
+@pytest.mark.spec("limits-key-retention")
+@pytest.mark.parametrize(
+    ("later", "sent_again"),
+    [
+        (timedelta(hours=22, minutes=59, seconds=59), True),
+        (timedelta(hours=23), False),
+        (timedelta(hours=24, seconds=1), False),
+        (timedelta(days=30), False),
+    ],
+    ids=str,
+)
+def test_nothing_is_sent_from_23_hours_after_the_first_sending_on(
+    store: Store, new_client: NewClient, play: Any, later: timedelta, sent_again: bool
+) -> None:
+    service, clock = new_client.service, new_client.clock
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(later)
+    intent = _only(store)
+    if sent_again:
+        assert replay_left(intent, now=clock.now()) == timedelta(seconds=1)
+        assert resume(store, new_client(), intent).collection.id == "col_1"
+    else:
+        assert not replay_left(intent, now=clock.now())
+        with pytest.raises(IntentError, match="23 hours"):
+            resume(store, new_client(), intent)
+        assert _only(store).state is IntentState.UNKNOWN
+    assert len(service.arrived) == 1 + sent_again
+    assert len(service.collections) == 1
+
+
+def test_the_window_also_ends_between_two_attempts_of_one_call(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_REQUEST]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(hours=22, minutes=59, seconds=59, milliseconds=900))
+    service.faults = [play.Fault.LOST_REQUEST]
+    with pytest.raises(IntentError, match="23 hours"):
+        resume(store, new_client(random=lambda: 1.0), _only(store))
+    assert len(service.arrived) == 2
+
+
+def test_a_clock_that_went_back_sends_nothing(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.at -= timedelta(hours=2)
+    with pytest.raises(IntentError, match="clock"):
+        resume(store, new_client(), _only(store))
+    assert len(service.arrived) == 1
+
+
+def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(days=2))
+    seen = service.event("col_1")
+    store.record(seen)
+    settled = settle_by_reference(store, seen.collection, now=clock.now())
+    assert settled is not None
+    assert (settled.state, settled.collection_id) == (IntentState.SETTLED, "col_1")
+    assert settle_by_reference(store, seen.collection, now=clock.now()) is None
+    assert resume(store, new_client(), settled).collection.status == "succeeded"
+    assert len(service.arrived) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"amount": 5001}, {"phone": "255754000002"}, {"created_at": "2026-03-02T11:00:00Z"}],
+    ids=str,
+)
+def test_a_collection_that_may_be_anothers_settles_nothing(
+    store: Store, new_client: NewClient, service: Any, play: Any, changed: dict[str, Any]
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    service.collections["col_1"].update(changed)
+    store.record(service.event("col_1"))
+    assert settle_waiting(store, now=service.clock.now()) == 0
+    assert _only(store).state is IntentState.UNKNOWN
+
+
+def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_seen(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    service.create_elsewhere("col_9", reference="another")
+    store.record(service.event("col_9"))
+    intent = _only(store)
+    clock.pass_by(timedelta(minutes=13))
+    for named in (None, "col_unseen", "col_9"):
+        with pytest.raises(IntentError, match="window is open for 22 h 47 min more"):
+            decide(store, intent.id, actor="a", why="b", collection_id=named, now=clock.now())
+    assert _only(store).state is IntentState.UNKNOWN
+    assert store.audit().rows == ()
+    clock.pass_by(timedelta(hours=22, minutes=47))
+    decided = decide(
+        store,
+        intent.id,
+        actor="asha",
+        why="not in the statement",
+        collection_id=None,
+        now=clock.now(),
+    )
+    assert (decided.state, decided.collection_id) == (IntentState.SETTLED, None)
+    [row] = store.audit().rows
+    assert (row.actor, row.subject) == ("asha", intent.id)
+    assert row.detail == "nothing was created: not in the statement"
+
+
+def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    store.record(service.event("col_1"))
+    answered: list[IntentRow] = []
+
+    class Racing:
+        """The sweep's store: between its look and its word the intent is answered."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "settle_intent" and not answered:
+                begun = store.begin_attempt(_only(store).id, at=clock.now())
+                answered.append(
+                    store.finish_attempt(
+                        begun.intent_id,
+                        begun.number,
+                        at=clock.now(),
+                        outcome="answered",
+                        status=202,
+                        request_id=None,
+                        took_us=1,
+                        state=IntentState.ANSWERED,
+                        collection_id="col_1",
+                    ).result()
+                )
+            return getattr(store, name)
+
+    assert settle_waiting(Racing(), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
+    assert _only(store) == answered[0]
+
+
+def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    # No create leaves two; a store that was written before that was refused may hold them.
+    for key in ("first", "second"):
+        kept = store.prepare_intent(
+            idempotency_key=key,
+            body=BODY,
+            mode=Mode.TEST,
+            profile="default",
+            reference="order-1",
+            amount=5000,
+            phone="255754000001",
+            prepared_at=clock.now(),
+        )
+        service.faults = [play.Fault.LOST_ANSWER]
+        with pytest.raises(OutcomeUnknown):
+            resume(store, new_client(max_attempts=1), kept, profile="default")
+        clock.pass_by(timedelta(seconds=1))
+    store.record(service.event("col_1"))
+    assert settle_waiting(store, now=clock.now()) == 0
+    first = store.intents().rows[1]
+    decided = decide(
+        store, first.id, actor="asha", why="receipt seen", collection_id="col_1", now=clock.now()
+    )
+    assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
+    assert store.audit().rows[0].act == "decide intent"
+    store.record(service.event("col_2"))
+    assert settle_waiting(store, now=clock.now()) == 1
+    with pytest.raises(IntentError, match="settled already"):
+        decide(store, first.id, actor="asha", why="again", collection_id=None, now=clock.now())
+
+
+def test_a_webhook_that_came_first_spares_the_sending(
+    store: Store, new_client: NewClient, service: Any, play: Any
+) -> None:
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    store.record(service.event("col_1"))
+    made = resume(store, new_client(), _only(store))
+    assert made.intent.state is IntentState.SETTLED
+    assert len(service.arrived) == 1
+
+
+def test_an_intent_that_is_being_sent_is_not_sent_by_another(
+    store: Store, new_client: NewClient, service: Any, clock: Any
+) -> None:
+    refusals: list[str] = []
+
+    def meanwhile(request: Any, within_s: float) -> Any:
+        if request.method == "POST":
+            with pytest.raises(IntentError) as caught:
+                create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
+            refusals.append(str(caught.value))
+            intent = _only(store)
+            with pytest.raises(IntentError, match="being sent now"):
+                decide(store, intent.id, actor="a", why="b", collection_id=None, now=clock.now())
+        return service(request, within_s)
+
+    create_safely(store, new_client(transport=meanwhile), **ORDER, idempotency_key="job-7")
+    assert len(refusals) == 1
+    assert "another process" in refusals[0]
+    assert len(service.arrived) == 1
+
+
+def test_a_claim_that_another_took_over_sends_nothing_more(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    # The pause before the second attempt outlives the lease, and another process resumes.
+    def slow(request: Any, within_s: float) -> Any:
+        reply = service(request, within_s)
+        if len(service.arrived) == 1 and request.method == "POST":
+            clock.at += timedelta(seconds=90)
+            assert resume(store, new_client(), _only(store)).collection.id == "col_1"
+        return reply
+
+    service.faults = [play.Fault.LOST_ANSWER]
+    with pytest.raises(IntentError):
+        create_safely(store, new_client(transport=slow), **ORDER)
+    assert len(service.arrived) == 2
+    assert len(service.collections) == 1
+    # What the slow one did not hear does not undo what the other one did.
+    intent = _only(store)
+    assert (intent.state, intent.collection_id) == (IntentState.ANSWERED, "col_1")
+    assert intent.claimed_by is None
+
+
+def test_an_intent_that_was_never_sent_is_closed_after_a_day(
+    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+) -> None:
+    service.faults = [play.Fault.NO_CONNECTION]
+    with pytest.raises(NotSent):
+        create_safely(store, new_client(max_attempts=1), **ORDER)
+    clock.pass_by(timedelta(hours=23))
+    settle_waiting(store, now=clock.now())
+    closed = _only(store)
+    assert closed.state is IntentState.REFUSED
+    assert closed.outcome == "the service never took it; nothing happened"
+    assert create_safely(store, new_client(), **ORDER).collection.id == "col_1"
+
+
+def test_an_intent_of_the_other_mode_is_not_sent(
+    store: Store, new_client: NewClient, service: Any
+) -> None:
+    live = store.prepare_intent(
+        idempotency_key="k",
+        body=BODY,
+        mode=Mode.LIVE,
+        profile="default",
+        reference="order-1",
+        amount=5000,
+        phone="255754000001",
+    )
+    with pytest.raises(ConfigurationError):
+        resume(store, new_client(), live)
+    assert service.arrived == []
