@@ -188,9 +188,9 @@ class Api:
         if self._faults.strike(Kind.RESET_REQUEST, key, attempt):
             cut(scope)
             return
-        if (script.first_refused and attempt == 1) or self._faults.strike(
-            Kind.FAIL_BEFORE_COMMIT, key, attempt
-        ):
+        # Tries are remembered by this process alone: what has its answer keeps it all the same.
+        first = script.first_refused and attempt == 1 and self._earlier(claim) is None
+        if first or self._faults.strike(Kind.FAIL_BEFORE_COMMIT, key, attempt):
             raise ApiError(500, "internal_error", "a fault was asked for; nothing was kept")
         outcome = await self._storage.write(
             create,
@@ -219,9 +219,12 @@ class Api:
 
     def _judge_history(self, claim: idempotency.Claim) -> None:
         """Raise 409 for a key that has an answer: an unacceptable body is another body."""
-        earlier = answered(self._storage.reader, claim, self._timeline.steady_ms())
-        if earlier is not None:
+        if self._earlier(claim) is not None:
             raise idempotency.reused()
+
+    def _earlier(self, claim: idempotency.Claim) -> Created | Reused | None:
+        """Return what a key was answered with, or None for one that is free."""
+        return answered(self._storage.reader, claim, self._timeline.steady_ms())
 
     def _try_number(self, mode: str, key: str) -> int:
         """Return how often a key was sent, this time included, as far as remembered."""

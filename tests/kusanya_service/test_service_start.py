@@ -168,6 +168,20 @@ def test_open_outcomes_retries_and_a_disabled_endpoint_outlive_a_kill(
         assert service.get("/dashboard/deliveries?status=held")["data"] == []
 
 
+def test_a_phone_whose_first_post_fails_does_not_fail_again_after_a_restart(
+    start: Any, order: Order
+) -> None:
+    failing = order | {"phone": "255754000015"}
+    with start() as service:
+        answers = [service.create(failing, idempotency_key="k") for _ in range(2)]
+        assert [answer.status for answer in answers] == [500, 202]
+    with start() as service:
+        replayed = service.create(failing, idempotency_key="k")
+        assert (replayed.status, replayed.json) == (202, answers[1].json)
+        other = service.create(failing | {"amount": 1}, idempotency_key="k")
+        assert other.status == 409
+
+
 def test_overdue_attempts_run_once_each_and_not_all_at_once(
     tmp_path: Path, endpoint: CapturingEndpoint, order: Order
 ) -> None:
