@@ -304,18 +304,36 @@ def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
             yield f"{name}, {said}", partial(exchange_query, name, text)
 
 
+_OPTIONS: Final = (
+    *("-n", "0", "-x", "-q", "-p", "no:cacheprovider"),
+    # Not the long ones: a mutant that only chance finds is not found every time.
+    *("-k", "not postgres"),
+    # What is imported once for all children is imported already in each.
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
+
+
+def run(tests: tuple[str, ...], *more: str) -> int:
+    """Run tests in this process, in silence; return how they ended."""
+    kept = [os.dup(1), os.dup(2)]
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    os.close(silent)
+    try:
+        return int(pytest.main([*_OPTIONS, *more, *(str(ROOT / "tests" / test) for test in tests)]))
+    finally:
+        for number, was in enumerate(kept, start=1):
+            os.dup2(was, number)
+            os.close(was)
+
+
 def survives(exchange: Callable[[], None], tests: tuple[str, ...]) -> bool:
     """Tell whether the tests pass once something is exchanged."""
     child = os.fork()
     if child == 0:
-        silent = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
         exchange()
-        paths = [str(ROOT / "tests" / test) for test in tests]
-        options = ["-n", "0", "-x", "-q", "-p", "no:cacheprovider", "-k", "not postgres"]
-        # Not the long ones: a mutant that only chance finds is not found every time.
-        os._exit(int(pytest.main([*options, *paths])) & 127)
+        os._exit(run(tests) & 127)
     ends = time.monotonic() + PATIENCE_S
     while time.monotonic() < ends:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -334,6 +352,8 @@ def main(names: list[str]) -> int:
         room = ROOMS[name]
         # All at once: whoever edits the room meanwhile changes nothing here.
         every = list(exchanges(room))
+        # Imported here once, and in no child again.
+        run(room.tests, "--collect-only")
         if not survives(lambda: None, room.tests):
             sys.stderr.write(f"{name}: its tests fail without any change\n")
             return 2
