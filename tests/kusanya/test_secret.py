@@ -43,6 +43,7 @@ def test_equal_secrets_are_equal_and_nothing_else_is() -> None:
     assert Secret("a") != Secret("b")
     assert Secret("a") != "a"
     assert Secret("é") == Secret("é")
+    assert (Secret("a") == "a") is False
 
 
 @pytest.mark.parametrize("value", ["", " ", " a", "a\n", "\u00a0a", "a\t", "\udc80"], ids=repr)
