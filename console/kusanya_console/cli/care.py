@@ -27,9 +27,14 @@ def _open(profile: str | None, store: str | None, *, migrate: bool = True) -> "S
 
 
 @_store.command(epilog="Example: kusanya store migrate --store kusanya.sqlite")
-def migrate(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
+def migrate(
+    *, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False
+) -> None:
     """Create the store, or bring it to this version's schema."""
     with _open(profile, store) as opened:
+        if as_json:
+            say_json({"store": opened.url_shown, "ready": True})
+            return
         say(f"{safe(opened.url_shown)} is ready at this version's schema")
 
 
@@ -53,11 +58,15 @@ def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJso
 
 
 @_store.command(epilog="Example: kusanya store rebuild")
-def rebuild(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
+def rebuild(
+    *, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False
+) -> None:
     """Compute projection and counts again from the journal; a sound store stays as it is."""
     with _open(profile, store) as opened:
         done = opened.rebuild()
-    if done.collections or done.rollups:
+    if as_json:
+        say_json({"collections": done.collections, "rollups": done.rollups})
+    elif done.collections or done.rollups:
         say(f"{done.collections} collections and {done.rollups} hourly counts changed")
     else:
         say("nothing changed: the store was sound")
@@ -69,11 +78,15 @@ def backup(
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Copy the store while it is in use."""
     with _open(profile, store, migrate=False) as opened:
         opened.backup(target)
-    say(f"saved {safe(str(target))}")
+    if as_json:
+        say_json({"saved": str(target)})
+    else:
+        say(f"saved {safe(str(target))}")
 
 
 @_store.command("forget-bodies", epilog="Example: kusanya store forget-bodies --before 2026-01-01")

@@ -140,6 +140,7 @@ def intents_resume(
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Replay unanswered creations: same key, same bytes, inside 23 hours; exit 1 if any stays."""
     from kusanya.errors import IntentError, KusanyaError
@@ -147,10 +148,11 @@ def intents_resume(
     from kusanya.store import Store
 
     chosen = profile_of(profile, store)
-    left = 0
+    resumed: list[dict[str, str]] = []
+    left: list[dict[str, str]] = []
     with Store.open(chosen.store) as opened, client_of(chosen) as client:
         settled = settle_waiting(opened, now=now(), mode=chosen.mode)
-        if settled:
+        if settled and not as_json:
             say(f"{settled} settled by what the store knows already")
         waiting = (
             [opened.intent(intent_id)]
@@ -163,10 +165,19 @@ def intents_resume(
             try:
                 made = resume(opened, client, row, profile=chosen.name).collection
             except KusanyaError as error:
-                left += 1
+                left.append({"id": row.id, "reference": row.reference})
                 complain(f"{row.reference}: {error}")
             else:
-                say(f"{safe(row.reference)}  {safe(made.id)}  {safe(made.status)}")
+                resumed.append(
+                    {"id": row.id, "reference": row.reference, "collection_id": made.id,
+                     "status": made.status}
+                )  # fmt: skip
+                if not as_json:
+                    say(f"{safe(row.reference)}  {safe(made.id)}  {safe(made.status)}")
+    if as_json:
+        say_json({"settled": settled, "resumed": resumed, "left": left})
+    elif not (settled or resumed or left):
+        say(f"none: every creation of profile {chosen.name} has its answer")
     if left:
         stop(FAILED)
 
@@ -226,6 +237,11 @@ def _what_is_known(store: "Store", profile: "Profile", reference: str, *, said: 
             return (
                 f"{said}; the customer may have been asked: do not create it again, run "
                 f"'kusanya intents resume {intent.id}'"
+            )
+        if intent.state is IntentState.PREPARED:
+            return (
+                f"{said}; the customer was not asked and the creation is kept: once the service "
+                f"answers, run 'kusanya intents resume {intent.id}'"
             )
     return said
 

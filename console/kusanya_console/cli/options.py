@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from kusanya.clock import SystemClock
+from kusanya.errors import ConfigurationError
 from kusanya.profiles import Profile, load
 from kusanya_console.cli.output import USAGE, Refused
 
@@ -28,8 +29,14 @@ UntilStdinCloses = Annotated[
 
 
 def profile_of(name: str | None, store: str | None = None) -> Profile:
-    """Return the profile, with the store given on the command line in place of its own."""
-    profile = load(name)
+    """Return the profile, with the store given on the command line in place of its own.
+
+    Raises Refused for settings that cannot be used as they stand: that is wrong usage.
+    """
+    try:
+        profile = load(name)
+    except ConfigurationError as error:
+        raise Refused(str(error), code=USAGE) from error
     return profile if store is None else msgspec.structs.replace(profile, store=store)
 
 

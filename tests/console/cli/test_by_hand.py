@@ -196,10 +196,16 @@ def test_a_service_that_is_away_leaves_an_intent_to_resume(
     monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:9")
     code, _, err = shop("collect", "5000", "0754000001", "INV-11")
     assert (code, err.count("\n")) == (1, 1)
+    assert "the service cannot be reached (Connection refused): nothing was sent" in err
+    assert "the customer was not asked and the creation is kept" in err
     (waiting,) = told(shop("intents", "--json"))["data"]
+    assert waiting["id"] in err
     assert (waiting["reference"], waiting["state"]) == ("INV-11", "prepared")
     monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
-    assert "INV-11" in shop("intents", "resume")[1]
+    resumed = told(shop("intents", "resume", "--json"))
+    assert [one["reference"] for one in resumed["resumed"]] == ["INV-11"]
+    assert (resumed["settled"], resumed["left"]) == (0, [])
+    assert "none: every creation" in shop("intents", "resume")[1]
     assert told(shop("intents", "--json"))["data"] == []
     assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
 
@@ -243,8 +249,10 @@ def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_pa
     assert shop("collect", "5000", "0754000001", "INV-13")[0] == 0
     assert "sound" in shop("store", "check")[1]
     assert "nothing changed" in shop("store", "rebuild")[1]
+    assert told(shop("store", "rebuild", "--json")) == {"collections": 0, "rollups": 0}
+    assert told(shop("store", "migrate", "--json"))["ready"] is True
     copy = tmp_path / "copy.sqlite"
-    assert shop("store", "backup", str(copy))[0] == 0
+    assert told(shop("store", "backup", str(copy), "--json")) == {"saved": str(copy)}
     with Store.open(copy, read_only=True) as store:
         assert [row.reference for row in store.collections(Mode.TEST).rows] == ["INV-13"]
     assert "1 collections" in shop("store", "export", str(tmp_path / "parquet"))[1]

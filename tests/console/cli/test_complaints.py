@@ -39,6 +39,15 @@ def test_an_impossible_port_is_a_usage_error(kusanya: Callable[..., Ended], port
     assert (code, is_one_clear_line(err)) == (2, True)
 
 
+def test_a_mode_that_there_is_not_is_a_usage_error(
+    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_MODE", "both")
+    code, _, err = kusanya("intents")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "'live' or 'test'" in err
+
+
 def test_a_taken_port_is_told_with_its_number(
     kusanya: Callable[..., Ended], taken_port: int, tmp_path: Path
 ) -> None:
