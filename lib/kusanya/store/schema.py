@@ -6,13 +6,14 @@ them. Every index names the query that it serves.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     DDL,
     BigInteger,
     CheckConstraint,
     Column,
+    Connection,
     Index,
     Integer,
     LargeBinary,
@@ -41,6 +42,11 @@ ID: Final = Text().with_variant(Text(collation="C"), "postgresql")
 
 def _seq() -> Column[int]:
     return Column("seq", SEQ, primary_key=True, autoincrement=False)
+
+
+def _only(where: str) -> dict[str, Any]:
+    """Return the options of an index that holds only the rows that pass `where`."""
+    return {"sqlite_where": text(where), "info": {"where": where}}
 
 
 store_meta: Final = Table(
@@ -98,8 +104,7 @@ delivery: Final = Table(
         "mode",
         "arrived_at",
         "seq",
-        sqlite_where=text("verdict <> 'verified'"),
-        postgresql_where=text("verdict <> 'verified'"),
+        **_only("verdict <> 'verified'"),
     ),
     # deliveries(where=endpoints): how one endpoint does, however quiet it is among others.
     Index(None, "mode", "endpoint", "arrived_at", "seq"),
@@ -108,14 +113,12 @@ delivery: Final = Table(
     Index(
         "ix_delivery_again_event_id",
         "event_id",
-        sqlite_where=text("verdict <> 'verified'"),
-        postgresql_where=text("verdict <> 'verified'"),
+        **_only("verdict <> 'verified'"),
     ),
     Index(
         "ix_delivery_again_collection_id",
         "collection_id",
-        sqlite_where=text("verdict <> 'verified'"),
-        postgresql_where=text("verdict <> 'verified'"),
+        **_only("verdict <> 'verified'"),
     ),
     # The bound on rejected deliveries.
     Index(
@@ -123,8 +126,7 @@ delivery: Final = Table(
         "endpoint",
         "reason",
         "seq",
-        sqlite_where=text("verdict = 'rejected'"),
-        postgresql_where=text("verdict = 'rejected'"),
+        **_only("verdict = 'rejected'"),
     ),
 )
 
@@ -150,8 +152,7 @@ event: Final = Table(
         "mode",
         "first_arrived_at",
         "id",
-        sqlite_where=text("checked_at IS NULL"),
-        postgresql_where=text("checked_at IS NULL"),
+        **_only("checked_at IS NULL"),
     ),
     sqlite_with_rowid=False,
 )
@@ -210,8 +211,7 @@ collection: Final = Table(
         "mode",
         "created_at",
         "id",
-        sqlite_where=text("final_seen_at IS NULL"),
-        postgresql_where=text("final_seen_at IS NULL"),
+        **_only("final_seen_at IS NULL"),
     ),
     # collections(where=channels), of one channel.
     Index(None, "mode", "channel", "created_at", "id"),
@@ -222,8 +222,7 @@ collection: Final = Table(
         "failure_code",
         "created_at",
         "id",
-        sqlite_where=text("failure_code IS NOT NULL"),
-        postgresql_where=text("failure_code IS NOT NULL"),
+        **_only("failure_code IS NOT NULL"),
     ),
     # collections(where=unwell).
     Index(
@@ -231,8 +230,7 @@ collection: Final = Table(
         "mode",
         "created_at",
         "id",
-        sqlite_where=text("unwell = 1"),
-        postgresql_where=text("unwell = 1"),
+        **_only("unwell = 1"),
     ),
 )
 
@@ -380,6 +378,18 @@ SEARCH: Final = {
         "CREATE INDEX ix_reference_search_grams ON reference_search USING gin (grams)",
     ),
 }
+
+
+def _tell_postgresql(_target: MetaData, connection: Connection, **_told: Any) -> None:
+    # As `postgresql_where` it would load that engine's dialect wherever a store is opened.
+    if connection.dialect.name == "postgresql":
+        for table in metadata.tables.values():
+            for index in table.indexes:
+                if "where" in index.info:
+                    index.dialect_options["postgresql"]["where"] = text(index.info["where"])
+
+
+listens_for(metadata, "before_create", _tell_postgresql)
 _ddl: Final[Callable[[str], DDL]] = DDL
 for _engine, _statements in SEARCH.items():
     for _statement in _statements:
