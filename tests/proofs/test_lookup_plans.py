@@ -22,7 +22,7 @@ from kusanya.lookup import find
 from kusanya.receiver import EndpointSecrets, judge
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter, DeliveryFilter, Key, Order
+from kusanya.store.records import CollectionFilter, DeliveryFilter, Key, Order, Verdict
 from kusanya.webhooks import sign
 from kusanya.wire import Mode
 
@@ -47,12 +47,19 @@ CALLS: Final[dict[str, Callable[[Store], object]]] = {
     "newest page": lambda s: s.collections(TEST),
     "older page": lambda s: s.collections(TEST, older_than=KEY),
     "amount page": lambda s: s.collections(TEST, order=Order.AMOUNT, older_than=KEY),
+    "an amount": lambda s: s.collections(
+        TEST, where=CollectionFilter(amount_min=77_501, amount_max=77_502)
+    ),
+    "large amounts": lambda s: s.collections(TEST, where=CollectionFilter(amount_min=10**7)),
     "final page": lambda s: s.collections(TEST, order=Order.FINAL, older_than=KEY),
     "common beginning": lambda s: s.collections_by_prefix(TEST, "o"),
     "unwell": lambda s: s.collections(TEST, where=CollectionFilter(unwell=True)),
     "failure code": lambda s: s.collections(TEST, where=CollectionFilter(failure_codes=("x",))),
     "open": lambda s: s.open_collections(TEST, after=KEY),
     "deliveries": lambda s: s.deliveries(TEST),
+    "rejected deliveries": lambda s: s.deliveries(
+        TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))
+    ),
     "attempts": lambda s: s.deliveries(TEST, where=DeliveryFilter(event_id="evt_1")),
     "figures": lambda s: s.rollups(TEST, since=NOW - timedelta(days=31), until=NOW),
     "health": lambda s: health(s, TEST, now=NOW),

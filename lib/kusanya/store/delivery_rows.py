@@ -178,7 +178,7 @@ def _terms(where: DeliveryFilter) -> list[ColumnElement[bool]]:
         terms.append(it.arrived_at >= to_us(where.arrived_from))
     if where.arrived_to is not None:
         terms.append(it.arrived_at < to_us(where.arrived_to))
-    if where.unwell:
+    if where.unwell or (where.verdicts and Verdict.VERIFIED not in where.verdicts):
         # Spelled out: a bound value would hide that the small index fits.
         terms.append(it.verdict != literal_column("'verified'"))
     return terms

@@ -71,6 +71,8 @@ FILTERS = (
     CollectionFilter(unwell=True),
     CollectionFilter(statuses=("failed", "created"), amount_min=1002),
     CollectionFilter(reference_prefix="INV-00001"),
+    CollectionFilter(amount_min=1002, amount_max=1003),
+    CollectionFilter(amount_max=1001, channels=("MPESA_TZ",)),
 )
 
 
@@ -81,6 +83,7 @@ def plainly(rows: list[CollectionRow], where: CollectionFilter) -> list[Collecti
         if (not where.unwell or row.status == "failed")
         and (not where.statuses or row.status in where.statuses)
         and row.amount >= (where.amount_min or 0)
+        and row.amount <= (where.amount_max or row.amount)
         and row.reference.startswith(where.reference_prefix or "")
     ]
 
@@ -99,6 +102,22 @@ def test_walking_a_list_down_or_up_gives_every_record_once(
     expected = sorted(plainly(listed, where), key=lambda row: row.key_in(order), reverse=True)
     assert walk_down(filled, order, limit, where) == expected
     assert walk_up(filled, order, limit, where) == expected
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_an_amount_is_listed_alike_whether_its_rows_are_sorted_or_met_on_the_way(
+    filled: Store, make: Any, order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    since = make.noon + timedelta(microseconds=4)
+    asked = [
+        CollectionFilter(amount_min=1002, amount_max=1002, created_from=since),
+        CollectionFilter(amount_min=1002, created_from=since, created_to=since),
+        CollectionFilter(amount_min=1003, created_to=since, statuses=("failed",)),
+    ]
+    listed = [walk_down(filled, order, 3, where) for where in asked]
+    monkeypatch.setattr("kusanya.store.collection_rows._SORTED", 0)
+    assert [walk_down(filled, order, 3, where) for where in asked] == listed
+    assert [bool(rows) for rows in listed] == [True, False, True]
 
 
 def test_a_page_around_an_instant_has_both_sides(filled: Store, make: Any) -> None:

@@ -149,7 +149,33 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     ),
     "created": (listed(statuses=("created",)), "ix_collection_open"),
     "open": (CALLS["open"], "ix_collection_open"),
+    "an amount": (
+        listed(amount_min=5_000, amount_max=5_000),
+        "ix_collection_mode_amount_id",
+    ),
+    "large amounts": (listed(amount_min=5_000), "ix_collection_mode_amount_id"),
+    "failures of an amount": (
+        listed(amount_min=5_000, amount_max=5_000, statuses=("failed",)),
+        "ix_collection_mode_amount_id",
+    ),
+    "an amount on a channel": (
+        listed(amount_min=5_000, amount_max=5_000, channels=("MPESA_TZ",)),
+        "ix_collection_mode_amount_id",
+    ),
+    "an amount by its end": (
+        lambda s, _: s.collections(
+            TEST,
+            where=CollectionFilter(amount_min=5_000, amount_max=5_000),
+            order=Order.FINAL,
+            older_than=KEY,
+        ),
+        "ix_collection_mode_amount_id",
+    ),
     "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
+    "rejected deliveries": (
+        lambda s, _: s.deliveries(TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))),
+        "ix_delivery_unwell",
+    ),
     "intents by reference": (FEW["intents by reference"], "ix_intent_mode_reference"),
     "unchecked events": (CALLS["unchecked events"], "ix_event_unchecked"),
     "deliveries to an endpoint": (
@@ -166,6 +192,14 @@ def test_a_narrow_question_uses_its_own_index(sqlite_store: Store, make: Any, na
     steps = [step for step in plans(sqlite_store, call, make.noon) if step.startswith("SEARCH")]
     assert steps
     assert all(index in step for step in steps)
+
+
+def test_an_amount_of_a_time_in_which_little_was_made_is_met_on_the_way(
+    sqlite_store: Store, make: Any
+) -> None:
+    later = make.noon + timedelta(days=9)
+    steps = plans(sqlite_store, listed(amount_min=5_000, created_from=later), make.noon)
+    assert "ix_collection_mode_created_at_id" in steps[-1]
 
 
 @pytest.mark.parametrize(
