@@ -50,6 +50,7 @@ from kusanya_console.palette import CommandProvider
 from kusanya_console.plain_text import AsciiFilter
 from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.screens.live import LiveScreen
+from kusanya_console.stylesheet import ParsedOnce
 from kusanya_console.theme import THEMES, roles
 from kusanya_console.widgets.status_line import Standing
 
@@ -153,6 +154,7 @@ class ConsoleApp(App[None]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = THEMES[0].name
+        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
 
     def on_mount(self) -> None:
         """Open Live and begin to read."""

@@ -11,14 +11,19 @@ import subprocess
 import termios
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import msgspec
 import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
 import textual._wait
+from textual._compositor import Compositor
+from textual._styles_cache import StylesCache
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -51,6 +56,17 @@ pts.SVGImageExtension.serialize = _stable_ids
 textual._wait.SLEEP_GRANULARITY = 1 / 200
 textual._wait.SLEEP_IDLE = 1 / 400
 
+_draw = Compositor.render_update
+
+
+def _draw_when_asked(self: Compositor, full: bool = False, **how: Any) -> Any:
+    return _draw(self, full=full, **how) if full else None
+
+
+# Without a terminal Textual draws every change and shows it to nobody: a third of a test's time.
+# Here it draws once everything is at rest, see `settle`, and for pictures.
+Compositor.render_update = _draw_when_asked  # type: ignore[assignment,method-assign] # it is Textual's
+
 CHANNELS = ("MPESA_TZ", "TIGO_TZ", "AIRTEL_TZ", "HALOPESA_TZ", "MPESA_TZ")
 FATES = (
     ("succeeded", None, None),
@@ -71,6 +87,24 @@ class Seed:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._under_way: list[Future[Any]] | None = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write many facts as a busy receiver does, and wait once until all are durable."""
+        begun: list[Future[Any]] = []
+        self._under_way = begun
+        yield
+        self._under_way = None
+        for future in begun:
+            future.result()
+
+    def _keep(self, fact: Arrival | Observation) -> None:
+        future: Future[Any] = self.store.submit(fact)
+        if self._under_way is None:
+            future.result()
+        else:
+            self._under_way.append(future)
 
     def collection(
         self, n: int, *, at: datetime, mode: Mode = Mode.LIVE, **fields: Any
@@ -114,7 +148,7 @@ class Seed:
         fact = msgspec.structs.replace(
             self.observation(collection), source=source, source_id=name, observed_at=at
         )
-        self.store.record(fact)
+        self._keep(fact)
 
     def event(self, collection: Collection, *, at: datetime, **fields: Any) -> Event:
         """Return the event that reports a collection's final state."""
@@ -141,7 +175,7 @@ class Seed:
         """Record one arrival of an event."""
         good = verdict is Verdict.VERIFIED
         data = event.data
-        self.store.record(
+        self._keep(
             Arrival(
                 arrived_at=at,
                 endpoint=endpoint,
@@ -228,6 +262,10 @@ class Seed:
 
     def busy(self, count: int = 60, *, until: datetime = NOW) -> None:
         """Record a working hour: collections every 11 s, one of everything that goes wrong."""
+        with self.together():
+            self._busy(count, until)
+
+    def _busy(self, count: int, until: datetime) -> None:
         for n in range(count):
             self.life(n, at=until - timedelta(seconds=40 + 11 * (count - n)))
         odd = self.collection(
@@ -288,9 +326,9 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
+def store(tmp_path: Path, clock: ManualClock, empty_store: Path) -> Iterator[Store]:
     """Open an empty store."""
-    with Store.open(tmp_path / "kusanya.db", clock=clock) as opened:
+    with Store.open(copy(empty_store, tmp_path / "kusanya.db"), clock=clock) as opened:
         yield opened
 
 
@@ -331,7 +369,9 @@ def hostile(seed: Seed) -> Seed:
 
 
 @pytest.fixture
-def console(store: Store, clock: ManualClock, tmp_path: Path) -> Callable[..., ConsoleApp]:
+def console(
+    store: Store, clock: ManualClock, tmp_path: Path
+) -> Iterator[Callable[..., ConsoleApp]]:
     """Return what builds a console on the store; nothing in it moves by itself."""
 
     def build(*, mode: Mode = Mode.LIVE, **options: Any) -> ConsoleApp:
@@ -344,7 +384,10 @@ def console(store: Store, clock: ManualClock, tmp_path: Path) -> Callable[..., C
         told |= {"asleep": at_once} | options
         return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)
 
-    return build
+    yield build
+    # Textual remembers what it drew of the last thousand widgets, also of consoles long closed:
+    # by the hundredth test every search for garbage went through a million of their objects.
+    StylesCache.get_inner_outer.cache_clear()
 
 
 async def at_once(_seconds: float) -> None:
@@ -352,11 +395,13 @@ async def at_once(_seconds: float) -> None:
 
 
 async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until no worker runs and no message of one is unread."""
+    """Wait until no worker runs and no message of one is unread; then draw what has changed."""
     for _ in range(4):
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
         await asyncio.sleep(0)
+    screen = pilot.app.screen
+    _draw(screen._compositor, screen_stack=pilot.app._background_screens)
 
 
 @pytest.fixture
