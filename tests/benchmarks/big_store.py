@@ -1,10 +1,13 @@
 """Millions of collections for the look-up benchmark, of the product's own making.
 
-The first sixteenth of the history is put in through the product's ingest: generated bodies are
-signed, judged and submitted to the journal, whatever the schema of this version is. Fifteen copies
-follow with later instants and other ids, references and phones, table by table in SQL; what a copy
-does not change it takes over, but for the raw bodies, which are as forgotten. The last day comes
-through the ingest again. Ids are random, references partly consecutive; DAILY collections a day.
+The first part of the history is put in through the product's ingest: generated bodies are signed,
+judged and submitted to the journal, whatever the schema of this version is. Copies follow with
+later instants and other ids, references and phones, table by table in SQL; what a copy does not
+change it takes over, but for the raw bodies, which are as forgotten. The last day comes through the
+ingest again. Ids are random, references partly consecutive; DAILY collections a day.
+
+A lean store has no copies of deliveries and events: it takes half the room and time, for questions
+about collections alone.
 """
 
 import random
@@ -45,7 +48,13 @@ TAIL: Final = 4_000
 """The newest so many come through the ingest, after the copies."""
 NOTES: Final = 5_000
 COPIES: Final = 16
-GRAIN: Final = 40_000
+LEAN_COPIES: Final = 64
+_WHOLE_HOURS: Final = 2_500
+"""So many collections are made in three hours exactly."""
+_TURNS: Final = 16
+"""Letters of an id, which a copy turns."""
+_PENDING_BYTES: Final = 256 * 2**20
+"""What the search index gathers in memory before it writes; usually 1 MiB."""
 _SECRET: Final = "whsec_benchmark"
 _ENDPOINTS: Final = Endpoints.of(EndpointSecrets("shop", Mode.LIVE, _SECRET))
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz"
@@ -140,14 +149,14 @@ class _Made:
         )
 
 
-def fill(url: str, count: int, *, seed: int = 1) -> None:
-    """Fill an empty store at `url` with `count` collections and a little more.
+def fill(url: str, count: int, *, seed: int = 1, lean: bool = False) -> None:
+    """Fill an empty store at `url` with `count` collections, or a few more.
 
-    Nothing of it need survive a power cut. Raises ValueError for a count that is no multiple of
-    GRAIN: copies would lie across the hours of the rollups.
+    Nothing of it need survive a power cut. The count is rounded up so that no copy lies across the
+    hours of the rollups.
     """
-    if count % GRAIN:
-        raise ValueError(f"a count is a multiple of {GRAIN:,}")
+    copies = LEAN_COPIES if lean else COPIES
+    first = -(-count // (copies * _WHOLE_HOURS)) * _WHOLE_HOURS
     began = time.monotonic()
 
     def tell(what: str) -> None:
@@ -160,13 +169,13 @@ def fill(url: str, count: int, *, seed: int = 1) -> None:
         # A journal that is off wants the file for itself; the next opening has it on again.
         store._engines.reader.dispose()
         store._engines.writer.dispose()
-        first = count // COPIES
         span = first * (timedelta(days=1) / DAILY)
         tail = TAIL * (timedelta(days=1) / DAILY)
-        submit(store, facts(first, seed=seed, end=END - tail - (COPIES - 1) * span))
+        submit(store, facts(first, seed=seed, end=END - tail - (copies - 1) * span))
         tell(f"{first:,} collections taken in")
         with store._engines.writer.begin() as connection:
-            _multiply(connection, first=first, span_us=span // timedelta(microseconds=1))
+            span_us = span // timedelta(microseconds=1)
+            _multiply(connection, first=first, span_us=span_us, copies=copies, lean=lean)
         tell("all copied")
         submit(store, facts(TAIL, seed=seed + 1, still_open=OPEN))
         for row in store.collections(Mode.LIVE, limit=NOTES).rows:
@@ -194,7 +203,7 @@ def submit(store: Store, stream: Iterator[Any]) -> None:
 
 def _careless(connection: Any, _record: object) -> None:
     if hasattr(connection, "set_trace_callback"):
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -5000000"):
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -2000000"):
             connection.execute(f"PRAGMA {pragma}")
     else:
         connection.execute("SET synchronous_commit = off")
@@ -218,13 +227,14 @@ _INSTANTS: Final = frozenset(
 )
 
 
-def _multiply(connection: Connection, *, first: int, span_us: int) -> None:
+def _multiply(connection: Connection, *, first: int, span_us: int, copies: int, lean: bool) -> None:
     taken: int = connection.execute(select(feed_head.c.seq)).scalar_one()
-    facts_of = (delivery, event, observation, collection)
+    whole = (delivery, event, observation, collection)
+    facts_of = whole[2:] if lean else whole
     for table in facts_of:
         for index in table.indexes:
             index.drop(connection)
-    for copy in range(1, COPIES):
+    for copy in range(1, copies):
         changed = _changes(connection, copy, first)
         changed |= {name: f"{name} + {copy * span_us}" for name in _INSTANTS}
         changed["seq"] = f"seq + {copy * taken}"
@@ -244,7 +254,7 @@ def _multiply(connection: Connection, *, first: int, span_us: int) -> None:
             adds = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in sums)
             added = f"WHERE hour < ({hours}) ON CONFLICT ({keys}) DO UPDATE SET {adds}"
             _copy(connection, table, changed, added)
-    connection.execute(update(feed_head).values(seq=COPIES * taken))
+    connection.execute(update(feed_head).values(seq=copies * taken))
     for table in facts_of:
         for index in table.indexes:
             index.create(connection)
@@ -257,9 +267,11 @@ def _copy(connection: Connection, table: Table, changed: dict[str, str], which: 
     connection.execute(text(f"{copied} {which}"))
 
 
-def _turned(name: str, kind: str, by: int) -> str:
+def _turned(name: str, kind: str, copy: int) -> str:
     """Return an id's letters turned by so many places: as random as before, and another."""
-    return f"'{kind}_' || substr({name}, {5 + by}) || substr({name}, 5, {by})"
+    round_, by = divmod(copy, _TURNS)
+    more = f" || '{chr(97 + round_)}'" if round_ else ""
+    return f"'{kind}_' || substr({name}, {5 + by}) || substr({name}, 5, {by}){more}"
 
 
 def _changes(connection: Connection, copy: int, first: int) -> dict[str, str]:
@@ -268,7 +280,7 @@ def _changes(connection: Connection, copy: int, first: int) -> dict[str, str]:
         padded = f"lpad(({number})::text, 8, '0')"
     else:
         padded = f"printf('%08d', {number})"
-    turn, mark = copy % 8, chr(97 + copy)
+    turn, mark = copy % 8, chr(97 + copy % 26) + (str(copy // 26) if copy >= 26 else "")
     return {
         "collection_id": _turned("collection_id", "col", copy),
         "event_id": _turned("event_id", "evt", copy),
@@ -294,5 +306,13 @@ def _index(connection: Connection) -> None:
         insert = f"INSERT INTO reference_search {found}"
     else:
         insert = f"INSERT INTO reference_search (rowid, reference) {found} ORDER BY o.seq"
+        _pend(connection, _PENDING_BYTES)
     connection.execute(text(insert))
+    if connection.dialect.name == "sqlite":
+        _pend(connection, 2**20)
     connection.execute(text("UPDATE feed_head SET searched = seq"))
+
+
+def _pend(connection: Connection, size: int) -> None:
+    order = "INSERT INTO reference_search (reference_search, rank) VALUES ('hashsize', :size)"
+    connection.execute(text(order), {"size": size})

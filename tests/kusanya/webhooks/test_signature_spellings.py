@@ -77,6 +77,14 @@ def test_white_space_around_a_header_is_nobodys_word(payload: bytes) -> None:
     assert check(payload, header, ONE, now=NOON).timestamp == NOON
 
 
+def test_nothing_but_blanks_and_tabs_is_taken_off_a_header(payload: bytes) -> None:
+    header = sign(payload, ONE, NOON)
+    for mark in "x;\n\r\0":
+        for value in (header + mark, mark + header):
+            with pytest.raises(SignatureError):
+                check(payload, value, [ONE], now=NOON)
+
+
 # What the service sends is judged without a list or an object: that road must not fall asleep.
 @pytest.mark.parametrize("spelled", [str, str.encode], ids=["text", "bytes"])
 @pytest.mark.parametrize("secret", [ONE, Secret(ONE), (ONE,)], ids=repr)

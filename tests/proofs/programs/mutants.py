@@ -6,7 +6,8 @@
 Each mutant is put into a forked process, where the code of the room's functions or the text of its
 queries is exchanged, and the room's tests run there until one fails. Prints the survivors and the
 score; exit code 1 below 95 %. Words of messages and docstrings are left alone: nothing depends on
-them.
+them. Mutants that do what the original does are named with their reasons in tests/proofs/kit/alike
+and count nowhere.
 """
 
 import ast
@@ -14,6 +15,7 @@ import copy
 import importlib
 import inspect
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -26,6 +28,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from tests.proofs.kit.alike import ALIKE
 from tests.proofs.kit.sql_variants import sql_variants
 
 ROOT: Final = Path(__file__).parents[3]
@@ -357,18 +360,32 @@ def main(names: list[str]) -> int:
         if not survives(lambda: None, room.tests):
             sys.stderr.write(f"{name}: its tests fail without any change\n")
             return 2
-        dead = 0
+        dead = survived = 0
+        alike = ALIKE.get(name, {})
+        if unknown := alike.keys() - {unplaced(said) for said, _ in every}:
+            sys.stderr.write(f"{name}: there is no mutant {sorted(unknown)}\n")
+            return 2
         for said, exchange in every:
+            if unplaced(said) in alike:
+                continue
             if survives(exchange, room.tests):
                 sys.stdout.write(f"  survived: {said}\n")
-                sys.stdout.flush()
+                survived += 1
             else:
                 dead += 1
-        sys.stdout.write(f"{name}: {dead} of {len(every)} killed, {dead / len(every):.1%}\n")
+            sys.stdout.flush()
+        tried = dead + survived
+        sys.stdout.write(f"{name}: {dead} of {tried} killed, {dead / tried:.1%}")
+        sys.stdout.write(f"; {len(every) - tried} more do what the original does\n")
         sys.stdout.flush()
-        made, killed = made + len(every), killed + dead
+        made, killed = made + tried, killed + dead
     sys.stdout.write(f"all: {killed} of {made} killed, {killed / max(1, made):.1%}\n")
     return 0 if killed >= NEEDED * made else 1
+
+
+def unplaced(said: str) -> str:
+    """Return the sentence about a mutant without its line, which moves."""
+    return re.sub(r", line [0-9]+:", ":", said, count=1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+"""Mutants that do what the original does, each with the reason; nothing else may be listed here."""
+
+from typing import Final
+
+_ONE_CLASS: Final = "both ways lead to the same error class, by another sentence"
+_KEYED: Final = "_keyed takes a text and a Secret alike; this only spares making one each time"
+
+ALIKE: Final[dict[str, dict[str, str]]] = {
+    "verifier": {
+        "check: '1' became '2'": "what matched is -1 or -2 when nothing did: only its sign is read",
+        "_ascii: 'header is None or not header' became 'header is None and (not header)'": (
+            _ONE_CLASS
+        ),
+        "_out_of_time: 'ahead < 0' became 'ahead <= 0'": "what is 0 ahead is never out of time",
+        "_out_of_time: '0' became '1'": "whole seconds, and what is 0 ahead is never out of time",
+        "_hexdigest: 'if type(secret) is not str:\\n    secret = (secret if type(sec' became "
+        "'if not type(secret) is not str:\\n    secret = (secret if type'": _KEYED,
+        "_hexdigest: 'type(secret) is not str' became 'type(secret) is str'": _KEYED,
+        "_hexdigest: 'secret if type(secret) is Secret else Secret(secret)' became "
+        "'secret if not type(secret) is Secret else Secret(secret)'": _KEYED,
+        "_hexdigest: 'type(secret) is Secret' became 'type(secret) is not Secret'": _KEYED,
+    },
+}
