@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from kusanya.store import Store
 
 INTERFACES = ("textual", "rich", "IPython", "ipywidgets", "typer")
 HEAVY = ("pandas", "duckdb", "pyarrow", "matplotlib")
@@ -27,12 +30,16 @@ LIBRARY = (
 )
 
 
-def loaded_by(statement: str) -> set[str]:
+def modules_after(statement: str) -> set[str]:
     script = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    return {name.partition(".")[0] for name in ended.stdout.split()}
+    return set(ended.stdout.split())
+
+
+def loaded_by(statement: str) -> set[str]:
+    return {name.partition(".")[0] for name in modules_after(statement)}
 
 
 def test_the_library_loads_no_interface_and_no_data_frames() -> None:
@@ -52,18 +59,55 @@ def test_importing_a_package_alone_loads_next_to_nothing(module: str) -> None:
 
 
 def test_the_command_line_shows_its_help_without_loading_what_commands_need() -> None:
-    loaded = loaded_by("import kusanya_console.cli")
+    loaded = loaded_by("import kusanya_console.cli.line")
     assert not loaded & {"textual", "httpx", "sqlalchemy", "starlette", "uvicorn", *HEAVY}
 
 
 def test_a_lookup_for_scripts_never_loads_the_terminal_interface() -> None:
     statement = (
         "import sys; sys.argv = ['kusanya', 'find', 'x', '--store', '/nonexistent/none.sqlite']\n"
-        "from kusanya_console.cli import _run; _run()"
+        "from kusanya_console.cli.line import _run; _run()"
     )
     loaded = loaded_by(statement)
     assert "sqlalchemy" in loaded
-    assert not loaded & {"textual", *HEAVY}
+    assert not loaded & {"textual", "pydantic", "alembic", "httpx", "httpcore", *HEAVY}
+
+
+FIRST_PAINT = """
+import asyncio, sys
+from kusanya.clock import SystemClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.cli import console, console_service, line, terminal
+from kusanya_console.app import ConsoleApp
+
+async def paint():
+    with Store.open(sys.argv[1], read_only=True, migrate=False) as store:
+        app = ConsoleApp(store, mode=Mode.LIVE, clock=SystemClock())
+        async with app.run_test() as pilot:
+            while app.desk.snapshot is None:
+                await pilot.pause()
+            assert app.console_screen.NAME == "live"
+
+asyncio.run(paint())
+"""
+
+
+def test_the_first_paint_loads_one_screen_one_database_and_nobody_to_ask(tmp_path: Path) -> None:
+    Store.open(tmp_path / "store.db").close()
+    loaded = modules_after(
+        f"import sys; sys.argv[1:] = [{str(tmp_path / 'store.db')!r}]{FIRST_PAINT}"
+    )
+    packages = {name.partition(".")[0] for name in loaded}
+    assert not packages & {"pydantic", "alembic", "httpx", "httpcore", "aiohttp", "certifi", *HEAVY}
+    assert "kusanya.client" not in loaded
+    assert {name for name in loaded if name.startswith("sqlalchemy.dialects.")} >= {
+        "sqlalchemy.dialects.sqlite"
+    }
+    assert "sqlalchemy.dialects.postgresql" not in loaded
+    shown = {name for name in loaded if name.startswith("kusanya_console.screens.")}
+    others = ("deliveries", "health", "help", "intents", "lookup", "service", "decide")
+    assert not shown & {f"kusanya_console.screens.{name}" for name in others}
 
 
 def test_the_names_for_outsiders_are_where_the_design_promises_them() -> None:

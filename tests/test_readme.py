@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kusanya.profiles import load
-from kusanya_console.cli import main
+from kusanya_console.cli.line import main
 from kusanya_service.testing import PaymentService, payment_service
 
 __all__ = ["payment_service"]

@@ -1,117 +1,14 @@
-"""The `kusanya` command: one room per group of commands, each importing late what it needs.
+"""The `kusanya` command: it begins here and is put together in `line`."""
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C. An error is one line
-on standard error: never a traceback, never a secret or a full phone number.
-"""
-
-import os
-import signal
-import sys
-from pathlib import Path
 from typing import NoReturn
-
-import typer
-
-from kusanya.errors import KusanyaError
-from kusanya.privacy import quiet_logs
-from kusanya_console.cli import (
-    care,
-    console,
-    create,
-    dashboard,
-    demo,
-    follow,
-    look,
-    notebooks,
-    receive,
-    reconcile,
-    service,
-)
-from kusanya_console.cli.output import DONE, FAILED, USAGE, Refused, complain
-
-app = typer.Typer(
-    name="kusanya",
-    help="Collect mobile money safely: service, receiver, console, look-ups and reconciliation.",
-    epilog="Begin with: kusanya demo",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for room in (
-    demo,
-    console,
-    look,
-    create,
-    follow,
-    receive,
-    service,
-    dashboard,
-    care,
-    reconcile,
-    notebooks,
-):
-    room.add_to(app)
-
-
-_INTERRUPTED = 128 + signal.SIGINT
 
 
 def main() -> NoReturn:
     """Run the command line and exit with 0, 1 or 2."""
-    quiet_logs()
-    sys.exit(_run())
+    from kusanya_console.cli.starting import begin
 
+    begin()
+    # After the beginning of the start, which this is the first part of.
+    from kusanya_console.cli.line import main as run
 
-def _run() -> int:
-    try:
-        result = app(standalone_mode=False)
-    except BrokenPipeError:
-        # Whoever read our output has gone; say nothing more to a closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except KeyboardInterrupt:
-        complain("stopped")
-        return _INTERRUPTED
-    except Exception as error:
-        if os.environ.get("KUSANYA_DEBUG"):
-            raise
-        code, message = _judge(error)
-        if message:
-            complain(message)
-        return code
-    if result == _INTERRUPTED:
-        # The command line swallows Ctrl-C and returns its code.
-        complain("stopped")
-    return result if isinstance(result, int) else DONE
-
-
-def _judge(error: Exception) -> tuple[int, str]:
-    """Return the exit code and the one line for whatever a command raised."""
-    if isinstance(error, Refused):
-        return error.code, str(error)
-    if isinstance(error, KusanyaError):
-        return FAILED, str(error) or (type(error).__doc__ or "").partition("\n")[0]
-    if isinstance(error, typer.Abort):
-        return FAILED, "stopped"
-    if isinstance(error, typer.TyperException):
-        # The command line's own complaints: an unknown command, a missing or unfit option.
-        message = getattr(error, "format_message", error.__str__)()
-        hint = f"{message} (kusanya --help lists what there is)" if message else ""
-        return getattr(error, "exit_code", USAGE), hint
-    # The last line: a bug is told in one line, with its place and never with its locals.
-    return FAILED, f"unexpected {type(error).__name__} {_where(error)}: {error}"
-
-
-def _where(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "somewhere"
-    code = trace.tb_frame.f_code
-    return f"in {Path(code.co_filename).name}:{trace.tb_lineno}"
-
-
-if __name__ == "__main__":
-    main()
+    run()

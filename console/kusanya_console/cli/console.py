@@ -9,6 +9,7 @@ import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
 from kusanya_console.cli.output import USAGE, Refused
+from kusanya_console.cli.starting import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,7 @@ def console(
     if web:
         from kusanya_console.cli.console_elsewhere import in_a_browser
 
+        started()
         in_a_browser(
             profile_of(profile, store),
             clock=clock,
@@ -124,10 +126,11 @@ def record_to(
 
 def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
     """Return a client where the profile has a key and an address, on the console's clock."""
-    from kusanya.client import Client
-
     if profile.api_key is None or profile.base_url is None:
         return None
+    # Late: where nobody can be asked the client is not needed.
+    from kusanya.client import Client
+
     return stack.enter_context(
         Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
     )

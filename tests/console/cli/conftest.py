@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kusanya_console.cli import main
+from kusanya_console.cli.line import main
 
 Ended = tuple[int, str, str]
 """Exit code, standard output, standard error."""

@@ -17,7 +17,7 @@ from kusanya.reconcile import close, load
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
-from kusanya_console.cli import main
+from kusanya_console.cli.line import main
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("reconcile-postgres")]
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)

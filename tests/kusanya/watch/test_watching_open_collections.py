@@ -10,7 +10,7 @@ from kusanya.client.effects import Failure
 from kusanya.client.observed import answered
 from kusanya.state.observation import Source
 from kusanya.watch import FIRST_LOOK, Rhythm, Round, look, missed_events, next_look, rounds, silence
-from kusanya.watch.rounds import Memory
+from kusanya.watch.following import Memory
 from kusanya.wire import Mode, decode_collection
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -1,0 +1,41 @@
+"""Take what needs no conversion from the command line as it stands.
+
+Typer converts every value, also a text that is wanted as a text and an option that was not given,
+with pydantic: loading that takes longer than most commands do. Here such a value is taken as it is;
+a number, a path or a day goes Typer's own way, with Typer's own complaints.
+"""
+
+from typing import Any
+
+import typer
+
+
+def taking_plain_values(command: Any) -> Any:
+    """Return `command`, a built one with all that are under it, made to take plain values as such.
+
+    A version of Typer that converts in another way is left as it is.
+    """
+    for under in getattr(command, "commands", {}).values():
+        taking_plain_values(under)
+    for parameter in command.get_params(typer.Context(command)):
+        told = getattr(parameter, "type_descriptor", None)
+        if told is not None and told.parameter_info.parser is None:
+            parameter._runtime_param = _AsItStands(told.annotation)  # noqa: SLF001 - no other door
+    return command
+
+
+class _AsItStands:
+    """Typer's converter of one parameter, asked only for what is not yet what it should be."""
+
+    def __init__(self, wanted: Any) -> None:
+        self._wanted = wanted
+
+    def coerce(self, value: Any, param: Any, ctx: typer.Context) -> Any:
+        """Return `value` where it is what is wanted, else what Typer makes of it."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        if type(value) is self._wanted and not several:
+            return value
+        param._runtime_param = None  # noqa: SLF001 - as above: Typer builds its own at the next call
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
