@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import duckdb
 import msgspec
@@ -22,6 +22,9 @@ import pyarrow as pa
 from kusanya.reconcile import columns
 from kusanya.reconcile.columns import Schema
 from kusanya.reconcile.errors import FrameError
+
+_PIECE: Final = 20_480
+"""Rows in a piece: ten of the engine's vectors, which stay in the cache."""
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -98,10 +101,17 @@ class Engine:
         if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
-    def arrays(self, sql: str) -> dict[str, Any]:
-        """Return a query's columns of whole numbers, none missing, as numpy arrays."""
-        table = self._con.sql(sql).to_arrow_table()
-        return {name: table[name].to_numpy() for name in table.column_names}
+    def number(self, sql: str) -> int:
+        """Return the one whole number that a query answers."""
+        return int(self._con.sql(sql).to_arrow_table().column(0)[0].as_py())
+
+    def pieces(self, sql: str) -> pa.RecordBatchReader:
+        """Return a query's answer piece by piece, whatever its types, for what is never a frame."""
+        return self._con.sql(sql).to_arrow_reader(_PIECE)
+
+    def note(self, name: str, whole: int) -> None:
+        """Make a whole number of ours readable as the variable `name`."""
+        self._con.execute(f"SET VARIABLE {name} = {whole:d}")
 
     def lend(self, name: str, table: pa.Table) -> None:
         """Make an Arrow table of ours readable under `name`, whatever its types."""

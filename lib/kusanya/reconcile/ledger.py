@@ -6,11 +6,12 @@ service's and must leave nothing unexplained.
 """
 
 from datetime import date
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile import breaks, columns, keys
+from kusanya.reconcile import agreement, breaks, columns
 from kusanya.reconcile.breaks import VERDICTS
 from kusanya.reconcile.columns import (
     AGEING,
@@ -25,7 +26,10 @@ from kusanya.reconcile.columns import (
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
 from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.sides import Side, Span, gather
 from kusanya.reconcile.terms import PLAIN, TERMS, Tolerance, terms
+
+_EPOCH: Final = date(1970, 1, 1)
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,13 +84,15 @@ def match(
     other_mode: pd.DataFrame | None = None,
     intents: pd.DataFrame | None = None,
     everything: bool = True,
+    key_bits: int = 64,
 ) -> Matched:
     """Match a ledger with the collections of one mode over a period.
 
     A row is in the result when either of its days is in the period. `basis` says whether the
     ledger books gross or net amounts, `as_of` is the day that ages are counted to. `everything`
-    False leaves rows that agree out of `rows`; the other frames still count them. Raises ValueError
-    for collections of both modes.
+    False leaves rows that agree out of `rows`; the other frames still count them. No answer depends
+    on `key_bits`, which is how much is read of the hashes that find keys. Raises ValueError for
+    collections of both modes.
     """
     with Engine(folders=folders_of(collections, ledger)) as engine:
         engine.give("collections", collections, COLLECTIONS)
@@ -98,9 +104,29 @@ def match(
         engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
         engine.give("verdicts", breaks.table(breaks.LEDGER), VERDICTS)
         engine.run(query("ledger_sides"))
-        _find_keys(engine, minutes=tolerance.double_minutes)
+        engine.run(query("ledger_seen"))
+        naming = engine.number("SELECT count(collection_id) FROM books") > 0
+        ours = _seen(engine, "service", naming=naming)
+        hasty = agreement.hasty(
+            ours["keys"], ours.pop("payments"), minutes=tolerance.double_minutes
+        )
+        found = agreement.find(
+            Side(**ours),
+            Side(**_seen(engine, "books", naming=naming)),
+            span=Span((period.first - _EPOCH).days, (period.last - _EPOCH).days),
+            hasty=hasty,
+            net=basis == "net",
+            everything=everything,
+            bits=key_bits,
+        )
+        del ours
+        engine.note("shift", found.shift)
+        engine.lend("wanted", found.wanted)
+        engine.lend("repeated", found.repeated)
+        engine.lend("agreed", found.agreed)
+        engine.run(query("ledger_every" if everything else "ledger_few"))
+        engine.run(query("ledger_named" if naming else "ledger_unnamed"))
         engine.run(query("ledger_verdicts"))
-        engine.run(query("ledger_carried" if everything else "ledger_counted"))
         engine.run(query("ledger_pairs"))
         engine.run(query("ledger_rows"))
         return Matched(
@@ -111,10 +137,10 @@ def match(
         )
 
 
-def _find_keys(engine: Engine, *, minutes: int) -> None:
-    paid = engine.arrays(query("ledger_payers"))
-    booked = engine.arrays(query("ledger_keys"))
-    engine.lend("repeated", keys.repeated(paid["key"], booked["key"]))
-    engine.lend("payers", keys.hasty(paid["key"], paid["payment"], minutes=minutes))
-    naming = engine.arrays("SELECT count(collection_id) AS lines FROM books")
-    engine.run(query("ledger_named" if naming["lines"][0] else "ledger_unnamed"))
+def _seen(engine: Engine, name: str, *, naming: bool) -> dict[str, Any]:
+    wanted = ["keys", "references", "money", "facts"]
+    wanted += ["payments"] if name == "service" else []
+    wanted += ["names", "ids"] if naming else []
+    taken = ", ".join(f'"{column}"' for column in wanted)
+    rows = engine.number(f"SELECT count(*) FROM {name}")  # noqa: S608 - names of our own
+    return gather(engine.pieces(f"SELECT {taken} FROM seen_{name}"), rows)  # noqa: S608 - our own

@@ -28,7 +28,7 @@ def books(made: plants.Month, *, named: str) -> pd.DataFrame:
 @pytest.mark.parametrize("basis", ["gross", "net"])
 def test_what_is_counted_says_what_is_carried(made: plants.Month, named: str, basis: str) -> None:
     lines = books(made, named=named)
-    carried, counted = (
+    carried, counted, collided = (
         ledger.match(
             made.collections,
             lines,
@@ -37,16 +37,19 @@ def test_what_is_counted_says_what_is_carried(made: plants.Month, named: str, ba
             other_mode=made.other_mode,
             intents=made.intents,
             everything=everything,
+            key_bits=key_bits,
         )
-        for everything in (True, False)
+        # Of 9 bits every key is shared by strangers, on both sides.
+        for everything, key_bits in ((True, 64), (False, 64), (False, 9))
     )
     read = carried.rows[carried.rows["standing"] != "ok"].reset_index(drop=True)
     assert len(carried.rows) > 2_000
     assert len(read) > 10
-    pd.testing.assert_frame_equal(counted.rows, read)
-    for name in ("bridge", "ageing", "doubles"):
-        pd.testing.assert_frame_equal(getattr(counted, name), getattr(carried, name))
-    assert counted.unexplained == 0
+    for other in (counted, collided):
+        pd.testing.assert_frame_equal(other.rows, read)
+        for name in ("bridge", "ageing", "doubles"):
+            pd.testing.assert_frame_equal(getattr(other, name), getattr(carried, name))
+        assert other.unexplained == 0
 
 
 def test_a_customer_who_pays_the_same_again_soon_is_suspected_and_later_is_not(
@@ -64,3 +67,33 @@ def test_a_customer_who_pays_the_same_again_soon_is_suspected_and_later_is_not(
     twin.loc[won.index[1], "created_at"] = moved + pd.Timedelta(microseconds=1)
     match = ledger.match(twin, made.ledger, period=made.period, everything=False).doubles
     assert not match["collection_ids"].str.contains(won["id"].iloc[1]).any()
+
+
+def test_a_success_whose_rival_was_booked_under_another_reference_is_a_second_payment(
+    made: plants.Month,
+) -> None:
+    met = ledger.match(made.collections, made.ledger, period=made.period).rows
+    first, second, other = met[met["break_code"] == "matched"]["collection_id"].iloc[[0, 1, 2]]
+    rows, lines = made.collections.copy(), made.ledger.copy()
+    of = dict(zip(rows["id"], rows["reference"], strict=True))
+    rows.loc[rows["id"] == second, "reference"] = of[first]
+    # The first payment's line names it by id and says another reference; the second has no line.
+    lines.loc[lines["reference"] == of[first], ["collection_id", "reference"]] = [first, of[other]]
+    lines = lines[lines["reference"] != of[second]]
+    for everything in (True, False):
+        found = ledger.match(rows, lines, period=made.period, everything=everything)
+        told = found.rows.set_index("collection_id")["break_code"]
+        assert told[second] == "double_payment"
+        assert found.doubles["collection_ids"].str.contains(second).any()
+
+
+def test_texts_decide_where_hashes_are_the_same(made: plants.Month) -> None:
+    won = made.collections[made.collections["status"] == "succeeded"].head(40)
+    lines = made.ledger[made.ledger["reference"].isin(won["reference"])].copy()
+    lines["reference"] = "X-" + lines["reference"]
+    for key_bits in (64, 1):
+        found = ledger.match(
+            won, lines, period=made.period, everything=False, key_bits=key_bits
+        ).rows
+        assert found["match_rule"].isna().all()
+        assert len(found) == len(won) + len(lines)

@@ -244,15 +244,12 @@ def agree(
             "booked_day": [pd.Timestamp(day_of(b["booked_at"])) for b in booked],
         },
     )
-    found = ledger.match(
-        # The order of the inputs means nothing.
-        frame.sample(frac=1, random_state=len(booked)),
-        book.sample(frac=1, random_state=len(said)),
-        period=MARCH,
-        tolerance=TERMS,
-        basis="net" if net else "gross",
-        other_mode=columns.frame(KEYS, {"id": ["x"] * len(other), "reference": other}),
-        intents=columns.frame(
+    asked: dict[str, Any] = {
+        "period": MARCH,
+        "tolerance": TERMS,
+        "basis": "net" if net else "gross",
+        "other_mode": columns.frame(KEYS, {"id": ["x"] * len(other), "reference": other}),
+        "intents": columns.frame(
             INTENTS,
             {
                 "id": ["i"] * len(unknown),
@@ -261,7 +258,13 @@ def agree(
                 "sent_at": [START] * len(unknown),
             },
         ),
+    }
+    # The order of the inputs means nothing.
+    shuffled = (
+        frame.sample(frac=1, random_state=len(booked)),
+        book.sample(frac=1, random_state=len(said)),
     )
+    found = ledger.match(*shuffled, **asked)
     columns.check(found.rows, MATCHES)
     left = found.rows[["row_no", "collection_id", "match_rule", "break_code"]].astype("object")
     rows = [
@@ -277,3 +280,9 @@ def agree(
     wanted = expected(said, booked, net=net, other=other, unknown=unknown)
     assert sorted(seen, key=repr) == wanted
     assert found.unexplained == 0
+    # Nor does it matter what is only counted, or which references share a hash.
+    counted = ledger.match(*shuffled, **asked, everything=False, key_bits=2)
+    read = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(counted.rows, read)
+    for name in ("bridge", "ageing", "doubles"):
+        pd.testing.assert_frame_equal(getattr(counted, name), getattr(found, name))

@@ -2,8 +2,8 @@
 -- result: a row that was lost or doubled on the way leaves something unexplained.
 WITH sides AS (
     SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
-    FROM books, span
-    WHERE paid AND booked_day BETWEEN span.first AND span.last
+    FROM books
+    WHERE paid AND booked_day BETWEEN getvariable('first') AND getvariable('last')
     GROUP BY currency
     UNION ALL
     SELECT
@@ -11,8 +11,8 @@ WITH sides AS (
         currency,
         count(*) AS rows,
         sum(due)::BIGINT AS amount
-    FROM service, span
-    WHERE paid AND business_day BETWEEN span.first AND span.last
+    FROM service
+    WHERE paid AND business_day BETWEEN getvariable('first') AND getvariable('last')
     GROUP BY currency
 ),
 

@@ -43,8 +43,7 @@ followed AS (
         lag(s.reference) OVER payer AS reference_before,
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
-    FROM service AS s
-    SEMI JOIN payers ON payers.key = s.key
+    FROM few_service AS s
     WHERE s.paid AND s.phone_key IS NOT NULL
     WINDOW payer AS (
         PARTITION BY s.mode, s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id

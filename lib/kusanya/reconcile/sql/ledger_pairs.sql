@@ -1,35 +1,17 @@
--- The rows that are read or ranked, with all their columns, and which of them meet: by reference and
--- amount, then by reference, each pass on what the earlier one left. Lines and collections of equal
--- keys pair by rank, so that the one line of a reference meets the attempt that succeeded; a line
--- that says paid meets an attempt that did not succeed only where its reference has no success at
--- all. Only references seen twice on a side are ranked: ranking them all costs many times the join.
-CREATE TEMP TABLE wanted AS
-SELECT key FROM repeated
-UNION
-SELECT key FROM payers
-UNION
-SELECT key_ledger FROM counted WHERE key_ledger IS NOT NULL
-UNION
-SELECT key_service FROM counted WHERE key_service IS NOT NULL
-UNION
-SELECT key FROM named WHERE place > 1;
-
-CREATE TEMP TABLE few_books AS SELECT b.* FROM books AS b SEMI JOIN wanted ON wanted.key = b.key;
-
-CREATE TEMP TABLE few_service AS
-SELECT s.* EXCLUDE (phone_key) FROM service AS s SEMI JOIN wanted ON wanted.key = s.key;
-
+-- Which rows of repeated references meet: by reference and amount, then by reference, each pass on
+-- what the earlier one left. Lines and collections of equal keys pair by rank, so that the one line of
+-- a reference meets the attempt that succeeded; a line that says paid meets an attempt that did not
+-- succeed only where its reference has no success at all. Only references seen twice on a side are
+-- ranked: ranking them all costs many times the join.
 CREATE TEMP TABLE many_books AS
 SELECT b.*
-FROM few_books AS b
-SEMI JOIN repeated ON repeated.key = b.key
-ANTI JOIN named ON named.row_no = b.row_no;
+FROM rest_books AS b
+SEMI JOIN repeated ON repeated.key = b.key;
 
 CREATE TEMP TABLE many_service AS
 SELECT s.*, won.reference IS NOT NULL AS has_paid
-FROM few_service AS s
+FROM rest_service AS s
 SEMI JOIN repeated ON repeated.key = s.key
-ANTI JOIN named ON named.id = s.id
 LEFT JOIN (SELECT DISTINCT reference FROM few_service WHERE paid) AS won
     ON won.reference = s.reference;
 
@@ -122,3 +104,8 @@ SELECT
 FROM pairing AS p
 LEFT JOIN few_books AS b ON b.row_no = p.row_no
 LEFT JOIN few_service AS s ON s.id = p.id;
+
+CREATE TEMP VIEW met AS
+SELECT * FROM met_plainly
+UNION ALL
+SELECT * FROM met_by_rank;

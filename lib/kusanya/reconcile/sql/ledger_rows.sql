@@ -2,24 +2,20 @@
 -- agree may stand together as one row that says how many they are.
 CREATE TEMP TABLE judged AS
 SELECT
-    c.break_code,
-    c.match_rule,
-    c.row_no,
-    CASE WHEN c.match_rule = 'id' THEN b.collection_id ELSE s.id END AS id,
-    c.currency_ledger,
-    c.currency_service,
-    c.age_days,
-    c.in_ledger,
-    c.in_service,
-    c.rows,
-    c.amount,
-    c.counted_ledger,
-    c.counted_service
-FROM counted AS c
-LEFT JOIN few_books AS b ON b.row_no = c.row_no
--- A key that nothing repeats is one collection's.
-LEFT JOIN (SELECT * FROM few_service AS f ANTI JOIN repeated ON repeated.key = f.key) AS s
-    ON s.key = c.key_service
+    break_code,
+    NULL::rule AS match_rule,
+    NULL::BIGINT AS row_no,
+    NULL::VARCHAR AS id,
+    currency AS currency_ledger,
+    currency AS currency_service,
+    age_days,
+    is_matched AS in_ledger,
+    is_matched AS in_service,
+    rows,
+    amount,
+    CASE WHEN is_matched THEN amount ELSE 0 END AS counted_ledger,
+    CASE WHEN is_matched THEN amount ELSE 0 END AS counted_service
+FROM counted
 UNION ALL
 SELECT
     break_code,
@@ -35,7 +31,7 @@ SELECT
     coalesce(amount_ledger, amount_service)::HUGEINT AS amount,
     counted_ledger::HUGEINT AS counted_ledger,
     counted_service::HUGEINT AS counted_service
-FROM judged_of('met_by_rank');
+FROM judged_of('met');
 
 CREATE TEMP TABLE alone_books AS
 SELECT b.*
@@ -50,10 +46,7 @@ WHERE s.paid AND s.id IN (SELECT id FROM judged WHERE row_no IS NULL AND id IS N
 CREATE TEMP TABLE few_pairs AS
 SELECT row_no, id FROM pairs
 UNION ALL
-SELECT n.row_no, n.id
-FROM named AS n
-SEMI JOIN few_books AS b ON b.row_no = n.row_no
-WHERE n.place = 1;
+SELECT row_no, id FROM named WHERE place = 1;
 
 -- A line left over is a duplicate when its twin met a collection.
 CREATE TEMP TABLE twins AS

@@ -52,19 +52,18 @@ CREATE TEMP MACRO judged_of(pairs) AS TABLE (
 CREATE TEMP VIEW met_plainly AS
 SELECT
     CASE
-        WHEN b.row_no IS NULL OR s.key IS NULL THEN NULL
+        WHEN b.row_no IS NULL OR s.id IS NULL THEN NULL
         WHEN b.currency = s.currency AND b.amount = s.due THEN 'reference_amount'::rule
         ELSE 'reference'::rule
     END AS match_rule,
     b.row_no,
-    b.key AS key_ledger,
+    s.id,
     b.currency AS currency_ledger,
     b.amount AS amount_ledger,
     b.fee AS fee_ledger,
     b.paid AS booked,
     b.is_open,
     b.booked_day,
-    s.key AS key_service,
     s.currency AS currency_service,
     s.amount AS amount_service,
     s.fee AS fee_service,
@@ -81,14 +80,13 @@ UNION ALL
 SELECT
     'id'::rule AS match_rule,
     b.row_no,
-    b.key AS key_ledger,
+    s.id,
     b.currency,
     b.amount,
     b.fee,
     b.paid,
     b.is_open,
     b.booked_day,
-    s.key AS key_service,
     s.currency,
     s.amount,
     s.fee,
@@ -98,6 +96,6 @@ SELECT
     s.business_day,
     s.day
 FROM named
-INNER JOIN books AS b ON b.row_no = named.row_no
-INNER JOIN service AS s ON s.id = named.id
+INNER JOIN few_books AS b ON b.row_no = named.row_no
+INNER JOIN few_service AS s ON s.id = named.id
 WHERE named.place = 1;

@@ -1,1 +1,0 @@
-SELECT key FROM books WHERE reference IS NOT NULL
