@@ -83,8 +83,9 @@ def write_list(
 ) -> Ended:
     """Write every row of `source` to `target` and say where it went.
 
-    The file is complete or absent, and only its owner may read it. `stopped` is asked between
-    pages; an export that is stopped leaves nothing. Raises KusanyaError where it cannot be written.
+    The file is complete or absent, never in another's place, and only its owner may read it.
+    `stopped` is asked between pages; an export that is stopped leaves nothing. Raises KusanyaError
+    where it cannot be written.
     """
     growing = target.with_name(f"{target.name}.growing")
     try:
@@ -97,12 +98,30 @@ def write_list(
             rows = _write(source, fields, _WRITERS[form](file, list(fields)), stopped)
         if rows is None:
             return Ended("the export was stopped and left nothing", well=False)
-        growing.replace(target)
+        target = _placed(growing, target)
     except OSError as error:
         raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
     finally:
         growing.unlink(missing_ok=True)
     return Ended(f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target)
+
+
+def _placed(growing: Path, target: Path) -> Path:
+    """Give a finished file its name, or the next one that is free, and return it."""
+    stem, point, ending = target.name.partition(".")
+    for number in range(2, 1000):
+        try:
+            # Two exports of one second: a name is taken by whoever links it first.
+            target.hardlink_to(growing)
+        except FileExistsError:
+            target = target.with_name(f"{stem}-{number}{point}{ending}")
+        except OSError:
+            if not target.exists():  # a disk without hard links
+                return growing.replace(target)
+            target = target.with_name(f"{stem}-{number}{point}{ending}")
+        else:
+            return target
+    raise KusanyaError(f"{target.parent} holds too many exports of this second already")
 
 
 def _write(

@@ -215,6 +215,23 @@ async def test_the_palette_offers_the_forms_for_programs(
     assert target.name.endswith(form.value)
 
 
+def test_an_export_of_the_same_second_takes_another_name(
+    store: Store, seed: Any, tmp_path: Path
+) -> None:
+    seed.busy(3)
+    target = tmp_path / "kusanya-list.raw.csv"
+    target.write_text("an earlier export")
+    source = CollectionSource(store, mode=Mode.LIVE)
+    ended = write_list(source, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    assert target.read_text() == "an earlier export"
+    assert ended.file == tmp_path / "kusanya-list-2.raw.csv"
+    assert ended.file.stat().st_nlink == 1
+    assert sorted(one.name for one in tmp_path.glob("kusanya-list*")) == [
+        "kusanya-list-2.raw.csv",
+        "kusanya-list.raw.csv",
+    ]
+
+
 def test_an_export_is_for_its_owner_alone_whatever_stood_where_it_grows(
     store: Store, seed: Any, tmp_path: Path
 ) -> None:
