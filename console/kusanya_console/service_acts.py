@@ -10,6 +10,7 @@ from datetime import timedelta
 from secrets import token_hex
 from typing import Final
 
+from kusanya.business_day import EAT
 from kusanya.client import Client
 from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely
@@ -36,6 +37,7 @@ from kusanya_console.service_words import how_often
 
 _LONGEST_URL: Final = 200
 _PASSWORD: Final = re.compile(r"//[^/?#]*@")
+_QUERY: Final = re.compile(r"[?#].*", re.DOTALL)
 
 
 def four_bytes() -> str:
@@ -141,7 +143,7 @@ class ServiceActs:
             return Ended(f"{_named(endpoint)} is registered; its secret was shown once")
 
         # Also of an address that is refused for it, no password is kept.
-        shown = safe(_PASSWORD.sub("//(secret)@", url), _LONGEST_URL)
+        shown = _address(url)
         ended = self._audit.run("add endpoint", shown, f"{mode.value} mode", register)
         return Minted(ended, f"signing secret of {shown}", made[0])
 
@@ -196,9 +198,9 @@ class ServiceActs:
         def advance() -> Ended:
             body = {"seconds": length.total_seconds()}
             answer = self._dashboard.post("clock/advance", body, patient=True)
-            now = understood(answer, ServiceTime).now
+            now = understood(answer, ServiceTime).now.astimezone(EAT)
             return Ended(
-                f"the clock moved by {span(length, parts=4)} to {now:%d %b %Y %H:%M:%S} UTC; "
+                f"the clock moved by {span(length, parts=4)} to {now:%a %d %b %Y %H:%M:%S} EAT; "
                 "everything due until then has happened"
             )
 
@@ -254,8 +256,14 @@ def _secret(answer: object, name: str) -> Secret:
 
 
 def _about(endpoint: Endpoint) -> str:
-    return f"{safe(endpoint.url, _LONGEST_URL)}, {safe(endpoint.mode, 20)} mode"
+    return f"{_address(endpoint.url)}, {safe(endpoint.mode, 20)} mode"
 
 
 def _named(endpoint: Endpoint) -> str:
     return f"{safe(endpoint.url, 80)} ({safe(endpoint.id, 40)})"
+
+
+def _address(url: str) -> str:
+    """Return an address as it may be kept: some bear a password or a token."""
+    bare = _QUERY.sub("?(secret)", _PASSWORD.sub("//(secret)@", url))
+    return safe(bare, _LONGEST_URL)
