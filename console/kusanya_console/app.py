@@ -24,7 +24,7 @@ from kusanya.errors import ConfigurationError, KusanyaError, StoreError
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.commands import wrong_keys
+from kusanya_console.commands import Command, wrong_keys
 from kusanya_console.crash import crash_report
 from kusanya_console.doing import (
     Acting,
@@ -85,6 +85,8 @@ class ConsoleApp(App[None]):
     CSS_PATH = Path(__file__).with_name("console.tcss")
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
     BINDINGS: ClassVar[list[BindingType]] = []
+    MORE: ClassVar[tuple[Command, ...]] = ()
+    """Commands beside those of the screens, which the help names with them."""
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
         (0, "-tiny"),
         (60, "-narrow"),
@@ -181,6 +183,16 @@ class ConsoleApp(App[None]):
         found: type[ConsoleScreen] = getattr(import_module(module), screen)
         return found(self.desk)
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return what a theme of somebody else's leaves out."""
+        return dict(THEMES[0].variables)
+
+    def action_next_theme(self) -> None:
+        """Go from dark to light to the terminal's own colours."""
+        names = [theme.name for theme in THEMES]
+        place = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(place + 1) % len(names)]
+
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
 
@@ -225,6 +237,7 @@ class ConsoleApp(App[None]):
             unknown=snapshot.unknown_intents,
             failing=len(snapshot.health.failing),
             silent=snapshot.silence is not None,
+            held_up=snapshot.held_up.count,
             updated_at=snapshot.at,
             behind=snapshot.behind,
             lost_at=None,
@@ -257,6 +270,8 @@ class ConsoleApp(App[None]):
         """Go to a screen."""
         if self.console_screen is not None and name != self.console_screen.NAME:
             self.switch_mode(self._window(name))
+            if isinstance(self.screen, ConsoleScreen) and self.screen.is_mounted:
+                self.screen.entered()
             self.call_after_refresh(self._arrived)
 
     def _arrived(self) -> None:
@@ -274,7 +289,11 @@ class ConsoleApp(App[None]):
         if screen is not None and screen is self.screen:
             self.push_screen(
                 HelpScreen(
-                    screen.NAME, screen.CRUMB, why_off=self.desk.why_off, shown=self.desk.shown
+                    screen.NAME,
+                    screen.CRUMB,
+                    why_off=self.desk.why_off,
+                    shown=self.desk.shown,
+                    more=self.MORE,
                 )
             )
 
@@ -300,8 +319,9 @@ class ConsoleApp(App[None]):
         self.desk.tell(None)
         self._feed = Feed(self.desk.store, mode=mode, clock=self.desk.clock)
         self._standing = msgspec.structs.replace(
-            self._standing, mode=mode, unknown=0, failing=0, silent=False, updated_at=None
-        )
+            self._standing, mode=mode, unknown=0, failing=0, silent=False, held_up=0,
+            updated_at=None,
+        )  # fmt: skip
         self._reading, self._retry_at = False, 0.0
         self._open_windows()
         await self.switch_mode(self._window(name))
@@ -382,8 +402,17 @@ class ConsoleApp(App[None]):
         """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
         text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
         self.copy_to_clipboard(text)
-        if not message.told:
+        if message.secret:
+            self._clipboard = ""  # the terminal has it; this process need not keep it
+        if message.secret:
+            # The line below says what became of the act, which the dialog is still part of.
             self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
+        elif not message.told:
+            self._show_end(Ended(f"{message.what} sent to the terminal's clipboard"))
+
+    def tell_person(self, sentence: str) -> None:
+        """Show what a person must know of a child or a recording, until it is dismissed."""
+        self._show_end(Ended(sentence, well=False))
 
     # --- a crash -------------------------------------------------------------------------------
 

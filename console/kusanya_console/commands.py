@@ -93,19 +93,19 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
-        action="move_page(1)", sentence="Go one page older.", screens=_LISTS,
+        action="move_page(1)", sentence="Go one page older.", screens=_LISTS | {INTENTS},
     ),
     Command(
         id="list.page_up", keys=("pageup",), shown="PgUp", label="page up",
-        action="move_page(-1)", sentence="Go one page newer.", screens=_LISTS,
+        action="move_page(-1)", sentence="Go one page newer.", screens=_LISTS | {INTENTS},
     ),
     Command(
         id="list.newest", keys=("g", "home"), shown="g", label="newest", action="newest",
-        sentence="Go to the newest record and follow what comes.", screens=_LISTS,
+        sentence="Go to the newest record and follow what comes.", screens=_LISTS | {INTENTS},
     ),
     Command(
         id="list.oldest", keys=("G", "end"), shown="G", label="oldest", action="oldest",
-        sentence="Go to the oldest record.", screens=_LISTS,
+        sentence="Go to the oldest record.", screens=_LISTS | {INTENTS},
     ),
     Command(
         id="list.follow", keys=("f",), shown="f", label="follow", action="follow", bar=2,
@@ -310,6 +310,10 @@ COMMANDS: Final = (
     Command(
         id="view.times", keys=("t",), shown="t", label="times", action="app.times",
         sentence="Write times in EAT, in UTC or as ages.",
+    ),
+    Command(
+        id="view.theme", keys=(), shown="", label="colours", action="app.next_theme",
+        sentence="Go from dark to light to the terminal's own colours, and round again.",
     ),
     Command(
         id="view.mode", keys=(), shown="", label="the other mode", action="app.other_mode",

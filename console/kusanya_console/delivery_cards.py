@@ -75,7 +75,10 @@ def attempts_part(
         labelled("endpoint", cell(row.endpoint, limit=40)),
         labelled("arrived", (precise(row.arrived_at, look), PLAIN)),
         labelled("attempt", _attempt(row)),
-        labelled("answered", (f"{row.answer}", PLAIN), (f"   in {took(row.took_us)}", MUTED)),
+        # Up to its verdict: an arrival cannot hold how long its own commit took.
+        labelled(
+            "answered", (f"{row.answer}", PLAIN), (f"   checked in {took(row.took_us)}", MUTED)
+        ),
         labelled("signed", *_signed(row, look)),
         labelled("body", (f"{row.body_bytes:,} bytes", PLAIN), (f"   {_tried(row)}", MUTED)),
     ]

@@ -29,6 +29,8 @@ def part_lines(
     if tab is not Tab.ATTEMPTS:
         if isinstance(row, Missing):
             said = "Nothing of it has arrived, so there is nothing to show."
+            if mine.rows:
+                said = "Nothing of it was accepted; what was refused has a line of its own."
             return wrapped(said, width, role=MUTED)
         return _brought(tab, row, mine, look, width)
     slots = slot_lines(mine.plan if listed else None, look, width)

@@ -49,7 +49,9 @@ def told(store: Store, row: Arrived, look: Look, explaining: Explaining | None) 
     if isinstance(row, Missing):
         where = DeliveryFilter(collection_id=row.collection_id)
         claims = store.deliveries(row.mode, where=where, limit=_SIBLINGS).rows
-        return Told(row_id=row.id, rows=claims, plan=missing_plan(row, now=look.now))
+        # What came and was refused tells the attempts better than their plan does.
+        plan = delivery_plan(claims, now=look.now) or missing_plan(row, now=look.now)
+        return Told(row_id=row.id, rows=claims, plan=plan)
     everywhere: tuple[DeliveryRow, ...] = (row,)
     if row.event_id is not None:
         where = DeliveryFilter(event_id=row.event_id)

@@ -60,7 +60,7 @@ def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
 
 
 _COLUMNS = (3, 19, -12, 13, 22, -4, -10, -10)
-_HEADS = ("#", "arrived", "after", "verdict", "reason", "ans", "took", "body")
+_HEADS = ("#", "arrived", "after", "verdict", "reason", "ans", "checked", "body")
 
 
 def arrival_heads() -> Line:
@@ -136,7 +136,7 @@ def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
         return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
     if slot.state is SlotState.PLANNED and slot.at is not None:
         if slot.at == plan.next_at:
-            return f"in {span(slot.at - look.now)}"
+            return f"in {span(slot.at - look.now)}" if slot.at > look.now else "due now"
         return "last try" if slot.number == ATTEMPTS else "planned"
     return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
 
@@ -146,7 +146,7 @@ def _slot_line(slot: Slot, look: Look) -> Line:
     at = "" if slot.at is None else moment(slot.at, look)
     said = slot.state.value
     if slot.arrival is not None:
-        said = f"{slot.arrival.answer}   {took(slot.arrival.took_us)}"
+        said = f"{slot.arrival.answer}   checked in {took(slot.arrival.took_us)}"
     return (
         (f" {slot.number}  ", MUTED), (f"{glyph} ", role), (fit(at, 9), PLAIN), ("   ", PLAIN),
         (said, MUTED),

@@ -17,6 +17,7 @@ from kusanya_console.doing import (
     NO_KEY,
     NO_SERVICE,
     READ_ONLY,
+    RECORDED,
     Acting,
     Asking,
     Ended,
@@ -55,6 +56,8 @@ class Desk(msgspec.Struct, kw_only=True):
     home: Mode | None = None
     """The mode of the profile and its key, where another one is looked at now."""
     monotonic: Callable[[], float] = time.monotonic
+    recording: bool = False
+    """True where a recording is played: there is nobody to ask and nothing to change."""
     folder: Path = Path()
     """Where exports and saved cards go."""
     ended: Ended | None = None
@@ -70,6 +73,8 @@ class Desk(msgspec.Struct, kw_only=True):
     @property
     def why_no_ask(self) -> str:
         """Return why the service cannot be asked, or nothing where it can."""
+        if self.recording:
+            return RECORDED
         if self.asks is None:
             return NO_KEY
         if self.home not in {None, self.mode}:
@@ -77,16 +82,28 @@ class Desk(msgspec.Struct, kw_only=True):
             return f"off: the profile's key is of {word}; start the console with the other key"
         return ""
 
+    @property
+    def why_no_act(self) -> str:
+        """Return why nothing can be changed, where no acts were built."""
+        return RECORDED if self.recording else READ_ONLY
+
+    @property
+    def why_no_service(self) -> str:
+        """Return why there is no service to look at, or nothing."""
+        if self.service is not None:
+            return ""
+        return RECORDED if self.recording else NO_SERVICE
+
     def why_off(self, command: Command) -> str:
         """Return why a command does nothing here, or nothing where it works."""
         if command.id == "go.service":
-            return NO_SERVICE if self.service is None else ""
+            return self.why_no_service
         if command.kind is Kind.ASK:
             return self.why_no_ask
         if command.kind is not Kind.ACT:
             return ""
         if self.acts is None:
-            return READ_ONLY
+            return self.why_no_act
         return self.acts.why_no_resend() if command.id == "act.resend" else ""
 
     def is_here(self, command: Command) -> bool:

@@ -26,6 +26,7 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.wire import FINAL, Mode, Status
+from kusanya_console.held_up import LOOKED_AT, UNDER_WAY, HeldUp, held_up
 
 if TYPE_CHECKING:
     from kusanya.watch import Silence
@@ -102,6 +103,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     health: Health
     silence: "Silence | None"
     """The alarm that polling finds finals while no event arrives."""
+    held_up: HeldUp = HeldUp()
     changed: frozenset[str] = frozenset()
     """Ids of collections with news since the snapshot before."""
     arrived: frozenset[str] = frozenset()
@@ -123,7 +125,7 @@ class Feed:
         self._mode = mode
         self._clock = clock
         self._last: Snapshot | None = None
-        self._examined: tuple[Health, Silence | None] | None = None
+        self._examined: tuple[Health, Silence | None, HeldUp] | None = None
         self._examined_at = 0.0
         self._born: dict[str, tuple[datetime, str]] = {}
         self._counted: Counter[tuple[datetime, str]] = Counter()
@@ -163,6 +165,7 @@ class Feed:
             unknown_intents=unknown,
             health=examined[0],
             silence=examined[1],
+            held_up=examined[2],
             changed=changed,
             arrived=_ids(mine, ChangeKind.DELIVERY),
             intents=_ids(mine, ChangeKind.INTENT),
@@ -182,7 +185,7 @@ class Feed:
                 return after, changes, timedelta()
         return after, changes, max(now - changes[-1].at, timedelta())
 
-    def _examine(self, now: datetime) -> "tuple[Health, Silence | None]":
+    def _examine(self, now: datetime) -> "tuple[Health, Silence | None, HeldUp]":
         # Late: it brings the client with it, which nothing needs before the first paint.
         from kusanya.watch import missed_events
 
@@ -194,7 +197,9 @@ class Feed:
         if self._examined is None or due:
             self._examined_at = self._clock.monotonic()
             found = health(self._store, self._mode, now=now)
-            self._examined = found, missed_events(self._store, self._mode, now=now)
+            waiting = self._store.intents(self._mode, states=UNDER_WAY, limit=LOOKED_AT).rows
+            silent = missed_events(self._store, self._mode, now=now)
+            self._examined = found, silent, held_up(waiting, now=now)
         return self._examined
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:

@@ -12,6 +12,7 @@ from kusanya_console import words
 from kusanya_console.alarms import Acknowledged, Inbox, failing_id, stuck_id
 from kusanya_console.commands import DELIVERIES, LIVE
 from kusanya_console.health_lines import Target
+from kusanya_console.held_up import HeldUp
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +21,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     health: Health
     silent: Silence | None
+    held_up: HeldUp = HeldUp()
     window: Window = Window.HOUR
     causes: Causes | None = None
     """None until the window has been counted: then the hour's own stand there."""

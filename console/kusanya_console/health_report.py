@@ -14,10 +14,11 @@ from kusanya_console import words
 from kusanya_console.alarms import (
     silence_id,
 )
-from kusanya_console.commands import DELIVERIES
+from kusanya_console.commands import DELIVERIES, INTENTS
 from kusanya_console.health_lines import Entry, Section, Target, leading, plainly
 from kusanya_console.health_reading import Reading, channel_target, endpoint_target
 from kusanya_console.health_tables import WIDE, causes, odd, prompts
+from kusanya_console.held_up import held_up_id, many
 from kusanya_console.present import (
     Line,
     Look,
@@ -32,6 +33,9 @@ from kusanya_console.words import FAILED, MUTED, PLAIN, WARN, Run
 
 _BLANK: Line = ()
 _FUSE_CELLS = 12
+_LEFT_CELLS = 24
+_SOON = timedelta(hours=6)
+"""A fuse with less left is no background any more."""
 _ALARMS = 4
 """Endpoints that have a sentence of their own; the rest are counted."""
 _QUIET = timedelta(minutes=2)
@@ -62,8 +66,35 @@ def health_lines(found: Reading, look: Look, width: int) -> list[Line]:
     return lines
 
 
+def _held_up(found: Reading, look: Look, width: int) -> list[Entry]:
+    held = found.held_up
+    said: list[str] = []
+    if held.unsent:
+        said.append(
+            f"{many(held.unsent)} creations never left this machine, so no customer was asked: "
+            "does the service answer?"
+        )
+    if held.left:
+        said.append(
+            f"{many(held.left)} left and nobody waits for their answer: the customers may have "
+            "been asked."
+        )
+    since = "" if held.since is None else f", the oldest of {moment(held.since, look)}"
+    lines = wrapped(
+        f"◌ held up{since}: {' '.join(said)} kusanya intents resume sends them with the same key, "
+        "R on Intents (5) one of them; make no new ones.",
+        width,
+        role=WARN,
+    )
+    target = Target(
+        key="held-up", name="creations held up", screen=INTENTS,
+        alarm=held_up_id(held, found.mode),
+    )  # fmt: skip
+    return _alarm(found, lines, target, look, width)
+
+
 def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
-    entries: list[Entry] = []
+    entries: list[Entry] = _held_up(found, look, width) if found.held_up.count else []
     if found.silent is not None:
         at = found.silent.last_arrival_at
         last = "nothing has ever arrived" if at is None else f"last arrival {moment(at, look)}"
@@ -136,7 +167,7 @@ def _failing(one: EndpointHealth, look: Look) -> str:
 def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
     if not found.health.endpoints:
         return plainly([(("no delivery has arrived within seven days", MUTED),)])
-    shape: tuple[int, ...] = (12, 10, 12, 12, -8, _FUSE_CELLS, 24)
+    shape: tuple[int, ...] = (12, 10, 12, 12, -8, _FUSE_CELLS, _LEFT_CELLS)
     heads = ("endpoint", "state", "last arrival", "last 2xx", "refused", "fuse, 72 h", "")
     kept = range(len(shape)) if width >= WIDE else (0, 1, 2, 4, 6)
     entries = plainly([columns(((heads[n], MUTED), shape[n]) for n in kept)])
@@ -148,7 +179,7 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
             (moment(one.last_success_at, look), PLAIN),
             (_many(one.failures), PLAIN),
             (_fuse(one), FAILED if one.failures else MUTED),
-            (_left(one, look), MUTED),
+            _left(one, look),
         )
         line = columns((runs[n], shape[n]) for n in kept)
         entries.append(Entry(line, endpoint_target(one, found.mode)))
@@ -157,7 +188,7 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
 
 def _state(one: EndpointHealth, silent: Silence | None) -> Run:
     if one.failures:
-        return "✕ failing", FAILED
+        return ("✕ disabled" if one.fuse.blown_at is not None else "✕ failing"), FAILED
     # What was well when it last arrived is not healthy while nothing arrives at all.
     return ("◐ silent", WARN) if silent is not None else ("● healthy", PLAIN)
 
@@ -175,8 +206,15 @@ def _fuse(one: EndpointHealth) -> str:
     return "█" * full + "·" * (_FUSE_CELLS - full)
 
 
-def _left(one: EndpointHealth, look: Look) -> str:
+def _left(one: EndpointHealth, look: Look) -> Run:
     if one.fuse.blown_at is not None:
-        return f"blown {moment(one.fuse.blown_at, look)}"
+        return f"blown {moment(one.fuse.blown_at, look)}", FAILED
     blows = one.fuse.blows_at
-    return "not lit" if blows is None else f"{moment(blows, look)}, {span(blows - look.now)} left"
+    if blows is None:
+        return "not lit", MUTED
+    left = blows - look.now
+    said = f"{moment(blows, look)}, {span(left)}"
+    whole = f"{said} left"
+    # The figure stays whole where the word finds no room.
+    fits = whole if len(whole) <= _LEFT_CELLS else said
+    return fits, FAILED if left < _SOON else MUTED

@@ -14,6 +14,7 @@ from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console import words
 from kusanya_console.evidence import masked
+from kusanya_console.held_up import held_up, is_held_up
 from kusanya_console.payment_parts import parts_line
 from kusanya_console.present import (
     Line,
@@ -41,13 +42,15 @@ _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 
 def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
-    """Return how many outcomes are unknown, and when the next replay window closes."""
+    """Return how many outcomes are unknown or held up, and when the next replay window closes."""
+    waiting = held_up(rows, now=look.now).count
     unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
     sent = [row for row in unknown if window_ends(row) is not None]
     ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
     line: list[Run] = [
         (" unknown ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
+        *([("     held up ", MUTED), (f"{waiting:,}", WARN)] if waiting else ()),
         ("     next window closes ", MUTED),
         (f"in {span(min(ahead))}" if ahead else "—", PLAIN),
         ("     window closed ", MUTED),
@@ -58,6 +61,8 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
 
 def window_left(row: IntentRow, look: Look) -> Run:
     """Return what is left of the replay window, as a bar and in words."""
+    if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
+        return "never left this machine", WARN
     if row.state not in _WAITING or window_ends(row) is None:
         return safe(row.outcome or "", 80), MUTED
     left = replay_left(row, now=look.now)
@@ -104,7 +109,7 @@ def intent_card(
         labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
     ]
-    if row.outcome is not None:
+    if row.outcome is not None and row.state is not IntentState.PREPARED:
         lines += wrapped(safe(row.outcome, 300), width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
@@ -114,6 +119,8 @@ def intent_card(
         lines.append((("nothing has left this machine", MUTED),))
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
+    elif is_held_up(row, now=look.now):
+        lines += [_BLANK, rule("what is safe", width), *_never_left(width)]
     if notes:
         lines += [_BLANK, rule("notes", width)]
     for note in notes:
@@ -160,6 +167,20 @@ def _attempt(one: AttemptRow, look: Look) -> Line:
         (f"{one.number:>2}  ", MUTED), (fit(moment(one.sent_at, look), 9), PLAIN), ("  ", PLAIN),
         (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
         (fit(status, 4, right=True), PLAIN), ("  ", PLAIN), (lasted, MUTED),
+    )  # fmt: skip
+
+
+def _never_left(width: int) -> list[Line]:
+    said = "nothing has happened: no attempt reached the service, so no customer was asked"
+    lines = wrapped(said, width, label="so far")
+    lines += wrapped(
+        "R, or kusanya intents resume for all: same key, same bytes; the customer is prompted then",
+        width,
+        label="send",
+    )
+    return lines + wrapped(
+        "a second creation for the same order: this one may still go", width, label="never",
+        role=FAILED,
     )  # fmt: skip
 
 

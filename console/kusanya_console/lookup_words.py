@@ -18,6 +18,9 @@ HINT: Final = (
     "reference · col_… · evt_… · a phone in any spelling · amount and time, as in 85000 15:20"
 )
 _SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
+_FEWEST: Final = 4
+"""A search among references needs so many characters."""
+_SHORTER: Final = "A shorter beginning of the reference finds more."
 _NUMBER: Final = re.compile(r"\+?[0-9]{8,}")
 
 
@@ -47,12 +50,21 @@ def hint(found: Found, mode: Mode) -> Line:
     return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
 
 
+def unanswered(text: str) -> list[Line]:
+    """Return what stands in the story's place while the store cannot be asked."""
+    return [
+        ((f"The store does not answer, so nothing was looked up for “{echoed(text)}”.", WARN),),
+        (("It is looked up by itself as soon as the store is back: say that we are", MUTED),),
+        (("checking, and send no new request.", MUTED),),
+    ]
+
+
 def nothing(found: Found, mode: Mode) -> list[Line]:
     """Return what stands in the story's place when there is none."""
     if not found.text:
         return [
             (("Paste what the customer reads out; the story appears here.", MUTED),),
-            (("esc leaves the box, then 1 and 2 go to the other screens.", MUTED),),
+            (("esc leaves the box, then 1 to 5 go to the other screens.", MUTED),),
         ]
     word, _ = mode_words(mode)
     if is_number(found.text):
@@ -62,7 +74,9 @@ def nothing(found: Found, mode: Mode) -> list[Line]:
         lines.append((("Ask for the reference, or for the amount and the time.", MUTED),))
     else:
         lines = [((f"No collection is known by “{echoed(found.text)}”.", PLAIN),)]
-        lines.append((("A shorter beginning of the reference finds more.", MUTED),))
+        few = len(found.text) < _FEWEST
+        more = "Type four characters of the reference or more." if few else _SHORTER
+        lines.append(((more, MUTED),))
     if found.elsewhere:
         other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
         lines.append(((f"It is known in {other}: ^p, then “the other mode” goes there.", WARN),))

@@ -66,11 +66,12 @@ class ListAsked(Message):
 class CopyAsked(Message):
     """Somebody wants a text on the clipboard; `what` names it in words.
 
-    `told` where the result line says so already.
+    `told` where the result line says so already; a `secret` is not kept to be pasted here.
     """
 
-    def __init__(self, what: str, text: str, *, told: bool = False) -> None:
+    def __init__(self, what: str, text: str, *, told: bool = False, secret: bool = False) -> None:
         super().__init__()
+        self.secret = secret
         self.told = told
         self.what = what
         self.text = text

@@ -87,6 +87,7 @@ class ReplayApp(ConsoleApp):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = ConsoleApp.COMMANDS | {
         TapeProvider
     }
+    MORE = TAPE
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             ",".join(command.keys),
@@ -99,6 +100,7 @@ class ReplayApp(ConsoleApp):
 
     def __init__(self, store: Store, player: Player, **options: Any) -> None:
         super().__init__(store, clock=player.clock, **options)
+        self.desk.recording = True
         self.player = player
         self._turns = 0
         self.desk.tell(Ended(HINT))

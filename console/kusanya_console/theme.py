@@ -1,10 +1,10 @@
-"""Two themes of our own, and the colours of the roles that `words` names."""
+"""Three themes of our own, and the colours of the roles that `words` names."""
 
 from typing import Final
 
 from rich.style import Style
 from rich.theme import Theme as RichTheme
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK: Final = Theme(
     name="kusanya",
@@ -36,17 +36,38 @@ LIGHT: Final = Theme(
     error="#b3202c",
     variables={"k-muted": "#6a7378", "k-rule": "#cfccc4", "k-cursor": "#e2e9ec"},
 )
-THEMES: Final = (DARK, LIGHT)
+TERMINAL: Final = Theme(
+    name="kusanya-terminal",
+    dark=True,
+    ansi=True,
+    primary="ansi_cyan",
+    secondary="ansi_cyan",
+    accent="ansi_cyan",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    success="ansi_default",
+    warning="ansi_yellow",
+    error="ansi_red",
+    variables=BUILTIN_THEMES["ansi-dark"].variables
+    | {"k-muted": "ansi_bright_black", "k-rule": "ansi_bright_black", "k-cursor": "ansi_default"},
+)
+"""The terminal's own colours, whatever they are."""
+THEMES: Final = (DARK, LIGHT, TERMINAL)
+_ANSI: Final = "ansi_"
+
+
+def _rich(colour: str) -> str:
+    return colour.removeprefix(_ANSI)
 
 
 def roles(variables: dict[str, str]) -> RichTheme:
     """Return what each role looks like under a Textual theme, from its CSS variables."""
-    muted = variables.get("k-muted", variables["text-muted"])
-    muted = muted if muted.startswith("#") else "bright_black"
-    rule = variables.get("k-rule", muted)
-    rule = rule if rule.startswith("#") else muted
-    error, warning, accent = variables["error"], variables["warning"], variables["accent"]
+    muted, rule = _rich(variables["k-muted"]), _rich(variables["k-rule"])
+    error, warning, accent = (_rich(variables[name]) for name in ("error", "warning", "accent"))
     background = variables["background"]
+    background = "black" if background.startswith(_ANSI) else background
     return RichTheme(
         {
             "k.muted": Style(color=muted),

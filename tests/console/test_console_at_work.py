@@ -262,6 +262,45 @@ async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
             assert "updated 0 s ago" in shown(app)[0]
 
 
+async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_later(
+    tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
+) -> None:
+    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+        make_seed(store).busy(5)
+        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await settled(pilot)
+            store.lost = True
+            await pilot.press("3", *"INV-482901")
+            await settled(pilot)
+            assert any("nothing was looked up for “INV-482901”" in line for line in shown(app))
+            store.lost = False
+            await clock.advance(2)
+            await ticked(pilot, settled)
+            assert any("1 collection in LIVE MODE" in line for line in shown(app))
+
+
+async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        await pilot.press("s")
+        await settled(pilot)
+        assert any("clipboard, say:" in line for line in shown(app)), "not typed into the box"
+        await pilot.press("4")
+        await settled(pilot)
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "health"
+        await pilot.press("3", *"INV-482001")
+        await settled(pilot)
+        assert any("found by reference" in line for line in shown(app)), "the old text gave way"
+
+
 async def test_the_store_is_tried_at_growing_intervals(
     tmp_path: Path, clock: ManualClock, settled: Settled
 ) -> None:
@@ -362,6 +401,27 @@ async def test_copying_says_that_the_text_was_sent_and_not_that_it_arrived(
         await settled(pilot)
         assert app.clipboard == "INV-482900"
         assert any("reference sent to the terminal's clipboard" in line for line in shown(app))
+
+
+async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken(
+    console: Build, seed: Any, settled: Settled
+) -> None:
+    seed.busy(5)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        text, seen = shown(app), []
+        for _ in range(3):
+            await pilot.press("ctrl+p", *"colours")
+            await settled(pilot)
+            await pilot.press("enter")
+            await settled(pilot)
+            seen.append(app.theme)
+            assert shown(app) == text, "no word depends on a colour"
+        assert seen == ["kusanya-light", "kusanya-terminal", "kusanya"]
+        app.theme = "nord"
+        await settled(pilot)
+        assert shown(app) == text
 
 
 async def test_times_are_written_in_eat_utc_or_as_ages(

@@ -211,6 +211,27 @@ async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_
 
 
 @pytest.mark.anyio
+async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refusal(
+    console: Build, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    at = clock.now() - timedelta(seconds=20)
+    done = missed(seed, 901, at=at, reference="INV-901")
+    refused = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400}
+    seed.delivered(seed.event(done, at=at), at=at, **refused)
+    app = console()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, "2", "j")
+        said = shown(app)
+        assert "∅ missing" in said
+        assert "A rejected one claims" in said
+        assert "15:24:47   in 40 s" in said, "a minute after the refusal, not at once"
+        assert "400 no_match" in said
+        await press(pilot, settled, NEXT)
+        assert "Nothing of it was accepted" in shown(app)
+
+
+@pytest.mark.anyio
 async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
     console: Build, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:

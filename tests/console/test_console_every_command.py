@@ -75,6 +75,7 @@ PROVEN: Final = {
         "test_all_faults_end_once_their_number_is_typed_and_a_rule_keeps_what_it_has_left"
     ),
     "view.times": "test_times_are_written_in_eat_utc_or_as_ages",
+    "view.theme": "test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken",
     "view.mode": "test_the_other_mode_begins_with_empty_windows_and_asks_nothing",
     "view.back": "test_escape_leaves_the_box_step_by_step",
     "view.help": "test_the_help_names_every_command_of_its_screen",

@@ -73,3 +73,56 @@ async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
         await settled(pilot)
         assert any("36 min 0 s left" in line for line in shown(app))
         assert any("INV-431008" in line for line in shown(app))
+
+
+async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_header(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    lost = {"outcome": "not_sent", "took_us": 900, "sentence": "no answer in time"}
+    for n in range(20, 60):
+        seed.intent(n, sent_ago=timedelta(minutes=4), state=IntentState.PREPARED, **lost)
+    seed.intent(61, sent_ago=timedelta(minutes=9), state=None)
+    seed.intents()
+    app = console()
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        assert "◌ 41 held up" in shown(app)[0], "the two of seconds ago are under way"
+        await pilot.press("4")
+        await settled(pilot)
+        told = " ".join(" ".join(shown(app)).split())
+        assert "40 creations never left this machine, so no customer was asked" in told
+        assert "1 left and nobody waits for their answer" in told
+        await pilot.press("5")
+        await settled(pilot)
+        listed = [row.reference for row in app.console_screen.table.window.rows]
+        assert listed[2:5] == ["INV-431003", "INV-431061", "INV-431059"]
+        assert "unknown 3     held up 41" in shown(app)[2]
+        await pilot.press("j", "j", "j", "j")
+        await settled(pilot)
+        card = " ".join(" ".join(shown(app)).split())
+        assert "so far nothing has happened" in card
+        assert "outcome no answer in time" not in card
+
+
+async def test_a_list_that_was_scrolled_says_how_much_is_above_and_g_goes_there(
+    console: Any, seed: Any, settled: Settled
+) -> None:
+    for n in range(60):
+        seed.intent(n, sent_ago=timedelta(seconds=5), state=IntentState.ANSWERED)
+    app = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("pagedown", "pagedown")
+        await settled(pilot)
+        assert "above, g goes to the top" in shown(app)[-2]
+        seed.intent(70, sent_ago=timedelta(seconds=1), state=IntentState.UNKNOWN)
+        app.tick()
+        await settled(pilot)
+        assert not any("INV-431070" in line for line in shown(app))
+        await pilot.press("g")
+        await settled(pilot)
+        assert "INV-431070" in next(line for line in shown(app) if line.startswith(">"))
+        assert "61 in all" in shown(app)[-2]
+        assert "at the top" in shown(app)[-2]

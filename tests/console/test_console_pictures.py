@@ -4,14 +4,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.acts import Acts
-from kusanya_console.messages import FeedFailed
+from kusanya_console.messages import FeedAdvanced, FeedFailed
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]
@@ -210,3 +212,49 @@ def test_a_lost_store_leaves_what_was_known(  # noqa: PLR0917 - fixtures
         await keys()(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=lose)
+
+
+def test_a_feed_that_lags_says_by_how_much(
+    seed: Any, console: Any, keys: Any, snap_compare: Any
+) -> None:
+    seed.busy(20)
+    app = console()
+
+    async def lag(pilot: Any) -> None:
+        await keys()(pilot)
+        late = structs.replace(app.desk.snapshot, behind=timedelta(seconds=9))
+        app.post_message(FeedAdvanced(late))
+        await keys()(pilot)
+
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=lag)
+
+
+@on_two_sizes
+def test_a_fuse_near_its_end_and_one_that_is_blown(
+    size: tuple[int, int], seed: Any, clock: ManualClock, picture: Any
+) -> None:
+    refused = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400}
+    for n, (endpoint, hours) in enumerate((("billing", 67), ("pos", 74), ("shop", 0))):
+        for since in {hours, hours // 2, 0}:
+            at = clock.now() - timedelta(hours=since, seconds=40)
+            done = seed.collection(10 * n + since, at=at, status="succeeded", completed_at=at)
+            told = {} if endpoint == "shop" else refused
+            seed.delivered(seed.event(done, at=at), at=at, endpoint=endpoint, **told)
+    assert picture(size, "4")
+
+
+def test_a_theme_of_the_terminals_own_colours(seed: Any, picture: Any) -> None:
+    seed.busy(20)
+    seed.intents()
+    assert picture(MEDIUM, "n", theme="kusanya-terminal")
+
+
+@on_two_sizes
+def test_creations_that_nobody_works_on_are_told_and_explained(
+    size: tuple[int, int], seed: Any, picture: Any
+) -> None:
+    lost = {"outcome": "not_sent", "took_us": 900, "sentence": "no answer in time"}
+    for n in range(20, 30):
+        seed.intent(n, sent_ago=timedelta(minutes=4), state=IntentState.PREPARED, **lost)
+    seed.intent(61, sent_ago=timedelta(minutes=9), state=None)
+    assert picture(size, "5", "j", "j")

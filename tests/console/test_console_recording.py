@@ -428,12 +428,32 @@ async def test_nothing_is_asked_or_done_in_a_replay(replay: ReplayApp, settled: 
         await settled(pilot)
         await pilot.press("c")
         await settled(pilot)
-        assert "off:" in shown(replay)
-        await pilot.press("v")
+        assert "off: a recording only shows what was" in shown(replay)
+        await pilot.press("escape", "v")
         await settled(pilot)
-        assert "off: read-only" in shown(replay)
+        assert "off: a recording only shows what was" in shown(replay)
+        await pilot.press("escape", "6")
+        await settled(pilot)
+        assert "off: a recording only shows what was" in shown(replay)
         assert replay.desk.acts is None
         assert replay.desk.asks is None
+
+
+async def test_the_help_names_the_keys_of_the_tape_first(
+    replay: ReplayApp, settled: Settled
+) -> None:
+    async with replay.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        text = shown(replay)
+        assert text.index("the recording") < text.index("Hold the recording") < text.index("down")
+
+
+def test_a_recording_is_told_from_now_at_a_glance(
+    replay: ReplayApp, keys: Any, snap_compare: Any
+) -> None:
+    assert snap_compare(replay, terminal_size=(120, 36), run_before=keys("n"))
 
 
 async def test_the_palette_offers_the_tape(replay: ReplayApp, settled: Settled) -> None:

@@ -224,8 +224,15 @@ async def test_a_new_endpoint_shows_its_secret_once_and_no_audit_row_holds_it(
     desk: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
     app = desk()
-    url = f"{service.endpoint.url}two"
+    url = f"{service.endpoint.url}two?token=hush"
+    sent: list[str] = []
+
+    def send(text: str) -> None:
+        sent.append(text)
+        ConsoleApp.copy_to_clipboard(app, text)
+
     async with app.run_test(size=SIZE) as pilot:
+        app.copy_to_clipboard = send  # type: ignore[method-assign] # the terminal listens
         await settled(pilot)
         await press(pilot, settled, "6", "A")
         assert isinstance(app.screen, AskScreen)
@@ -240,13 +247,15 @@ async def test_a_new_endpoint_shows_its_secret_once_and_no_audit_row_holds_it(
         text = shown(app)
         secret = text[text.index("whsec_") :].split()[0]
         await press(pilot, settled, "y")
-        assert app.clipboard == secret
+        assert sent == [secret]
+        assert app.clipboard == "", "nothing here keeps it to be pasted"
         await press(pilot, settled, "escape")
         assert not isinstance(app.screen, SecretScreen)
         assert secret not in shown(app)
         assert "is registered; its secret was shown once" in shown(app)
         assert "▸endpoints 2" in shown(app)
-    assert audited(store) == [("add endpoint", url, "done")]
+    assert audited(store) == [("add endpoint", url.replace("token=hush", "(secret)"), "done")]
+    assert "hush" not in everything_kept(store)
     assert "whsec_" not in everything_kept(store)
 
 

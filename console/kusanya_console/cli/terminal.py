@@ -4,7 +4,6 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from kusanya.errors import KusanyaError
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from kusanya_console.app import ConsoleApp
 
 _CHECK_EVERY_S: Final = 1.0
-_TOLD_FOR_S: Final = 3600
 _STARTED_AFTER_S: Final = 2.0
 
 
@@ -39,7 +37,7 @@ async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
     # later searches are short and a key never waits for one.
     gc.disable()
     loop.call_later(_STARTED_AFTER_S, _collect_from_now_on)
-    looking = None if check is None else asyncio.create_task(_look_after(app, check))
+    looking = None if check is None else asyncio.create_task(look_after(app, check))
     try:
         await app.run_async()
     finally:
@@ -52,18 +50,17 @@ def _collect_from_now_on() -> None:
     gc.enable()
 
 
-async def _look_after(app: "ConsoleApp", check: Callable[[], None]) -> None:
+async def look_after(
+    app: "ConsoleApp", check: Callable[[], None], *, every_s: float = _CHECK_EVERY_S
+) -> None:
+    """Tell each complaint of `check` once, for as long as the console runs."""
+    told = ""
     while True:
-        await asyncio.sleep(_CHECK_EVERY_S)
+        await asyncio.sleep(every_s)
         try:
             check()
         except KusanyaError as error:
-            told = partial(
-                app.notify,
-                safe(str(error), 400),
-                severity="error",
-                timeout=_TOLD_FOR_S,
-                markup=False,
-            )
-            app.call_later(told)
-            return  # it is told once; what is shown goes on from the store
+            said = safe(str(error), 400)
+            if said != told:  # once each; what is shown goes on from the store
+                app.call_later(app.tell_person, said)
+            told = said

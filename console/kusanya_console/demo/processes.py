@@ -76,7 +76,10 @@ class Child:
             text = self._log.read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
             return f"no word in {self._log}"
-        return safe(text.rpartition("\n")[2].removeprefix("kusanya: "), 400) or "it said nothing"
+        code = self._process.poll()
+        killed = f"it was ended by signal {-code}" if code is not None and code < 0 else ""
+        said = safe(text.rpartition("\n")[2].removeprefix("kusanya: "), 400)
+        return killed or said or "it said nothing"
 
     def ask_to_stop(self) -> None:
         """Close the lifeline, which asks the child to stop by itself."""

@@ -84,9 +84,10 @@ class Stage:
 
     def check(self) -> None:
         """Raise ChildFailed when a child has ended although it is needed."""
-        for child in self._children:
-            if not child.is_running():
-                raise ChildFailed(f"{child.name} ended: {child.last_words()}")
+        ended = [child for child in self._children if not child.is_running()]
+        if ended:
+            said = "; ".join(f"the demo's {one.name} ended: {one.last_words()}" for one in ended)
+            raise ChildFailed(f"{said}. Nothing is lost: leave and start kusanya demo again")
 
     def stop(self) -> None:
         """Stop all children, one after the other; what does not stop in time is killed.

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from kusanya.errors import StoreError
 from kusanya_console.commands import OPENS_A_BOX, commands_of
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.doing import NO_SERVICE, Ended
+from kusanya_console.doing import Ended
 from kusanya_console.feed import Snapshot
 from kusanya_console.messages import Fetched, FetchFailed, ScreenAsked
 from kusanya_console.present import Line
@@ -99,6 +99,9 @@ class ConsoleScreen(Screen[None]):
         """Return `standing` as this screen sees it."""
         return msgspec.structs.replace(standing, crumb=self.CRUMB)
 
+    def entered(self) -> None:
+        """Take up what a person comes here for, who pressed the screen's key."""
+
     def second(self) -> None:
         """Redraw what moves with the time."""
 
@@ -154,7 +157,7 @@ class ConsoleScreen(Screen[None]):
     def action_service(self) -> None:
         """Go to the embedded service's screen, or say why there is none."""
         if self.desk.service is None:
-            self.say(NO_SERVICE)
+            self.say(self.desk.why_no_service)
         else:
             self.post_message(ScreenAsked("service"))
 

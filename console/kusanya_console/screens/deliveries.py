@@ -19,7 +19,6 @@ from kusanya_console.delivery_reading import FromSender, Told, at_once, from_sen
 from kusanya_console.delivery_tabs import Tab, body_text, tab_line
 from kusanya_console.delivery_timeline import attempt_lines
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.doing import READ_ONLY
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
 from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
@@ -215,7 +214,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
     def action_resend(self) -> None:
         """Confirm and let the sender deliver again, or say why it cannot and what comes next."""
         acts, row, look = self.desk.acts, self.table.row, self.desk.look
-        why = READ_ONLY if acts is None else acts.why_no_resend()
+        why = self.desk.why_no_act if acts is None else acts.why_no_resend()
         if not why and row is None:
             why = "the cursor points at no arrival"
         if not why and isinstance(row, Missing):

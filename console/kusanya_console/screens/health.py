@@ -18,7 +18,7 @@ from kusanya.wire import Mode
 from kusanya_console.alarms import Inbox, Inspector
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk
-from kusanya_console.doing import READ_ONLY, Ended
+from kusanya_console.doing import Ended
 from kusanya_console.evidence import save_card
 from kusanya_console.feed import Snapshot
 from kusanya_console.health_lines import Section, Target, targets
@@ -142,7 +142,11 @@ class HealthScreen(ConsoleScreen):
         if snapshot is None:
             return None
         found = Reading(
-            mode=self.desk.mode, health=snapshot.health, silent=snapshot.silence, window=self.window
+            mode=self.desk.mode,
+            health=snapshot.health,
+            silent=snapshot.silence,
+            held_up=snapshot.held_up,
+            window=self.window,
         )
         if counted is None:
             return found
@@ -248,7 +252,7 @@ class HealthScreen(ConsoleScreen):
         """Say that one looks after what the cursor stands on; audited."""
         acts, target = self.desk.acts, self.target
         if acts is None:
-            self.say(READ_ONLY)
+            self.say(self.desk.why_no_act)
             return
         if target is None or not target.alarm:
             self.say("the cursor stands on no alarm")

@@ -1,6 +1,7 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -17,9 +18,10 @@ from kusanya_console import words
 from kusanya_console.cards import spoken
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.doing import READ_ONLY, Acting, Ended
+from kusanya_console.doing import Acting, Ended
 from kusanya_console.evidence import masked
 from kusanya_console.feed import Snapshot
+from kusanya_console.held_up import LOOKED_AT, UNDER_WAY, is_held_up
 from kusanya_console.intent_cards import (
     INTENT_PARTS,
     REPLAY_WARNING,
@@ -31,14 +33,14 @@ from kusanya_console.intent_cards import (
     window_left,
 )
 from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked
-from kusanya_console.present import Line, Look, cell, moment
+from kusanya_console.present import Line, Look, cell, moment, spread
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.decide import Decided, DecideScreen
 from kusanya_console.screens.payment_screen import CARD_CELLS, Card, PaymentScreen
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.window import PageWindow
-from kusanya_console.words import MUTED, PLAIN, Run
+from kusanya_console.words import ACCENT, MUTED, PLAIN, Run
 
 _UNKNOWN_LISTED = 200
 _OTHERS_LISTED = 200
@@ -63,6 +65,8 @@ class Creations(msgspec.Struct, frozen=True):
     """What the screen lists: unknown outcomes first, the shortest window first among them."""
 
     rows: tuple[IntentRow, ...]
+    more: bool = False
+    """True when there are older ones, which are not listed."""
 
 
 class Sendings(msgspec.Struct, frozen=True):
@@ -78,13 +82,17 @@ def sendings(store: Store, intent_id: str) -> Sendings:
     return Sendings(intent_id, store.attempts(intent_id), store.notes(intent_id))
 
 
-def creations(store: Store, mode: Mode) -> Creations:
-    """Return the unknown ones and the newest of the rest."""
-    unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED).rows
-    newest = store.intents(mode, limit=_OTHERS_LISTED).rows
-    first = sorted(unknown, key=lambda row: row.first_sent_at or row.prepared_at)
-    rest = (row for row in newest if row.state is not IntentState.UNKNOWN)
-    return Creations((*first, *rest))
+def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
+    """Return the unknown ones, then those held up, then the newest of the rest."""
+    unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
+    waiting = store.intents(mode, states=UNDER_WAY, limit=LOOKED_AT).rows
+    newest = store.intents(mode, limit=_OTHERS_LISTED)
+    first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
+    left = [row for row in waiting if is_held_up(row, now=now)]
+    left.sort(key=lambda row: row.state is IntentState.PREPARED)
+    named = {row.id for row in (*first, *left)}
+    rest = (row for row in newest.rows if row.id not in named)
+    return Creations((*first, *left, *rest), more=unknown.more or newest.more)
 
 
 class IntentsScreen(PaymentScreen):
@@ -98,7 +106,7 @@ class IntentsScreen(PaymentScreen):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
-        self.table.follow = False
+        self._more = False
         self._sendings: Sendings | None = None
         self._seq = 0
         self._unanswered = False
@@ -111,6 +119,7 @@ class IntentsScreen(PaymentScreen):
             yield Sheet(id="empty")
             with VerticalScroll(id="pane", can_focus=False):
                 yield Sheet(id="card")
+        yield Sheet(id="foot")
 
     def on_mount(self) -> None:
         """Read the list."""
@@ -137,13 +146,14 @@ class IntentsScreen(PaymentScreen):
         self._unanswered = True
 
     def _fetch(self) -> None:
-        store, mode = self.desk.store, self.desk.mode
+        store, mode, clock = self.desk.store, self.desk.mode, self.desk.clock
         self._unanswered = False
-        self.ask("intents", lambda: creations(store, mode))
+        self.ask("intents", lambda: creations(store, mode, now=clock.now()))
 
     def answered(self, what: str, value: Any) -> None:
         """Show the list, or the attempts of the intent under the cursor."""
         if what == "intents":
+            self._more = value.more
             self.table.show(PageWindow(value.rows))
             self.set_class(not value.rows, "-empty")
             self._fetch_attempts()
@@ -174,6 +184,7 @@ class IntentsScreen(PaymentScreen):
         row, look, told = self.table.row, self.desk.look, self._sendings
         rows = self.table.window.rows
         self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
+        self._foot()
         card = self.query_one("#card", Sheet)
         if row is None:
             card.show(lambda _width: ())
@@ -183,6 +194,19 @@ class IntentsScreen(PaymentScreen):
         notes = told.notes if told is not None and mine else ()
         part = self.part
         card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
+
+    def _foot(self) -> None:
+        rows, above = len(self.table.window.rows), 0 if self.table.follow else self.table.first
+        listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
+        left: Line = ((" unknown first, then what is held up, then the newest   ", MUTED),)
+        left = (*left, (listed, MUTED))
+        goes = f"{self.desk.key('list.newest')} goes to the top"
+        right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
+        self.query_one("#foot", Sheet).show(lambda width: [spread(list(left), [right], width)])
+
+    def on_record_table_moved(self) -> None:
+        """Say where the list stands now."""
+        self._foot()
 
     def _empty(self) -> list[Line]:
         mode, _ = words.mode_words(self.desk.mode)
@@ -199,6 +223,20 @@ class IntentsScreen(PaymentScreen):
     def action_move(self, by: int) -> None:
         """Move the cursor."""
         self.table.move(by)
+
+    def action_move_page(self, by: int) -> None:
+        """Move the cursor by as many records as are visible."""
+        self.table.move(by * (self.table.lines - 1))
+
+    def action_newest(self) -> None:
+        """Go to the top, and stay there while more come."""
+        self.table.follow, self.table.cursor = True, None
+        self.table.show(msgspec.structs.replace(self.table.window))
+        self._show()
+
+    def action_oldest(self) -> None:
+        """Go to the last one that is listed."""
+        self.table.move(len(self.table.window.rows))
 
     def action_pane(self) -> None:
         """Show or hide the pane."""
@@ -263,7 +301,7 @@ class IntentsScreen(PaymentScreen):
         """Return what to act with and on, or say why nothing happens."""
         acts, row = self.desk.acts, self.table.row
         if acts is None or row is None:
-            self.say(READ_ONLY if acts is None else "the cursor points at no intent")
+            self.say(self.desk.why_no_act if acts is None else "the cursor points at no intent")
             return None
         why = why_not(acts, row)
         if why:

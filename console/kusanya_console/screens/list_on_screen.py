@@ -221,8 +221,9 @@ class ListOnScreen(PaymentScreen, Generic[R]):
             ), MUTED
         key = self.desk.key("list.follow")
         if self.newer or self.table.window.has_newer:
-            more = "200+" if self.newer > 200 or self.table.window.has_newer else f"{self.newer}"  # noqa: PLR2004
+            many = self.newer > 200 or self.table.window.has_newer  # noqa: PLR2004
+            more = "200+" if many else f"+{self.newer}"
             new = "new " if self.order is Order.CREATED else ""
-            return f"+{more} {new}above, {key} follows ", ACCENT
+            return f"{more} {new}above, {key} follows ", ACCENT
         goes = "follows the newest" if self.order is Order.CREATED else "goes to the top"
         return f"{key} {goes} ", MUTED

@@ -18,7 +18,7 @@ from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.evidence import Evidence, gather
 from kusanya_console.feed import Snapshot
-from kusanya_console.lookup_words import hint, nothing
+from kusanya_console.lookup_words import hint, nothing, unanswered
 from kusanya_console.messages import CopyAsked, ScreenAsked
 from kusanya_console.payment_parts import STORY_PARTS, story_part
 from kusanya_console.present import Look, cell, moment, money
@@ -65,6 +65,7 @@ class LookupScreen(PaymentScreen):
     NAME = "lookup"
     CRUMB = "Lookup"
     PARTS = STORY_PARTS
+    AUTO_FOCUS = ""  # the box, where a person came by the key, and nothing where a story was opened
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, desk: Desk) -> None:
@@ -88,12 +89,17 @@ class LookupScreen(PaymentScreen):
     def on_mount(self) -> None:
         """Begin in the box."""
         super().on_mount()
-        self.query_one("#box", Box).focus()
+        self.query_one("#box", Box).take_focus()
         self._show()
 
     def look_for(self, text: str) -> None:
-        """Put `text` into the box and answer it."""
+        """Put `text` into the box and answer it; the next key is for its story."""
         self.query_one("#box", Box).value = text[:_LONGEST]
+        self.set_focus(None)
+
+    def entered(self) -> None:
+        """Begin in the box: whoever comes by the key has something to paste."""
+        self.action_box()
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Answer while a person types; only the latest text counts."""
@@ -103,7 +109,7 @@ class LookupScreen(PaymentScreen):
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Leave the box for the matches."""
         message.stop()
-        self.table.focus()
+        self.set_focus(None)
 
     def _ask(self, text: str) -> None:
         store, mode, look = self.desk.store, self.desk.mode, self.desk.look
@@ -144,6 +150,7 @@ class LookupScreen(PaymentScreen):
     def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
         """Keep what is shown; the text in the box is asked again once the store answers."""
         self._unanswered = True
+        self._show()
 
     def second(self) -> None:
         """Move ages on."""
@@ -159,6 +166,10 @@ class LookupScreen(PaymentScreen):
         self.set_class(len(found.matches) > 1, "-several")
         self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
         sheet, part = self.query_one("#story", Sheet), self.part
+        asked = self.query_one("#box", Box).meant
+        if self._unanswered and asked.strip() != found.text.strip():
+            sheet.show(lambda _width: unanswered(asked))
+            return
         if told is not None and found.matches:
             sheet.show(lambda width: story_part(told, look, width, part=part))
         else:
@@ -188,7 +199,7 @@ class LookupScreen(PaymentScreen):
         if box.has_focus and box.value:
             box.value = ""
         elif box.has_focus:
-            self.table.focus()
+            self.set_focus(None)
         else:
             self.post_message(ScreenAsked("live"))
 

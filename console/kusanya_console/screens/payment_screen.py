@@ -11,7 +11,7 @@ from kusanya.lookup import advice
 from kusanya.text import safe
 from kusanya_console.cards import spoken
 from kusanya_console.desk import Subject
-from kusanya_console.doing import READ_ONLY, Ended
+from kusanya_console.doing import Ended
 from kusanya_console.evidence import gather, save_card
 from kusanya_console.messages import CopyAsked, DeedAsked
 from kusanya_console.payment_parts import evidence_lines
@@ -149,7 +149,7 @@ class PaymentScreen(ConsoleScreen):
         """Write a note on the payment that the cursor points at."""
         acts, subject = self.desk.acts, self.subject()
         if acts is None:
-            self.say(READ_ONLY)
+            self.say(self.desk.why_no_act)
             return
         about = None if subject is None else subject.collection_id or subject.intent_id
         if subject is None or about is None:
@@ -166,7 +166,7 @@ class PaymentScreen(ConsoleScreen):
         """Show a whole phone number for a while."""
         acts, subject = self.desk.acts, self.subject()
         if acts is None:
-            self.say(READ_ONLY)
+            self.say(self.desk.why_no_act)
             return
         if subject is None or subject.collection_id is None:
             self.say("the phone of a collection can be revealed, and none is known here")

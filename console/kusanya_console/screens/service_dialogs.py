@@ -128,4 +128,4 @@ class SecretScreen(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the secret."""
-        self.post_message(CopyAsked("the secret", self._minted.secret.reveal()))
+        self.post_message(CopyAsked("the secret", self._minted.secret.reveal(), secret=True))

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.held_up import many
 from kusanya_console.present import Line, Look, span, spread, wall
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
@@ -23,6 +24,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int = 0
     failing: int = 0
     silent: bool = False
+    held_up: int = 0
+    """Creations that nobody works on any more."""
     updated_at: datetime | None = None
     """When the store was last read; None before the first time."""
     paused_at: datetime | None = None
@@ -75,14 +78,9 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     store = (named if len(named) <= _STORE else f"…{named[1 - _STORE :]}", MUTED)
     right: list[Run] = [freshness(standing, look)]
     if standing.unknown:
-        many = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
-        right.insert(0, (f"? {many} unknown", WARN))
-    alarms: list[Run] = []
-    if standing.failing:
-        alarms.append((f"✕ {standing.failing} failing", FAILED))
-    if standing.silent:
-        alarms.append(("◐ silent", WARN))
-    for alarm in alarms:
+        unknown = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
+        right.insert(0, (f"? {unknown} unknown", WARN))
+    for alarm in _alarms(standing):
         if _width([*left, *right, alarm]) + 3 * (len(right) + 2) <= width:
             right.insert(-1, alarm)
     for extra in (access, (clock, PLAIN), store):
@@ -94,6 +92,17 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     for run in right:
         apart += [run, ("   ", PLAIN)]
     return spread(left, [*apart[:-1], (" ", PLAIN)], width)
+
+
+def _alarms(standing: Standing) -> list[Run]:
+    alarms: list[Run] = []
+    if standing.failing:
+        alarms.append((f"✕ {standing.failing} failing", FAILED))
+    if standing.silent:
+        alarms.append(("◐ silent", WARN))
+    if standing.held_up:
+        alarms.append((f"◌ {many(standing.held_up)} held up", WARN))
+    return alarms
 
 
 def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:

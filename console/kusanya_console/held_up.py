@@ -1,0 +1,63 @@
+"""Creations that nobody works on any more: their program ended or gave up before an answer.
+
+Pure. One that never left this machine has asked no customer; one that left may have, and nothing
+tells. Either is sent again by a person or by `kusanya intents resume`, with the same key.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from kusanya.store.records import IntentRow, IntentState
+from kusanya.wire import Mode
+
+UNDER_WAY: Final = (IntentState.PREPARED, IntentState.SENT)
+"""States that a creation passes through while its program works on it."""
+_AFTER: Final = timedelta(seconds=60)
+"""Longer than a client tries: its deadline and its last wait are over by then."""
+LOOKED_AT: Final = 100
+
+
+class HeldUp(msgspec.Struct, frozen=True, kw_only=True):
+    """How many creations are held up, as far as was looked."""
+
+    unsent: int = 0
+    """They never left this machine."""
+    left: int = 0
+    """They left, and no answer was kept."""
+    since: datetime | None = None
+    """When the oldest of them was made."""
+
+    @property
+    def count(self) -> int:
+        """Count both."""
+        return self.unsent + self.left
+
+
+def is_held_up(row: IntentRow, *, now: datetime) -> bool:
+    """Tell whether a creation waits although no program works on it."""
+    if row.state not in UNDER_WAY or now - row.prepared_at < _AFTER:
+        return False
+    return row.claimed_until is None or row.claimed_until <= now
+
+
+def held_up(rows: Iterable[IntentRow], *, now: datetime) -> HeldUp:
+    """Count those among `rows` that are held up."""
+    found = [row for row in rows if is_held_up(row, now=now)]
+    return HeldUp(
+        unsent=sum(row.state is IntentState.PREPARED for row in found),
+        left=sum(row.state is IntentState.SENT for row in found),
+        since=min((row.prepared_at for row in found), default=None),
+    )
+
+
+def held_up_id(found: HeldUp, mode: Mode) -> str:
+    """Return the id of one such alarm: it began with its oldest creation."""
+    return f"held-up:{mode.value}:{'' if found.since is None else found.since.isoformat()}"
+
+
+def many(count: int) -> str:
+    """Return a count as far as was looked."""
+    return f"{LOOKED_AT}+" if count >= LOOKED_AT else f"{count}"
