@@ -206,6 +206,15 @@ def test_two_events_for_one_collection_are_both_named_and_a_fetched_one_has_not_
     assert fold([fact("event_check", status="failed")]).event_ids == ()
 
 
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_events_are_named_in_the_order_of_their_ids(fact: Fact, count: int) -> None:
+    # Many times over: a set of two comes out in order by luck half the time.
+    for series in range(16):
+        named = [f"evt_{series}_{number}" for number in range(count)]
+        facts = [fact("event", status="failed", event_id=one, source_id=one) for one in named]
+        assert fold(reversed(facts)).event_ids == tuple(named)
+
+
 def test_simultaneous_facts_are_told_apart_by_source(fact: Fact) -> None:
     facts = [fact(source, status="failed") for source in ("poll", "event_check", "event")]
     for order in permutations(facts):

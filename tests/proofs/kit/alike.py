@@ -4,6 +4,7 @@ from typing import Final
 
 _ONE_CLASS: Final = "both ways lead to the same error class, by another sentence"
 _KEYED: Final = "_keyed takes a text and a Secret alike; this only spares making one each time"
+_LOOK: Final = "it only asks for the closer look, which then finds no contradiction"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
     "verifier": {
@@ -19,5 +20,19 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "_hexdigest: 'secret if type(secret) is Secret else Secret(secret)' became "
         "'secret if not type(secret) is Secret else Secret(secret)'": _KEYED,
         "_hexdigest: 'type(secret) is Secret' became 'type(secret) is not Secret'": _KEYED,
+    },
+    "fold": {
+        "fold: 'b is not None and a != b' became 'b is not None or a != b'": _LOOK,
+        "fold: 'len(finals) > 1' became 'len(finals) >= 1'": _LOOK,
+        "_contradictions: 'len(finals) > 1' became 'len(finals) >= 1'": (
+            "one final state said by all differs from nothing"
+        ),
+        "_ordered: 'heard.observed_at < earlier.observed_at' became "
+        "'heard.observed_at <= earlier.observed_at'": (
+            "of one source and content, heard at one instant: the two are one fact"
+        ),
+        "_ordered: \"b''\" became \"b'x'\"": (
+            "facts of one place have one source and source id, so all of them have contents"
+        ),
     },
 }
