@@ -23,8 +23,9 @@ from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 
 WALK = """
-import asyncio, json, sys
+import asyncio, gc, json, sys
 from collections import Counter
+import textual._wait
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
@@ -33,6 +34,10 @@ from kusanya_console.screens.base import ConsoleScreen
 from datetime import datetime
 from pathlib import Path
 
+# Hundreds of clicks, each with four of these waits; the walk waits for workers besides.
+textual._wait.SLEEP_GRANULARITY, textual._wait.SLEEP_IDLE = 1 / 200, 1 / 400
+gc.freeze()
+gc.set_threshold(100_000, 5, 5)
 path, told, now, records = sys.argv[1:]
 records = int(records)
 seen = Counter()

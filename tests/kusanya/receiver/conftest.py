@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -119,9 +120,9 @@ def serve_app() -> Iterator[Serve]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
+def store(tmp_path: Path, clock: Clock, empty_store: Path) -> Iterator[Store]:
     """Return a real store on SQLite."""
-    with Store.open(tmp_path / "store.db", clock=clock) as opened:
+    with Store.open(copy(empty_store, tmp_path / "store.db"), clock=clock) as opened:
         yield opened
 
 

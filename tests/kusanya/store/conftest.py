@@ -196,14 +196,6 @@ def databases(postgres: str) -> Iterator[Databases]:
     made.close()
 
 
-@pytest.fixture(scope="session")
-def prepared_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of an empty store, to be copied."""
-    path = tmp_path_factory.mktemp("prepared") / "store.db"
-    Store.open(path).close()
-    return path
-
-
 @pytest.fixture
 def prepared() -> bool:
     """Tell whether an empty store is there already: most tests need not wait for migrations."""
@@ -224,7 +216,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, prepared: bool) -> str:
     if request.param == "sqlite":
         path = tmp_path / "store.db"
         if prepared:
-            shutil.copyfile(request.getfixturevalue("prepared_file"), path)
+            shutil.copyfile(request.getfixturevalue("empty_store"), path)
         return f"sqlite:///{path}"
     found: str = request.getfixturevalue("postgres_url")
     return found
