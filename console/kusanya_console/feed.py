@@ -26,7 +26,7 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.wire import FINAL, Mode, Status
-from kusanya_console.held_up import LOOKED_AT, UNDER_WAY, HeldUp, held_up
+from kusanya_console.held_up import HeldUp, held_up, waiting
 
 if TYPE_CHECKING:
     from kusanya.watch import Silence
@@ -197,9 +197,9 @@ class Feed:
         if self._examined is None or due:
             self._examined_at = self._clock.monotonic()
             found = health(self._store, self._mode, now=now)
-            waiting = self._store.intents(self._mode, states=UNDER_WAY, limit=LOOKED_AT).rows
+            left = waiting(self._store, self._mode, now=now)
             silent = missed_events(self._store, self._mode, now=now)
-            self._examined = found, silent, held_up(waiting, now=now)
+            self._examined = found, silent, held_up(left, now=now)
         return self._examined
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:

@@ -1,6 +1,6 @@
 """Creations that nobody works on any more: their program ended or gave up before an answer.
 
-Pure. One that never left this machine has asked no customer; one that left may have, and nothing
+One that never left this machine has asked no customer; one that left may have, and nothing
 tells. Either is sent again by a person or by `kusanya intents resume`, with the same key.
 """
 
@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store import Store
+from kusanya.store.records import IntentRow, IntentState, Key
+from kusanya.store.values import to_us
 from kusanya.wire import Mode
 
 UNDER_WAY: Final = (IntentState.PREPARED, IntentState.SENT)
@@ -18,6 +20,7 @@ UNDER_WAY: Final = (IntentState.PREPARED, IntentState.SENT)
 _AFTER: Final = timedelta(seconds=60)
 """Longer than a client tries: its deadline and its last wait are over by then."""
 LOOKED_AT: Final = 100
+"""So many of the newest that could be held up."""
 
 
 class HeldUp(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +31,7 @@ class HeldUp(msgspec.Struct, frozen=True, kw_only=True):
     left: int = 0
     """They left, and no answer was kept."""
     since: datetime | None = None
-    """When the oldest of them was made."""
+    """When the oldest of them was made; None where there are more than were looked at."""
 
     @property
     def count(self) -> int:
@@ -43,13 +46,22 @@ def is_held_up(row: IntentRow, *, now: datetime) -> bool:
     return row.claimed_until is None or row.claimed_until <= now
 
 
+def waiting(store: Store, mode: Mode, *, now: datetime) -> tuple[IntentRow, ...]:
+    """Return the newest that are held up. Raises StoreError."""
+    # From there on back: in an outage those of the last minute alone would fill a page.
+    edge = Key(to_us(now - _AFTER), "\U0010ffff")
+    page = store.intents(mode, states=UNDER_WAY, older_than=edge, limit=LOOKED_AT)
+    return tuple(row for row in page.rows if is_held_up(row, now=now))
+
+
 def held_up(rows: Iterable[IntentRow], *, now: datetime) -> HeldUp:
     """Count those among `rows` that are held up."""
     found = [row for row in rows if is_held_up(row, now=now)]
+    every = len(found) < LOOKED_AT
     return HeldUp(
         unsent=sum(row.state is IntentState.PREPARED for row in found),
         left=sum(row.state is IntentState.SENT for row in found),
-        since=min((row.prepared_at for row in found), default=None),
+        since=min((row.prepared_at for row in found), default=None) if every else None,
     )
 
 

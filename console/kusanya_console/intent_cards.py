@@ -14,7 +14,7 @@ from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console import words
 from kusanya_console.evidence import masked
-from kusanya_console.held_up import held_up, is_held_up
+from kusanya_console.held_up import held_up, is_held_up, many
 from kusanya_console.payment_parts import parts_line
 from kusanya_console.present import (
     Line,
@@ -38,19 +38,21 @@ REPLAY_WARNING = (
     "The service gives its first answer again, or takes the request now if it never arrived: then "
     "the customer is prompted now. Tell them before."
 )
+_NO_ANSWER = "no answer in time"
+"""What a client says when its time was up; the attempts below say whether anything had left."""
 _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 
 def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
     """Return how many outcomes are unknown or held up, and when the next replay window closes."""
-    waiting = held_up(rows, now=look.now).count
+    stranded = many(held_up(rows, now=look.now).count)
     unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
     sent = [row for row in unknown if window_ends(row) is not None]
     ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
     line: list[Run] = [
         (" unknown ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
-        *([("     held up ", MUTED), (f"{waiting:,}", WARN)] if waiting else ()),
+        *([("     held up ", MUTED), (stranded, WARN)] if stranded != "0" else ()),
         ("     next window closes ", MUTED),
         (f"in {span(min(ahead))}" if ahead else "—", PLAIN),
         ("     window closed ", MUTED),
@@ -109,7 +111,7 @@ def intent_card(
         labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
     ]
-    if row.outcome is not None and row.state is not IntentState.PREPARED:
+    if row.outcome is not None and row.outcome != _NO_ANSWER:
         lines += wrapped(safe(row.outcome, 300), width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)

@@ -83,10 +83,12 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         seed.intent(n, sent_ago=timedelta(minutes=4), state=IntentState.PREPARED, **lost)
     seed.intent(61, sent_ago=timedelta(minutes=9), state=None)
     seed.intents()
+    for n in range(100, 220):
+        seed.intent(n, sent_ago=timedelta(seconds=20), state=IntentState.PREPARED, **lost)
     app = console()
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
-        assert "◌ 41 held up" in shown(app)[0], "the two of seconds ago are under way"
+        assert "◌ 41 held up" in shown(app)[0], "those of seconds ago are under way and hide none"
         await pilot.press("4")
         await settled(pilot)
         told = " ".join(" ".join(shown(app)).split())

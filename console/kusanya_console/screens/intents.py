@@ -21,7 +21,7 @@ from kusanya_console.desk import Desk, Subject
 from kusanya_console.doing import Acting, Ended
 from kusanya_console.evidence import masked
 from kusanya_console.feed import Snapshot
-from kusanya_console.held_up import LOOKED_AT, UNDER_WAY, is_held_up
+from kusanya_console.held_up import waiting
 from kusanya_console.intent_cards import (
     INTENT_PARTS,
     REPLAY_WARNING,
@@ -85,11 +85,9 @@ def sendings(store: Store, intent_id: str) -> Sendings:
 def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
     """Return the unknown ones, then those held up, then the newest of the rest."""
     unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
-    waiting = store.intents(mode, states=UNDER_WAY, limit=LOOKED_AT).rows
     newest = store.intents(mode, limit=_OTHERS_LISTED)
     first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
-    left = [row for row in waiting if is_held_up(row, now=now)]
-    left.sort(key=lambda row: row.state is IntentState.PREPARED)
+    left = sorted(waiting(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED)
     named = {row.id for row in (*first, *left)}
     rest = (row for row in newest.rows if row.id not in named)
     return Creations((*first, *left, *rest), more=unknown.more or newest.more)
