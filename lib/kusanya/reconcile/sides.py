@@ -19,8 +19,8 @@ _DAY: Final = 0xFFFF
 _FEE: Final = 24
 """Bits of money that hold the fee, all of them set where the books name none."""
 _NO_FEE: Final = (1 << _FEE) - 1
-_NARROW: Final = 2_000_000_000
-"""Bytes of text that 32-bit places surely reach."""
+_ROOM: Final = 40
+"""Bytes set aside for a text; what is not written takes no memory."""
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Span(msgspec.Struct, frozen=True):
 def gather(pieces: pa.RecordBatchReader, rows: int) -> dict[str, Any]:
     """Return the columns that come in pieces, `rows` in all: numbers in numpy, texts in Arrow."""
     told = {field.name: field.type for field in pieces.schema}
-    texts: dict[str, list[Any]] = {name: [] for name, kind in told.items() if kind == pa.string()}
+    texts = {name: _Texts(rows) for name, kind in told.items() if kind == pa.string()}
     numbers = {
         name: np.empty(rows, dtype=kind.to_pandas_dtype())
         for name, kind in told.items()
@@ -62,18 +62,49 @@ def gather(pieces: pa.RecordBatchReader, rows: int) -> dict[str, Any]:
     for piece in pieces:
         for name, whole in numbers.items():
             whole[at : at + len(piece)] = piece[name].to_numpy()
-        for name, chunks in texts.items():
-            # A copy: one column would keep the whole piece.
-            chunks.append(pa.concat_arrays([piece[name], piece[name][:0]]))
+        for name, text in texts.items():
+            text.take(piece[name])
         at += len(piece)
-    return {**numbers, **{name: _whole(chunks) for name, chunks in texts.items()}}
+    return {**numbers, **{name: text.done() for name, text in texts.items()}}
 
 
-def _whole(chunks: list[Any]) -> Any:
-    # In one piece, or every look-up would copy them into one; past 2 GB its places are wider.
-    wide = sum(chunk.nbytes for chunk in chunks) > _NARROW
-    kind = pa.large_string() if wide else pa.string()
-    return pa.concat_arrays([pa.array([], kind), *(chunk.cast(kind) for chunk in chunks)])
+class _Texts:
+    """A column of texts in one piece, filled as it comes: in pieces, each look-up would copy it."""
+
+    def __init__(self, rows: int) -> None:
+        self._ends = np.zeros(rows + 1, dtype="int64")
+        self._valid = np.ones(rows, dtype=bool)
+        self._bytes = np.empty(_ROOM * rows, dtype="uint8")
+        self._rows = self._used = 0
+
+    def take(self, texts: Any) -> None:
+        """Add texts behind those that are there."""
+        _, places, data = texts.cast(pa.large_string()).buffers()
+        if not len(texts) or data is None:
+            self._add(texts, np.zeros(len(texts) + 1, dtype="int64"), b"")
+            return
+        ends = np.frombuffer(places, dtype="int64")[texts.offset : texts.offset + len(texts) + 1]
+        self._add(texts, ends - ends[0], memoryview(data)[ends[0] : ends[-1]])
+
+    def done(self) -> Any:
+        """Return them all."""
+        valid = None
+        if not self._valid.all():
+            valid = pa.py_buffer(np.packbits(self._valid, bitorder="little"))
+        taken = [valid, pa.py_buffer(self._ends), pa.py_buffer(self._bytes[: self._used])]
+        return pa.LargeStringArray.from_buffers(len(self._valid), *taken[1:], taken[0])
+
+    def _add(self, texts: Any, ends: Any, data: Any) -> None:
+        rows, used = self._rows + len(texts), self._used + int(ends[-1])
+        if used > len(self._bytes):
+            more = np.empty(2 * used, dtype="uint8")
+            more[: self._used] = self._bytes[: self._used]
+            self._bytes = more
+        self._bytes[self._used : used] = np.frombuffer(data, dtype="uint8")
+        self._ends[self._rows + 1 : rows + 1] = ends[1:] + self._used
+        if texts.null_count:
+            self._valid[self._rows : rows] = texts.is_valid().to_numpy(zero_copy_only=False)
+        self._rows, self._used = rows, used
 
 
 class Tally:

@@ -1,18 +1,21 @@
 -- What came in and what it cost. Money counts by business day and only for what succeeded; what is
 -- not final yet stands on the day it was created.
-WITH counted AS (
+WITH tallied AS (
     SELECT
         coalesce(business_day, created_day) AS day,
         mode,
         currency,
         channel,
         status,
-        amount,
-        fee,
-        expected_fee,
-        status = 'succeeded' AS paid
+        status = 'succeeded' AS paid,
+        count(*) AS rows,
+        sum(amount) AS amount,
+        sum(fee) AS fee,
+        sum(expected_fee) AS expected,
+        count(*) - count(expected_fee) AS unpriced
     FROM priced
     WHERE coalesce(business_day, created_day) BETWEEN $first AND $last
+    GROUP BY ALL
 ),
 
 summed AS (
@@ -22,16 +25,16 @@ summed AS (
         currency,
         channel,
         grouping(day) AS is_total,
-        count(*) AS attempts,
-        count(*) FILTER (paid) AS succeeded,
-        count(*) FILTER (status = 'failed') AS failed,
-        count(*) FILTER (status = 'expired') AS expired,
-        count(*) FILTER (status = 'created') AS open,
+        sum(rows)::BIGINT AS attempts,
+        coalesce(sum(rows) FILTER (paid), 0)::BIGINT AS succeeded,
+        coalesce(sum(rows) FILTER (status = 'failed'), 0)::BIGINT AS failed,
+        coalesce(sum(rows) FILTER (status = 'expired'), 0)::BIGINT AS expired,
+        coalesce(sum(rows) FILTER (status = 'created'), 0)::BIGINT AS open,
         coalesce(sum(amount) FILTER (paid), 0)::BIGINT AS gross,
         coalesce(sum(fee) FILTER (paid), 0)::BIGINT AS fee,
-        count(*) FILTER (paid AND expected_fee IS NULL) AS unpriced,
-        coalesce(sum(expected_fee) FILTER (paid), 0)::BIGINT AS expected
-    FROM counted
+        coalesce(sum(unpriced) FILTER (paid), 0)::BIGINT AS unpriced,
+        coalesce(sum(expected) FILTER (paid), 0)::BIGINT AS expected
+    FROM tallied
     GROUP BY GROUPING SETS ((day, mode, currency, channel), (mode, currency))
 )
 
