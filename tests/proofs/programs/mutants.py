@@ -48,6 +48,7 @@ class Room(msgspec.Struct, frozen=True):
 
 
 _INTENTS: Final = (
+    "kusanya/intents/test_windows_to_the_second.py",
     "kusanya/intents/test_creating_at_the_edges.py",
     "kusanya/intents/test_windows_and_decisions.py",
     "kusanya/intents/test_lost_answers.py",
