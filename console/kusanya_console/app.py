@@ -15,31 +15,28 @@ from pathlib import Path
 from typing import ClassVar
 
 import msgspec
-from textual.app import App
 from textual.binding import BindingType, Keymap
 from textual.command import Provider
+from textual.driver import Driver
 
 from kusanya.clock import Clock
-from kusanya.errors import ConfigurationError, KusanyaError, StoreError
+from kusanya.errors import ConfigurationError, StoreError
 from kusanya.store import Store
-from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.commands import Command, wrong_keys
 from kusanya_console.crash import crash_report
+from kusanya_console.deeds import DeedsApp
 from kusanya_console.doing import (
     Acting,
     Asking,
     Ended,
     Explaining,
-    Revealed,
     Serving,
     Watching,
 )
 from kusanya_console.feed import Feed
+from kusanya_console.lasting_terminal import lasting
 from kusanya_console.messages import (
-    CopyAsked,
-    DeedAsked,
-    DeedDone,
     FeedAdvanced,
     FeedFailed,
     ListAsked,
@@ -55,7 +52,6 @@ from kusanya_console.theme import THEMES, roles
 from kusanya_console.widgets.status_line import Standing
 
 TICK_S = 0.25
-_CLIPPED = 10_000
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
@@ -69,7 +65,7 @@ LATER = {
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
-class ConsoleApp(App[None]):
+class ConsoleApp(DeedsApp):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
@@ -147,7 +143,6 @@ class ConsoleApp(App[None]):
         self._tick_s = tick_s
         self._jitter = jitter
         self._reading = False
-        self._doing = ""
         self._ticks = 0
         self._failures = 0
         self._retry_at = 0.0
@@ -183,6 +178,10 @@ class ConsoleApp(App[None]):
         found: type[ConsoleScreen] = getattr(import_module(module), screen)
         return found(self.desk)
 
+    def get_driver_class(self) -> type[Driver]:
+        """Return the platform's driver, which outlives its terminal here."""
+        return lasting(super().get_driver_class())
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return what a theme of somebody else's leaves out."""
         return dict(THEMES[0].variables)
@@ -195,14 +194,6 @@ class ConsoleApp(App[None]):
 
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
-
-    @property
-    def console_screen(self) -> ConsoleScreen | None:
-        """Return the screen whose turn it is, also while a dialog lies over it."""
-        for screen in reversed(self.screen_stack):
-            if isinstance(screen, ConsoleScreen):
-                return screen
-        return None
 
     # --- the feed ------------------------------------------------------------------------------
 
@@ -361,58 +352,6 @@ class ConsoleApp(App[None]):
     def on_screen_asked(self, message: ScreenAsked) -> None:
         """Go where a screen wants to go."""
         self.action_go(message.screen)
-
-    def on_deed_asked(self, message: DeedAsked) -> None:
-        """Ask or act on a thread, one thing at a time; its end stands in the result line."""
-        if self._doing:
-            self._show_end(Ended(f"wait: {self._doing} is under way", well=False))
-            return
-        self._doing = doing = message.doing
-        self._show_end(Ended(f"{doing}…"))
-
-        def run() -> None:
-            try:
-                ended = message.deed()
-            except KusanyaError as error:
-                ended = Ended(f"{doing} failed: {safe(str(error), 400)}", well=False)
-            self.post_message(DeedDone(ended))
-
-        self.run_worker(run, thread=True, group="deed", name="deed")
-
-    def on_deed_done(self, message: DeedDone) -> None:
-        """Show how it ended, then what it changed."""
-        self._doing = ""
-        self._show_end(message.ended)
-        if self.is_web and isinstance(message.ended, Ended) and message.ended.file is not None:
-            self._hand_over(message.ended.file)
-        self.tick()
-
-    def _hand_over(self, file: Path) -> None:
-        # The visitor's browser asks for it; the folder it lies in goes when this process ends.
-        self._show_end(Ended(f"{safe(file.name, 100)} was offered to your browser"))
-        self.deliver_binary(file.open("rb"), save_filename=file.name)
-
-    def _show_end(self, ended: Ended | Revealed) -> None:
-        self.desk.tell(ended)
-        screen = self.console_screen
-        if screen is not None and screen.is_mounted:
-            screen.show_result()
-
-    def on_copy_asked(self, message: CopyAsked) -> None:
-        """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
-        text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
-        self.copy_to_clipboard(text)
-        if message.secret:
-            self._clipboard = ""  # the terminal has it; this process need not keep it
-        if message.secret:
-            # The line below says what became of the act, which the dialog is still part of.
-            self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
-        elif not message.told:
-            self._show_end(Ended(f"{message.what} sent to the terminal's clipboard"))
-
-    def tell_person(self, sentence: str) -> None:
-        """Show what a person must know of a child or a recording, until it is dismissed."""
-        self._show_end(Ended(sentence, well=False))
 
     # --- a crash -------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -48,6 +49,25 @@ _LEAVE = """
 """
 _CRASH = """
         self.action_go(f"{secret} with key x_live_sk_abcdef")  # no such screen: its name is told
+"""
+_RESTLESS = """
+import sys
+from kusanya.clock import SystemClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+from kusanya_console.cli.output import Refused
+from kusanya_console.cli.terminal import run_app
+
+class App(ConsoleApp):
+    def on_ready(self):
+        self.set_interval(0.005, lambda: self.screen.refresh())
+
+with Store.open(sys.argv[1], read_only=True) as store:
+    try:
+        run_app(App(store, mode=Mode.LIVE, clock=SystemClock()))
+    except Refused as ended:
+        sys.exit(ended.code)
 """
 # What a terminal acts on: CSI by its final letter, OSC by its number, the others by their kind.
 _ESCAPE = re.compile(
@@ -119,6 +139,31 @@ def test_hostile_text_adds_no_kind_of_escape(
     assert b"INV-482900" in benign, "the benign run drew its records"
     assert b"[@click=" in written, "the hostile run drew its records"
     assert kinds(written) <= kinds(benign)
+
+
+def test_a_console_whose_terminal_has_gone_ends_although_it_still_writes(benign_path: Path) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+    child = subprocess.Popen(
+        [sys.executable, "-c", _RESTLESS, str(benign_path)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"TERM": "xterm-256color"},
+        start_new_session=True,
+    )
+    os.close(follower)
+    try:
+        written = b""
+        while b"INV-482900" not in written:
+            written += os.read(leader, 65_536)
+        os.close(leader)
+        time.sleep(2)  # a real process goes on writing to what is no longer there
+        child.send_signal(signal.SIGHUP)
+        assert child.wait(timeout=20) == 128 + signal.SIGHUP
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:
