@@ -72,7 +72,7 @@ class Explorer:
         self.folder = widgets.Text(description="Folder", value="export")
         self.export = widgets.Button(description="Export as CSV")
         self.exported = widgets.Label()
-        self._chosen = self.inputs.collections.iloc[:0]
+        self._chosen = self.inputs.frame.iloc[:0]
         self._fill()
         for name in ("first", "last", "channel", "status", "code", "reference"):
             getattr(self, name).observe(self._filter, names="value")
@@ -130,7 +130,7 @@ class Explorer:
         self._fill()
 
     def _fill(self) -> None:
-        frame = self.inputs.collections
+        frame = self.inputs.frame
         with self.first.hold_trait_notifications(), self.last.hold_trait_notifications():
             self.first.value, self.last.value = self.inputs.period.first, self.inputs.period.last
         for widget, column in (
@@ -145,7 +145,7 @@ class Explorer:
         self._filter(None)
 
     def _filter(self, _change: Any) -> None:
-        frame = self.inputs.collections
+        frame = self.inputs.frame
         keep = frame["id"].notna()
         if self.first.value is not None:
             keep &= frame["created_day"] >= pd.Timestamp(self.first.value)

@@ -160,7 +160,9 @@ def prepare(
     late = None
     if previous:
         files["previous"] = str(_read(Path(previous))[0]["run_id"])
-        late = delta(Path(previous), store=store, as_of=loaded.as_of)
+        # An export has one position only, its own.
+        upto = loaded.as_of if isinstance(loaded.collections, pd.DataFrame) else None
+        late = delta(Path(previous), store=store, as_of=upto)
     return Closing(report=report(loaded, late=late, said=said), files=files)
 
 

@@ -1,19 +1,42 @@
 """The collections that `kusanya store export` wrote, queried where they lie and never loaded whole.
 
 Every function of `fees`, `failures`, `ledger` and `settlement` takes what this returns in place of
-a frame. The export tells no source of a fee from another: of these, integrity says no evidence.
+a frame, and `load.inputs` takes the folder in place of a store. The export tells no source of a fee
+from another: of these, integrity says no evidence.
 """
 
+import hashlib
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile import columns
+from kusanya.reconcile.columns import COLLECTIONS, KEYS, Kind, Schema
 from kusanya.reconcile.days import Period
-from kusanya.reconcile.engine import Dataset
+from kusanya.reconcile.engine import Dataset, Engine
 from kusanya.reconcile.errors import InputRefused
 from kusanya.wire import Mode
 
 _FOLDER: Final = "business_day="
+_HEAD: Final = Schema("head", {"rows": Kind.WHOLE, "seq": Kind.WHOLE, "at": Kind.INSTANT})
+_KEYS: Final = """
+SELECT id, reference FROM collections
+WHERE created_at >= $begins AND created_at < $ends
+ORDER BY created_at, id
+"""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an export's collections reach."""
+
+    rows: int
+    seq: int
+    """The newest journal position among them."""
+    at: datetime | None
+    """When the newest of them was created or became final; None without rows."""
 
 
 def collections(folder: Path, *, mode: Mode, period: Period) -> Dataset:
@@ -25,8 +48,7 @@ def collections(folder: Path, *, mode: Mode, period: Period) -> Dataset:
     """
     if period.cutoff != timedelta(0):
         raise InputRefused("an export turns its days at 00:00; with another cutoff, read the store")
-    found = folder.glob(f"{_FOLDER}*/{mode.value}.parquet")
-    every = sorted((_day(path.parent), path) for path in found)
+    every = _files(folder, mode)
     if not every:
         raise InputRefused(f"{folder.name} holds no exported {mode.value} collections")
     # Nothing created after the period can be final in it.
@@ -35,6 +57,61 @@ def collections(folder: Path, *, mode: Mode, period: Period) -> Dataset:
     within = f"created_at >= {begins} AND created_at < {ends}"
     before = f"created_at < {begins} AND final_seen_at >= {begins}"
     return Dataset(paths, condition=f"({within}) OR ({before})")
+
+
+def newest_day(folder: Path, *, mode: Mode) -> date:
+    """Return the last business day of the export. Raises InputRefused when it has none."""
+    days = [day for day, _ in _files(folder, mode)]
+    if not days:
+        raise InputRefused(f"{folder.name} holds no exported {mode.value} collections")
+    return days[-1]
+
+
+def head(found: Dataset) -> Head:
+    """Return how many collections there are and how far they reach."""
+    # Final or not: what is open has no instant later than its creation.
+    asked = (
+        "SELECT count(*) AS rows, coalesce(max(seq), 0) AS seq, "
+        "max(coalesce(completed_at, created_at)) AS at FROM collections"
+    )
+    with Engine(folders=found.folders) as engine:
+        engine.give("collections", found, COLLECTIONS)
+        told = engine.frame(asked, _HEAD).iloc[0]
+    at = None if pd.isna(told["at"]) else told["at"].to_pydatetime()
+    return Head(rows=int(told["rows"]), seq=int(told["seq"]), at=at)
+
+
+def references(folder: Path, *, mode: Mode, period: Period) -> pd.DataFrame:
+    """Return id and reference of the exported collections of `mode` created in the period."""
+    paths = tuple(path for day, path in _files(folder, mode) if day <= period.last)
+    if not paths:
+        return columns.empty(KEYS)
+    found = Dataset(paths)
+    with Engine(folders=found.folders) as engine:
+        engine.give("collections", found, COLLECTIONS)
+        return engine.frame(_KEYS, KEYS, {"begins": period.begins, "ends": period.ends})
+
+
+def whole(found: Dataset) -> pd.DataFrame:
+    """Return the collections as a frame, ordered by creation and id, as a store gives them."""
+    with Engine(folders=found.folders) as engine:
+        engine.give("collections", found, COLLECTIONS)
+        return engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
+
+
+def digest(found: Dataset) -> str:
+    """Return the SHA-256 of the files, each with the name of its day."""
+    told = hashlib.sha256()
+    for path in found.paths:
+        told.update(path.parent.name.encode() + b"\n")
+        with path.open("rb") as file:
+            told.update(hashlib.file_digest(file, "sha256").digest())
+    return told.hexdigest()
+
+
+def _files(folder: Path, mode: Mode) -> list[tuple[date, Path]]:
+    found = folder.glob(f"{_FOLDER}*/{mode.value}.parquet")
+    return sorted((_day(path.parent), path) for path in found)
 
 
 def _day(folder: Path) -> date:

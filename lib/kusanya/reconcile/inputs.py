@@ -6,6 +6,8 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.days import Period
+from kusanya.reconcile.engine import Source
+from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.quality import Quality
 from kusanya.reconcile.terms import PLAIN, Tolerance
 from kusanya.wire import Mode
@@ -14,8 +16,9 @@ from kusanya.wire import Mode
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """Collections of one mode around a period, and what else is known about them."""
 
-    collections: pd.DataFrame
-    """Reaches some days past the period on both sides."""
+    collections: Source
+    """Reaches some days past the period on both sides; Parquet that is never loaded whole where the
+    inputs are an export."""
     other_mode: pd.DataFrame
     """Keys of the other mode, so that a booking on the wrong side is recognised."""
     intents: pd.DataFrame
@@ -42,6 +45,23 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     judged_on: date
     """The business day that ages are counted to."""
     quality: tuple[Quality, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return the collections as a frame, for what looks at single rows.
+
+        Raises InputRefused where they are an export's: `exported.whole` loads them.
+        """
+        if isinstance(self.collections, pd.DataFrame):
+            return self.collections
+        raise InputRefused("an export is queried where it lies; load it whole to look at its rows")
+
+    @property
+    def read(self) -> int:
+        """Return how many collections were read."""
+        if isinstance(self.collections, pd.DataFrame):
+            return len(self.collections)
+        return sum(load.kept for load in self.quality if load.source == "collections")
 
     @property
     def rejected(self) -> int:

@@ -14,8 +14,8 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import columns, files, plants, sample, scan, tariff_file
-from kusanya.reconcile.columns import CONTROL
+from kusanya.reconcile import columns, exported, files, plants, sample, scan, tariff_file
+from kusanya.reconcile.columns import CONTROL, INTENTS
 from kusanya.reconcile.days import DAY, Period, business_day, cutoff, month_of, period
 from kusanya.reconcile.facts import dress
 from kusanya.reconcile.inputs import Inputs
@@ -52,8 +52,10 @@ def inputs(
 ) -> Inputs:
     """Open a store and load what a report needs; without a store, make the sample month.
 
-    `store` and `mode` come from KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode
-    is test unless said otherwise. A period of "latest" is the month of the newest collection.
+    A folder that `kusanya store export` wrote stands in for a store: its collections stay where
+    they lie; it knows no intents, rollups or sources of fees. `store` and `mode` come from
+    KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode is test unless said otherwise.
+    A period of "latest" is the month of the newest collection.
     `ledger`, `statement`, `mapping` and `tariff` are paths of files; the sample month has books and
     a statement of its own. `as_of` is a journal position, the newest where None; `evidence` also
     reads which source said which fee. Raises ConfigurationError for a mode, period or position that
@@ -68,6 +70,10 @@ def inputs(
         # A file that was given stands in for the sample's own, never beside it.
         kept = tuple(load for load in made.quality if load.source not in given)
         return msgspec.structs.replace(made, **{**given, "quality": (*kept, *given["quality"])})
+    if Path(url).is_dir():
+        if as_of is not None:
+            raise ConfigurationError("an export knows no earlier position; name the store")
+        return _exported(Path(url), chosen, wanted, turn, tolerance=tolerance, given=given)
     with Store.open(url, migrate=False, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
         head = opened.head()
@@ -115,8 +121,14 @@ def inputs(
 
 
 def of_mode(store: str, mode: str, *, period: str = LATEST, cutoff: str = "00:00") -> Inputs:
-    """Return the inputs of one mode, for a page that switches between the two; see `inputs`."""
-    return inputs(store, mode=mode, period=period, cutoff=cutoff)
+    """Return the inputs of one mode as a frame, for a page that switches between the two.
+
+    See `inputs`; an export is loaded whole.
+    """
+    loaded = inputs(store, mode=mode, period=period, cutoff=cutoff)
+    if isinstance(loaded.collections, pd.DataFrame):
+        return loaded
+    return msgspec.structs.replace(loaded, collections=exported.whole(loaded.collections))
 
 
 def newest_month(store: Store, *, mode: Mode, cutoff: timedelta) -> Period:
@@ -200,6 +212,43 @@ def _files(
     if tariff:
         given["tariff"] = tariff_file.read(Path(tariff))
     return given
+
+
+def _exported(
+    folder: Path,
+    mode: Mode,
+    wanted: Period | None,
+    turn: timedelta,
+    *,
+    tolerance: Tolerance,
+    given: dict[str, Any],
+) -> Inputs:
+    span = wanted or month_of(exported.newest_day(folder, mode=mode), cutoff=turn)
+    wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
+    found = exported.collections(folder, mode=mode, period=wide)
+    reached = exported.head(found)
+    at = reached.at or span.begins
+    loaded = Quality(
+        source="collections",
+        rows=reached.rows,
+        kept=reached.rows,
+        sha256=exported.digest(found),
+    )
+    return Inputs(
+        collections=found,
+        other_mode=exported.references(folder, mode=_other(mode), period=wide),
+        intents=columns.empty(INTENTS),
+        control=_no_control(),
+        tolerance=tolerance,
+        period=span,
+        mode=mode,
+        source=f"export {folder.resolve().name}",
+        store_id="export",
+        as_of=reached.seq,
+        as_of_at=at,
+        judged_on=_judged_on(at, span, tolerance),
+        **{**given, "quality": (loaded, *given["quality"])},
+    )
 
 
 def _sample(mode: Mode, wanted: Period | None, turn: timedelta, tolerance: Tolerance) -> Inputs:

@@ -18,7 +18,7 @@ from kusanya.reconcile.columns import (
     MATCHES,
     SETTLED,
 )
-from kusanya.reconcile.engine import Engine, query
+from kusanya.reconcile.engine import Engine, folders_of, query
 from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.ledger import Matched
 from kusanya.reconcile.settlement import Settled
@@ -160,7 +160,7 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
 
 def closed(inputs: Inputs) -> pd.DataFrame:
     """Return what a period says about each of its collections, for a later run to compare with."""
-    with Engine() as engine:
+    with Engine(folders=folders_of(inputs.collections)) as engine:
         engine.give("collections", inputs.collections, COLLECTIONS)
         days = {"first": inputs.period.first, "last": inputs.period.last}
         return engine.frame(query("closed"), CLOSED, days)

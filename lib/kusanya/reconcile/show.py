@@ -110,7 +110,7 @@ def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Sty
         "business days": str(inputs.period),
         "counted by": basis,
         "facts known up to": f"journal position {inputs.as_of:,}",
-        "collections read": f"{len(inputs.collections):,}, some days around the period included",
+        "collections read": f"{inputs.read:,}, some days around the period included",
     }
     return _facts(facts, "What this page is made from")
 

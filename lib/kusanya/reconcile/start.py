@@ -3,14 +3,17 @@
 import os
 import platform
 from importlib.metadata import version
+from pathlib import Path
 
 import pandas as pd
 
 from kusanya.errors import StoreError
-from kusanya.reconcile import columns, sample
+from kusanya.reconcile import columns, exported, sample
 from kusanya.reconcile.columns import CHECKS
+from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.load import MODE_VARIABLE, STORE_VARIABLE
 from kusanya.store import Store
+from kusanya.text import safe
 from kusanya.wire import Mode
 
 _LIBRARIES = ("kusanya", "pandas", "pyarrow", "duckdb", "matplotlib")
@@ -26,7 +29,10 @@ def check(store: str = "", *, mode: str = "") -> pd.DataFrame:
     rows = [("Python", platform.python_version(), True)]
     rows += [(name, version(name), True) for name in _LIBRARIES]
     rows.append(("mode", mode or os.environ.get(MODE_VARIABLE, "") or "not set", True))
-    rows += _store(url) if url else [("store", f"none: {sample.SOURCE}", True)]
+    if not url:
+        rows.append(("store", f"none: {sample.SOURCE}", True))
+    else:
+        rows += _export(Path(url)) if Path(url).is_dir() else _store(url)
     return columns.frame(
         CHECKS,
         {
@@ -35,6 +41,19 @@ def check(store: str = "", *, mode: str = "") -> pd.DataFrame:
             "good": [row[2] for row in rows],
         },
     )
+
+
+def _export(folder: Path) -> list[tuple[str, str, bool]]:
+    rows = []
+    for mode in (Mode.LIVE, Mode.TEST):
+        try:
+            rows.append(
+                (f"last {mode.value} day", f"{exported.newest_day(folder, mode=mode)}", True)
+            )
+        except InputRefused:
+            rows.append((f"last {mode.value} day", "none", True))
+    good = any(found != "none" for _, found, _ in rows)
+    return [("export", safe(folder.resolve().name), good), *rows]
 
 
 def _store(url: str) -> list[tuple[str, str, bool]]:

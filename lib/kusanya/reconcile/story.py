@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -19,11 +20,12 @@ _DELIVERIES: Final = 50
 def timeline(inputs: Inputs, collection_id: str, *, store: str = "") -> pd.DataFrame:
     """Return one row per fact about a collection: observations, deliveries, the latest last.
 
-    Reads the store named by `store` or KUSANYA_STORE; of sample data only creation and outcome are
-    known. Raises StoreError when the store cannot be read.
+    Reads the store named by `store` or KUSANYA_STORE; of sample data and of an export only creation
+    and outcome are known. Raises StoreError when the store cannot be read.
     """
     url = store or os.environ.get(STORE_VARIABLE, "")
-    rows = _from_store(inputs, url, collection_id) if url else _from_frame(inputs, collection_id)
+    kept = url and not Path(url).is_dir()
+    rows = _from_store(inputs, url, collection_id) if kept else _from_frame(inputs, collection_id)
     rows.sort(key=lambda row: row[0])
     return columns.frame(
         STORY,
@@ -60,7 +62,7 @@ def _from_store(inputs: Inputs, url: str, collection_id: str) -> list[Row]:
 
 def _from_frame(inputs: Inputs, collection_id: str) -> list[Row]:
     rows: list[Row] = []
-    for row in columns.records(inputs.collections[inputs.collections["id"] == collection_id]):
+    for row in columns.records(inputs.frame[inputs.frame["id"] == collection_id]):
         rows.append((row.created_at, "created", f"fee {row.fee:,}"))
         if not pd.isna(row.completed_at):
             code = "" if pd.isna(row.failure_code) else f", {row.failure_code}"

@@ -12,7 +12,19 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from kusanya.reconcile import columns, exported, failures, fees, ledger, load, settlement
+from kusanya.errors import ConfigurationError
+from kusanya.reconcile import (
+    close,
+    columns,
+    exported,
+    failures,
+    fees,
+    ledger,
+    load,
+    settlement,
+    start,
+    story,
+)
 from kusanya.reconcile.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.days import business_days, cutoff, period
 from kusanya.reconcile.engine import Dataset, Engine
@@ -101,7 +113,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
         for mode in Mode:
             store.export(home / "out", mode)
     loaded = load.inputs(str(home / "store.db"), mode="live", period="2026-03")
-    charged = fees.tariff(loaded.collections, period=MARCH)
+    charged = fees.tariff(loaded.frame, period=MARCH)
     return msgspec.structs.replace(loaded, tariff=charged)
 
 
@@ -164,11 +176,11 @@ QUESTIONS: dict[str, Question] = {
     "recovery": lambda rows, _: failures.recovery(rows, period=MARCH),
     "unknown": lambda rows, _: failures.unknown(rows, period=MARCH),
     "ledger": lambda rows, month: pd.concat(
-        getattr(ledger.match(rows, books(month.collections), period=MARCH), part)
+        getattr(ledger.match(rows, books(month.frame), period=MARCH), part)
         for part in ("rows", "bridge", "ageing", "doubles")
     ),
     "settlement": lambda rows, month: pd.concat(
-        getattr(settlement.match(rows, statement(month.collections), period=MARCH), part)
+        getattr(settlement.match(rows, statement(month.frame), period=MARCH), part)
         for part in ("rows", "bridge")
     ),
 }
@@ -178,7 +190,7 @@ QUESTIONS: dict[str, Question] = {
 def test_files_and_frame_answer_alike(
     inputs: Inputs, dataset: Dataset, question: Question, request: pytest.FixtureRequest
 ) -> None:
-    from_frame = question(inputs.collections, inputs)
+    from_frame = question(inputs.frame, inputs)
     pd.testing.assert_frame_equal(question(dataset, inputs), from_frame)
     empty = {"drifted"}
     assert len(from_frame) > 0 or request.node.callspec.id in empty
@@ -188,7 +200,7 @@ def test_the_files_hold_every_column_of_every_collection(inputs: Inputs, dataset
     with Engine(folders=dataset.folders) as engine:
         engine.give("collections", dataset, COLLECTIONS)
         read = engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
-    whole = inputs.collections
+    whole = inputs.frame
     pd.testing.assert_frame_equal(read, whole)
     assert len(read) > 100
     sources = read.loc[read["business_day"].notna(), "day_source"]
@@ -227,6 +239,62 @@ def test_files_of_an_older_export_are_refused(folder: Path, tmp_path: Path) -> N
 def test_a_period_before_everything_is_an_empty_answer(folder: Path) -> None:
     early = exported.collections(folder, mode=Mode.LIVE, period=period("2020-01"))
     assert fees.daily(early, period=period("2020-01")).empty
+
+
+def test_a_period_is_closed_from_an_export_as_from_its_store(
+    inputs: Inputs, folder: Path, tmp_path: Path
+) -> None:
+    lines = books(inputs.frame)
+    lines["booked_at"] = lines["booked_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    wanted = ["reference", "amount", "currency", "channel", "fee", "status", "booked_at"]
+    lines[wanted].to_csv(tmp_path / "books.csv", index=False)
+    store = inputs.source.removeprefix("store ")
+    ended, again, of_store = (
+        close.run(
+            first=MARCH.first,
+            last=MARCH.last,
+            out=tmp_path / out,
+            ledger=str(tmp_path / "books.csv"),
+            store=source,
+            mode="live",
+        )
+        for out, source in (("one", str(folder)), ("two", str(folder)), ("three", store))
+    )
+    assert ended.run_id == again.run_id
+    assert ended.folder is not None
+    assert again.folder is not None
+    assert of_store.folder is not None
+    files = {path.relative_to(ended.folder) for path in ended.folder.rglob("*") if path.is_file()}
+    assert len(files) > 10
+    for path in files:
+        assert (ended.folder / path).read_bytes() == (again.folder / path).read_bytes(), path
+    assert (ended.breaks, ended.by_code) == (of_store.breaks, of_store.by_code)
+    assert ended.breaks > 5
+    assert ended.unexplained == 0
+    for name in ("csv/breaks.csv", "csv/bridge.csv", "csv/fees.csv", "closed.parquet"):
+        assert (ended.folder / name).read_bytes() == (of_store.folder / name).read_bytes(), name
+    assert close.delta(ended.folder, store=str(folder)).empty
+
+
+def test_an_export_has_no_earlier_position_and_no_rows_to_click(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no earlier position"):
+        load.inputs(str(folder), mode="live", as_of=3)
+    loaded = load.inputs(str(folder), mode="live")
+    assert loaded.read > 30
+    assert loaded.intents.empty
+    with pytest.raises(InputRefused, match="load it whole"):
+        _ = loaded.frame
+    shown = load.of_mode(str(folder), "live").frame
+    assert len(shown) == loaded.read
+    told = story.timeline(load.of_mode(str(folder), "live"), shown["id"].iloc[0], store=str(folder))
+    assert told["what"].iloc[0] == "created"
+
+
+def test_the_start_page_knows_an_export(folder: Path, tmp_path: Path) -> None:
+    facts = start.check(str(folder)).set_index("what")["found"]
+    assert facts["export"] == "out"
+    assert facts["last live day"].startswith("2026-04")
+    assert not start.check(str(tmp_path)).set_index("what")["good"]["export"]
 
 
 @pytest.mark.release

@@ -76,7 +76,7 @@ def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
     store.record(heard(2, status="failed", failure_code="insufficient_funds"))
     store.record(heard(3, Source.ANSWER))
     made = load.inputs(path, period="2026-03")
-    frame = columns.check(made.collections, COLLECTIONS)
+    frame = columns.check(made.frame, COLLECTIONS)
     assert frame["id"].tolist() == ["col_1", "col_2", "col_3"]
     assert frame["status"].tolist() == ["succeeded", "failed", "created"]
     assert frame["failure_code"].tolist() == [pd.NA, "insufficient_funds", pd.NA]
@@ -92,7 +92,7 @@ def test_only_one_mode_is_loaded_and_the_other_is_known_by_its_keys(
     store.record(heard(1))
     store.record(heard(2, mode=Mode.LIVE))
     live = load.inputs(path, mode="live", period="2026-03")
-    assert live.collections["id"].tolist() == ["col_2"]
+    assert live.frame["id"].tolist() == ["col_2"]
     assert live.other_mode["reference"].tolist() == ["R-1"]
 
 
@@ -102,21 +102,21 @@ def test_the_period_is_widened_and_what_finished_in_it_is_there(store: Store, pa
     store.record(heard(2, created_at=NOON - 8 * day))
     store.record(heard(3, created_at=NOON - 40 * day, completed_at=NOON, observed_at=NOON))
     made = load.inputs(path, period="2026-03-05")
-    assert sorted(made.collections["id"]) == ["col_1", "col_3"]
+    assert sorted(made.frame["id"]) == ["col_1", "col_3"]
 
 
 def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: str) -> None:
     store.record(heard(1, Source.ANSWER))
     store.record(heard(2))
     position = store.head()
-    before = load.inputs(path, period="2026-03").collections
+    before = load.inputs(path, period="2026-03").frame
     store.record(heard(1))
     store.record(heard(4))
     store.record(heard(5, mode=Mode.LIVE))
     then = load.inputs(path, period="2026-03", as_of=position)
-    pd.testing.assert_frame_equal(then.collections, before)
+    pd.testing.assert_frame_equal(then.frame, before)
     assert len(then.other_mode) == 0
-    now = load.inputs(path, period="2026-03").collections
+    now = load.inputs(path, period="2026-03").frame
     assert now["status"].tolist() == ["succeeded"] * 3
 
 
@@ -125,7 +125,7 @@ def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -
     store.record(heard(1, fee=20))
     store.record(heard(1, Source.POLL, fee=18))
     store.record(heard(2))
-    frame = load.inputs(path, period="2026-03", evidence=True).collections
+    frame = load.inputs(path, period="2026-03", evidence=True).frame
     assert frame[["fee_202", "fee_event", "fee_get"]].iloc[0].tolist() == [18, 20, 18]
     assert frame["contradictions"].tolist() == [1, 0]
     assert frame["fee_202"].isna().tolist() == [False, True]
@@ -152,13 +152,13 @@ def test_evidence_is_what_folding_every_collection_says(
         ends = [(kept.record(fact), kept.head())[1] for fact in facts]
         upto = max(0, kept.head() - late)
         made = load.inputs(f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto)
-    for place, collection_id in enumerate(made.collections["id"]):
+    for place, collection_id in enumerate(made.frame["id"]):
         state = fold(
             fact
             for fact, end in zip(facts, ends, strict=True)
             if end <= upto and fact.collection.id == collection_id
         )
-        told = made.collections[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
+        told = made.frame[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
         known = [None if pd.isna(fee) else fee for fee in told]
         assert known == [state.fee_answer, state.fee_event, state.fee_poll]
 
@@ -172,7 +172,7 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
     total = fees.daily(made.collections, period=made.period).iloc[-1]
     assert total["gross"] == made.control.set_index("status").loc["succeeded", "amount_rollup"]
     lost = load.control(
-        made.collections.iloc[1:],
+        made.frame.iloc[1:],
         store.rollups(Mode.TEST, since=made.period.begins, until=made.period.ends),
         period=made.period,
     )
@@ -184,7 +184,7 @@ def test_an_absurd_amount_does_not_keep_a_month_from_agreeing(store: Store, path
     store.record(heard(2, amount=2**63 - 1, fee=2**62))
     made = load.inputs(path, period="2026-03")
     assert made.control["agrees"].all()
-    assert made.collections["amount"].tolist() == [2**63 - 1] * 2
+    assert made.frame["amount"].tolist() == [2**63 - 1] * 2
 
 
 def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path: str) -> None:
@@ -220,14 +220,14 @@ def test_the_environment_names_store_and_mode(
     monkeypatch.setenv("KUSANYA_STORE", path)
     monkeypatch.setenv("KUSANYA_MODE", "live")
     made = load.inputs()
-    assert (made.mode, len(made.collections)) == (Mode.LIVE, 1)
+    assert (made.mode, len(made.frame)) == (Mode.LIVE, 1)
     assert path in made.source
 
 
 def test_an_empty_store_gives_an_empty_frame_with_its_types(store: Store, path: str) -> None:
     made = load.inputs(path, period="2026-03", evidence=True)
-    assert made.collections.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
-    assert len(made.collections) == 0
+    assert made.frame.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
+    assert len(made.frame) == 0
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,8 @@ def test_both_engines_give_the_same_inputs(
         load.inputs(store, mode=mode, period="2026-03", evidence=evidence, as_of=as_of)
         for store in stores
     )
-    same(sqlite.collections, postgres.collections)
-    assert len(sqlite.collections) == len(postgres.collections) > 5
+    same(sqlite.frame, postgres.frame)
+    assert len(sqlite.frame) == len(postgres.frame) > 5
     pd.testing.assert_frame_equal(sqlite.other_mode, postgres.other_mode)
     pd.testing.assert_frame_equal(sqlite.control, postgres.control)
     names = ["reference", "amount", "sent_at"]

@@ -129,7 +129,7 @@ def _shown(cell: Any) -> str:
 
 
 def test_phones_leave_in_no_form_but_the_masked_one(made: report.Report, folder: Path) -> None:
-    keys = set(made.inputs.collections["phone_key"].dropna().head(200))
+    keys = set(made.inputs.frame["phone_key"].dropna().head(200))
     for page in made.pages:
         assert not {"phone", "phone_key"} & set(page.frame.columns), page.name
     for path in (*folder.rglob("*.csv"), folder / "report.html"):
