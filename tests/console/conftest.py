@@ -10,9 +10,9 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import copy
@@ -424,6 +424,28 @@ def keys() -> Callable[..., Callable[[Pilot[Any]], Awaitable[None]]]:
         return run
 
     return pressing
+
+
+@pytest.fixture
+def opened(console: Any) -> Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Any]]]:
+    """Return what opens a console, presses keys and waits until each has had its effect."""
+
+    @asynccontextmanager
+    async def opening(
+        *names: str,
+        size: tuple[int, int] = (120, 36),
+        notifications: bool = False,
+        **options: Any,
+    ) -> AsyncIterator[tuple[ConsoleApp, Pilot[Any]]]:
+        app = console(**options)
+        async with app.run_test(size=size, notifications=notifications) as pilot:
+            await settle(pilot)
+            for name in names:
+                await pilot.press(name)
+                await settle(pilot)
+            yield app, pilot
+
+    return opening
 
 
 @pytest.fixture

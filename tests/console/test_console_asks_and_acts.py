@@ -1,6 +1,7 @@
 """Asking the service and acting: over loopback against the embedded service, seen on the screen."""
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +27,7 @@ from kusanya_console.widgets.sheet import Sheet
 from kusanya_service.testing import payment_service  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
@@ -87,7 +89,7 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
 
 
 async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - fixtures
-    console: Build,
+    opened: Opened,
     store: Store,
     asks: Asks,
     paid: Collection,
@@ -95,11 +97,7 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
     settled: Settled,
 ) -> None:
     payment_service.advance(30)
-    app = console(mode=Mode.TEST, asks=asks)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("c")
-        await settled(pilot)
+    async with opened("c", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
         assert f"asked: order-1 ({paid.id}) is succeeded" in shown(app)
         row = store.collection(paid.id)
         assert row is not None
@@ -114,16 +112,12 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
 
 
 async def test_an_id_the_service_cannot_know_is_answered_with_its_reason(
-    console: Build, seed: Any, asks: Asks, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, asks: Asks, clock: ManualClock, settled: Settled
 ) -> None:
     event = seed.event(seed.collection(1, at=clock.now(), mode=Mode.TEST), at=clock.now())
     claimed = structs.replace(event, id="evt_../../v1 \n")
     seed.delivered(claimed, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
-    app = console(mode=Mode.TEST, asks=asks)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
+    async with opened("2", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
         await pilot.press("c")
         await settled(pilot)
         assert "asking failed" in shown(app)
@@ -131,12 +125,10 @@ async def test_an_id_the_service_cannot_know_is_answered_with_its_reason(
 
 
 async def test_without_a_key_asking_is_off_and_says_why(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(3)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("c")
         assert "off: no API key in the profile; set KUSANYA_API_KEY" in shown(app)
         await pilot.press("A")
@@ -152,16 +144,14 @@ async def test_without_a_key_asking_is_off_and_says_why(
 
 
 async def test_a_catch_up_tells_what_was_learned(
-    console: Build,
+    opened: Opened,
     asks: Asks,
     paid: Collection,
     payment_service: Any,  # noqa: F811
     settled: Settled,
 ) -> None:
     payment_service.advance(30)
-    app = console(mode=Mode.TEST, asks=asks)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
         await pilot.press("4", "c")
         await settled(pilot)
         assert "caught up: 1 collections asked, 1 became final, 1 without an event" in shown(app)
@@ -187,11 +177,9 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
 
 
 async def test_a_note_is_kept_under_its_author_and_audited(
-    console: Build, store: Store, acts: Acts, paid: Collection, settled: Settled
+    opened: Opened, store: Store, acts: Acts, paid: Collection, settled: Settled
 ) -> None:
-    app = console(mode=Mode.TEST, acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
         assert "WRITES ON" in shown(app)
         await pilot.press("A")
         await settled(pilot)
@@ -207,14 +195,13 @@ async def test_a_note_is_kept_under_its_author_and_audited(
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
-    console: Build, store: Store, acts: Acts, paid: Collection, settled: Settled
+    opened: Opened, store: Store, acts: Acts, paid: Collection, settled: Settled
 ) -> None:
     time = ManualClock()
-    app = console(mode=Mode.TEST, acts=acts, monotonic=time.monotonic)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("v")
-        await settled(pilot)
+    async with opened("v", size=SIZE, mode=Mode.TEST, acts=acts, monotonic=time.monotonic) as (
+        app,
+        pilot,
+    ):
         assert "phone of order-1: 255754000001, for 30 s, audited" in shown(app)
         assert audited(store) == [("asha", "reveal_phone", "revealed")]
         await time.advance(29)
@@ -236,7 +223,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
 
 @pytest.mark.spec("post-1")
 async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
-    console: Build,
+    opened: Opened,
     store: Store,
     acts: Acts,
     client: Client,
@@ -247,11 +234,7 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         amount=7000, phone="255754000001", reference="order-7", idempotency_key="job-7777-7777"
     )
     intent_id = unknown(store, clock, ago=timedelta(minutes=5))
-    app = console(mode=Mode.TEST, acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
         await pilot.press("R")
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
@@ -304,14 +287,10 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
 
 
 async def test_after_23_hours_a_replay_is_refused_with_the_reason(
-    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, acts: Acts, clock: ManualClock, settled: Settled
 ) -> None:
     unknown(store, clock, ago=timedelta(hours=23))
-    app = console(mode=Mode.TEST, acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
         await pilot.press("R")
         await settled(pilot)
         assert not isinstance(app.screen, ConfirmScreen)
@@ -319,14 +298,10 @@ async def test_after_23_hours_a_replay_is_refused_with_the_reason(
 
 
 async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
-    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, acts: Acts, clock: ManualClock, settled: Settled
 ) -> None:
     intent_id = unknown(store, clock, ago=timedelta(hours=22, minutes=59))
-    app = console(mode=Mode.TEST, acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
         await pilot.press("R")
         await clock.advance(60)
         await pilot.press("tab", "enter")
@@ -336,25 +311,19 @@ async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
 
 
 async def test_an_intent_of_another_profile_is_not_replayed(
-    console: Build, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, acts: Acts, clock: ManualClock
 ) -> None:
     unknown(store, clock, ago=timedelta(minutes=1), profile="other")
-    app = console(mode=Mode.TEST, acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
         await pilot.press("R")
         assert "made under profile other; start the console with it" in shown(app)
 
 
 async def test_without_a_dashboard_there_is_no_resend_and_the_next_attempt_is_named(
-    console: Build, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.busy(20)
-    app = console(acts=acts)
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+    async with opened(size=(160, 50), acts=acts) as (app, pilot):
         await pilot.press("2", "exclamation_mark")
         await settled(pilot)
         await pilot.press("R")

@@ -1,6 +1,7 @@
 """The console followed through a working day: cursor, following, pausing, losing the store."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.widgets.record_table import RecordTable
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 
@@ -55,12 +57,10 @@ async def ticked(pilot: Pilot[Any], settled: Settled) -> None:
 
 
 async def test_the_cursor_stays_on_its_record_while_the_list_moves(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("j", "j", "j")
         pointed = table(app).cursor
         assert pointed is not None
@@ -77,12 +77,10 @@ async def test_the_cursor_stays_on_its_record_while_the_list_moves(
 
 
 async def test_a_followed_list_shows_the_newest_with_a_mark_for_one_tick(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         seed.life(2001, at=clock.now())
         await ticked(pilot, settled)
         assert any(line.startswith("▎") and "INV-484001" in line for line in shown(app))
@@ -91,12 +89,10 @@ async def test_a_followed_list_shows_the_newest_with_a_mark_for_one_tick(
 
 
 async def test_a_paused_list_stands_still_while_counts_go_on(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("space")
         seed.life(2001, at=clock.now(), status="succeeded")
         await clock.advance(40)
@@ -109,14 +105,12 @@ async def test_a_paused_list_stands_still_while_counts_go_on(
 
 
 async def test_a_changed_record_is_drawn_anew_in_its_place(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     born = seed.collection(7, at=clock.now() - timedelta(seconds=30))
     seed.answered(born)
     seed.life(8, at=clock.now() - timedelta(seconds=60))
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("j")
         assert any("INV-482007" in line and "created" in line for line in shown(app))
         done = seed.collection(
@@ -133,18 +127,14 @@ async def test_a_changed_record_is_drawn_anew_in_its_place(
 
 
 async def test_the_keys_reach_both_ends_of_a_long_list_and_come_back(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     for n in range(450):
         seed.store.submit(
             seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n)))
         )
     seed.answered(seed.collection(450, at=clock.now() - timedelta(seconds=450)))
-    app = console()
-    async with app.run_test(size=(80, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("G")
-        await settled(pilot)
+    async with opened("G", size=(80, 50)) as (app, pilot):
         assert reference(app) == "INV-482450"
         for _ in range(12):
             await pilot.press("pageup")
@@ -179,13 +169,11 @@ async def test_paging_down_shows_every_record_once_and_in_order(
 
 
 async def test_a_record_that_belongs_between_two_others_appears_there(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     for n in (1, 3):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n)))
-    app = console()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with opened(size=(80, 24)) as (app, pilot):
         await pilot.press("j")
         seed.answered(seed.collection(2, at=clock.now() - timedelta(seconds=2)))
         await ticked(pilot, settled)
@@ -195,17 +183,13 @@ async def test_a_record_that_belongs_between_two_others_appears_there(
 
 
 async def test_what_is_not_well_is_found_however_far_away(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     for n in range(0, 900, 3):  # fates 0, 3, 6, 9 repeat; the expired and the failed are left out
         if n % 10 not in {2, 4, 6, 8}:
             seed.life(n, at=clock.now() - timedelta(seconds=n))
     seed.life(8, at=clock.now() - timedelta(hours=3), reference="INV-FAR")
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("n")
-        await settled(pilot)
+    async with opened("n") as (app, pilot):
         assert reference(app) == "INV-FAR"
         await pilot.press("exclamation_mark")
         await settled(pilot)
@@ -214,13 +198,11 @@ async def test_what_is_not_well_is_found_however_far_away(
 
 
 async def test_the_two_modes_never_mix(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.life(1, at=clock.now(), mode=Mode.LIVE)
     seed.life(2, at=clock.now(), mode=Mode.TEST)
-    app = console(mode=Mode.TEST)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened(mode=Mode.TEST) as (app, pilot):
         assert "TEST MODE" in shown(app)[0]
         assert [row.mode for row in table(app).window.rows] == [Mode.TEST]
         await pilot.press("3", *"INV-482001")
@@ -281,14 +263,10 @@ async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_la
 
 
 async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+    async with opened("enter") as (app, pilot):
         await pilot.press("s")
         await settled(pilot)
         assert any("clipboard, say:" in line for line in shown(app)), "not typed into the box"
@@ -320,14 +298,10 @@ async def test_the_store_is_tried_at_growing_intervals(
 
 
 async def test_a_hidden_screen_reads_nothing(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
+    async with opened("2") as (app, pilot):
         live = app.get_screen_stack("live@live")[0]
         asked = dict(live._asked)  # type: ignore[attr-defined] # a ConsoleScreen
         seed.life(2001, at=clock.now())
@@ -339,12 +313,10 @@ async def test_a_hidden_screen_reads_nothing(
 
 
 async def test_enter_opens_the_story_of_the_record_under_the_cursor(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("j", "j")
         pointed = reference(app)
         await pilot.press("enter")
@@ -360,25 +332,19 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
     "typed", ["0754000555", "+255 754-000-555", "INV-482902", f"col_{902:016}", f"evt_{902:016}"]
 )
 async def test_the_box_takes_whatever_the_customer_reads_out(
-    typed: str, console: Build, seed: Any, settled: Settled
+    typed: str, opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("3")
-        await settled(pilot)
+    async with opened("3") as (app, pilot):
         app.screen.query_one("#box", Input).value = typed
         await settled(pilot)
         assert any("INV-482902" in line and "○ created" in line for line in shown(app))
 
 
 async def test_escape_leaves_the_box_step_by_step(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
-    app = console()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with opened(size=(80, 24)) as (app, pilot):
         await pilot.press("3", *"12")
         box = app.screen.query_one("#box", Input)
         assert box.value == "12", "digits belong to the box while it has the focus"
@@ -391,25 +357,19 @@ async def test_escape_leaves_the_box_step_by_step(
 
 
 async def test_copying_says_that_the_text_was_sent_and_not_that_it_arrived(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36), notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("y")
-        await settled(pilot)
+    async with opened("y", notifications=True) as (app, _pilot):
         assert app.clipboard == "INV-482900"
         assert any("reference sent to the terminal's clipboard" in line for line in shown(app))
 
 
 async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         text, seen = shown(app), []
         for _ in range(3):
             await pilot.press("ctrl+p", *"colours")
@@ -425,12 +385,10 @@ async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken
 
 
 async def test_times_are_written_in_eat_utc_or_as_ages(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         assert "15:24:07 EAT" in shown(app)[0]
         await pilot.press("t")
         await settled(pilot)
@@ -442,11 +400,9 @@ async def test_times_are_written_in_eat_utc_or_as_ages(
 
 
 async def test_the_palette_runs_a_command_by_its_name(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("ctrl+p", *"deliveries")
         await settled(pilot)
         await pilot.press("enter")
@@ -456,11 +412,9 @@ async def test_the_palette_runs_a_command_by_its_name(
 
 
 async def test_clicking_every_cell_of_hostile_text_fires_no_action(
-    console: Build, hostile: Any, settled: Settled
+    opened: Opened, hostile: Any, settled: Settled
 ) -> None:
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         drawn = [piece for line in app.screen._compositor.render_strips() for piece in line]
         assert not any(piece.style and "@click" in piece.style.meta for piece in drawn)
         for x in (4, 16, 30, 60, 85, 100):
@@ -472,13 +426,11 @@ async def test_clicking_every_cell_of_hostile_text_fires_no_action(
 
 
 async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     at = clock.now() - timedelta(minutes=5)
     seed.life(2, at=at, reference="INV-7", phone="255754000412")
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("3", *"INV-7", "enter")
         await settled(pilot)
         await pilot.press("s")
@@ -571,12 +523,10 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
 
 
 async def test_a_reference_pasted_into_the_palette_opens_its_story(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("ctrl+p", *"INV-482902")
         await settled(pilot)
         assert any("Look up “INV-482902”" in line for line in shown(app))

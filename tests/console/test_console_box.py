@@ -1,6 +1,7 @@
 """The lines a person types into: exact where they ask, harmless where they are drawn."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -15,20 +16,16 @@ from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.filter_box import FilterBox
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-Build = Callable[..., ConsoleApp]
 
 
 async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     hostile = "INV\x7f-\u200b7\u202e"
     seed.polled(seed.collection(7, at=clock.now(), reference=hostile), at=clock.now())
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("3")
-        await settled(pilot)
+    async with opened("3") as (app, pilot):
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
         box = screen.query_one("#box", Box)
@@ -42,13 +39,9 @@ async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
 
 
 async def test_a_story_opened_from_a_list_shows_no_raw_reference_in_the_box(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any
 ) -> None:
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("3")
-        await settled(pilot)
+    async with opened("3") as (app, _pilot):
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
         screen.look_for("\x1b[31mINV\x9b")
@@ -58,12 +51,10 @@ async def test_a_story_opened_from_a_list_shows_no_raw_reference_in_the_box(
 
 
 async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         screen = app.console_screen
         assert isinstance(screen, LiveScreen)
         # As from a terminal that sends a whole line in one go.

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,8 +20,8 @@ from kusanya_console.delivery_missing import Arrived, Missing, MissingBook, With
 from kusanya_console.delivery_tabs import body_text
 from kusanya_console.pages import DeliverySource, Pages
 
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-Build = Callable[..., ConsoleApp]
 WIDE = (160, 50)
 NEXT = "right_square_bracket"
 
@@ -171,12 +172,10 @@ def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
 
 @pytest.mark.anyio
 async def test_the_oldest_delivery_is_one_key_away(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "G")
         assert app.return_code is None
         assert app.screen.table.row.id == app.screen.table.window.rows[-1].id  # type: ignore[attr-defined]
@@ -186,13 +185,11 @@ async def test_the_oldest_delivery_is_one_key_away(
 
 @pytest.mark.anyio
 async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_attempts(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=3))
     missed(seed, 901, at=clock.now() - timedelta(minutes=8), reference="INV-901")
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "j")
         said = shown(app)
         assert "final by poll" in said
@@ -212,15 +209,13 @@ async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_
 
 @pytest.mark.anyio
 async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refusal(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     at = clock.now() - timedelta(seconds=20)
     done = missed(seed, 901, at=at, reference="INV-901")
     refused = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400}
     seed.delivered(seed.event(done, at=at), at=at, **refused)
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "j")
         said = shown(app)
         assert "∅ missing" in said
@@ -233,12 +228,10 @@ async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refu
 
 @pytest.mark.anyio
 async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     done = missed(seed, 901, at=clock.now() - timedelta(minutes=1))
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2")
         assert "∅ missing" in shown(app)
         seed.delivered(seed.event(done, at=clock.now()), at=clock.now())
@@ -250,12 +243,10 @@ async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
 
 @pytest.mark.anyio
 async def test_a_missing_event_learned_while_another_screen_was_shown_is_there_on_return(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=3))
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "4")
         missed(seed, 901, at=clock.now() - timedelta(seconds=5))
         app.tick()
@@ -266,13 +257,11 @@ async def test_a_missing_event_learned_while_another_screen_was_shown_is_there_o
 
 @pytest.mark.anyio
 async def test_the_filter_finds_missing_events_by_their_verdict(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(10)
     missed(seed, 990, at=clock.now() - timedelta(minutes=2), reference="INV-990")
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "slash", *"verdict:missing", "enter")
         rows = app.screen.table.window.rows  # type: ignore[attr-defined] # the list
         assert [row.reference for row in rows] == ["INV-990"]
@@ -280,7 +269,7 @@ async def test_the_filter_finds_missing_events_by_their_verdict(
 
 @pytest.mark.anyio
 async def test_a_repeat_says_why_it_came_again(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     now = clock.now()
     done = seed.collection(1, at=now - timedelta(minutes=9), status="succeeded", completed_at=now)
@@ -288,9 +277,7 @@ async def test_a_repeat_says_why_it_came_again(
     seed.delivered(event, at=now - timedelta(minutes=8), took_us=10_400_000)
     seed.delivered(event, at=now - timedelta(minutes=6, seconds=50))
     seed.delivered(event, at=now - timedelta(minutes=6))
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2")
         assert "Answered 200 at 15:17:17 already" in pane(app)
         await press(pilot, settled, "j")
@@ -301,12 +288,10 @@ async def test_a_repeat_says_why_it_came_again(
 
 @pytest.mark.anyio
 async def test_the_parts_of_the_detail_are_turned_with_brackets_and_hold_no_phone(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=1), phone="255754000412")
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2")
         assert "▸attempts body headers signature " in pane(app)
         assert "signature sender" not in pane(app), "only the embedded service tells its own log"
@@ -337,7 +322,7 @@ async def test_the_parts_of_the_detail_are_turned_with_brackets_and_hold_no_phon
     ],
 )
 async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # noqa: PLR0917 - a table
-    console: Build, seed: Any, clock: ManualClock, settled: Settled,
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled,
     signed_with: str, said: str, cause: str,
 ) -> None:  # fmt: skip
     now = clock.now()
@@ -355,9 +340,7 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
     )  # fmt: skip
     secrets = parse_endpoint_secrets("shop=whsec_shop,billing=whsec_billing")
     explaining = Forensics(secrets, signature_header="Service-Signature")
-    app = console(explaining=explaining)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, explaining=explaining) as (app, pilot):
         await press(pilot, settled, "2", NEXT, NEXT, NEXT)
         told = pane(app)
         assert f"cause       {cause}" in told
@@ -369,12 +352,10 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
 
 @pytest.mark.anyio
 async def test_the_disable_fuse_of_the_endpoint_stands_with_the_attempts(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE) as (app, pilot):
         await press(pilot, settled, "2", "slash", *"endpoint:billing", "enter")
         said = shown(app)
         assert "disable fuse" in said

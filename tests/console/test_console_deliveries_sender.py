@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from kusanya_service.options import Options
 from kusanya_service.sink import CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService, running_service
 
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -76,14 +78,12 @@ def sent_once(service: PaymentService) -> Event:
 
 @pytest.mark.anyio
 async def test_the_senders_log_agrees_with_what_arrived(
-    console: Build, seed: Any, service: PaymentService, dashboard: DashboardClient,
+    opened: Opened, seed: Any, service: PaymentService, dashboard: DashboardClient,
     settled: Settled,
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
-    app = console(mode=Mode.TEST, service=ServiceReader(dashboard))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
         await press(pilot, settled, "2", *SENDER)
         said = shown(app)
         assert "▸sender" in said
@@ -94,7 +94,7 @@ async def test_the_senders_log_agrees_with_what_arrived(
 
 @pytest.mark.anyio
 async def test_where_the_senders_log_differs_it_says_how(
-    console: Build, seed: Any, service: PaymentService, dashboard: DashboardClient,
+    opened: Opened, seed: Any, service: PaymentService, dashboard: DashboardClient,
     settled: Settled,
 ) -> None:  # fmt: skip
     service.endpoint.reply = lambda _captured: Reply(status=503)
@@ -103,9 +103,7 @@ async def test_where_the_senders_log_differs_it_says_how(
     seed.delivered(
         event, at=event.created_at, verdict=Verdict.REJECTED, reason="no_match", answer=400
     )
-    app = console(mode=Mode.TEST, service=ServiceReader(dashboard))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
         await press(pilot, settled, "2", *SENDER)
         said = shown(app)
         assert "≠ differs in " in said
@@ -124,14 +122,12 @@ async def test_where_the_senders_log_differs_it_says_how(
 
 @pytest.mark.anyio
 async def test_an_event_that_the_sender_never_made_is_unknown_to_its_log(
-    console: Build, seed: Any, clock: ManualClock, dashboard: DashboardClient, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, dashboard: DashboardClient, settled: Settled
 ) -> None:
     made = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")
     forged = replace(seed.event(made, at=clock.now()), id="evt_../../keys?x")
     seed.delivered(forged, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
-    app = console(mode=Mode.TEST, service=ServiceReader(dashboard))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
         await press(pilot, settled, "2", *SENDER)
         lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
         told = " ".join(line[1].strip() for line in lines if len(line) > 1)
@@ -154,15 +150,16 @@ async def test_a_sender_that_does_not_answer_is_told_and_blanks_nothing(
 
 @pytest.mark.anyio
 async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa: PLR0917 - fixtures
-    console: Build, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
     dashboard: DashboardClient, settled: Settled,
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
     acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
-    app = console(mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard)) as (
+        app,
+        pilot,
+    ):
         await press(pilot, settled, "2", "R", "tab", "enter")
         assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
         await press(pilot, settled, "escape", *SENDER)
@@ -172,15 +169,16 @@ async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa
 
 @pytest.mark.anyio
 async def test_nothing_is_resent_for_an_event_that_never_came(  # noqa: PLR0917 - fixtures
-    console: Build, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
     settled: Settled,
 ) -> None:  # fmt: skip
     at = clock.now() - timedelta(minutes=2)
     seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)
     acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
-    app = console(mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with opened(size=WIDE, mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard)) as (
+        app,
+        pilot,
+    ):
         await press(pilot, settled, "2", "R")
         said = shown(app)
         assert "which event is missing is not known, so it cannot be asked for" in said

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.widgets.time_rail import TimeRail
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
 
 
@@ -41,12 +42,10 @@ def listing(app: ConsoleApp) -> ListScreen[Any]:
 
 
 async def test_the_keys_of_the_screens_lead_there_and_escape_leads_back(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(3)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         for key, crumb in (("2", "Deliveries"), ("4", "Health"), ("5", "Intents"), ("1", "Live")):
             await pilot.press(key)
             await settled(pilot)
@@ -59,13 +58,9 @@ async def test_the_keys_of_the_screens_lead_there_and_escape_leads_back(
         assert "LIVE MODE▐  Live" in shown(app)
 
 
-async def test_the_cursor_moves_by_records_and_by_pages(
-    console: Build, seed: Any, settled: Settled
-) -> None:
+async def test_the_cursor_moves_by_records_and_by_pages(opened: Opened, seed: Any) -> None:
     seed.busy(60)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
         rows = [row.id for row in table.window.rows]
         lines = table.lines
@@ -78,12 +73,10 @@ async def test_the_cursor_moves_by_records_and_by_pages(
 
 
 async def test_the_next_order_keeps_the_cursor_on_its_record(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
         await pilot.press("j", "j")
         pointed = screen.table.cursor
@@ -106,12 +99,10 @@ async def test_the_next_order_keeps_the_cursor_on_its_record(
 
 
 async def test_news_in_another_order_appear_in_their_place(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
         await pilot.press("o", "o")
         await settled(pilot)
@@ -124,12 +115,10 @@ async def test_news_in_another_order_appear_in_their_place(
 
 
 async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(20)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
         everything = len(table.window.rows)
         await pilot.press("exclamation_mark")
@@ -154,16 +143,14 @@ class Hurried(CollectionListing):
 
 
 async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     for n in range(700):
         seed.store.submit(
             seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n), fee=n % 600))
         )
     seed.answered(seed.collection(700, at=clock.now() - timedelta(seconds=700), fee=1))
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
         screen.listing = Hurried(app.desk)
         await pilot.press("slash", *"fee:1", "enter")
@@ -178,12 +165,10 @@ async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
 
 
 async def test_the_detail_is_hidden_shown_and_given_the_whole_screen(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         pane, table = app.screen.query_one("#pane"), listing(app).table
         assert (pane.display, table.display) == (True, True)
         await pilot.press("d")
@@ -198,12 +183,10 @@ async def test_the_detail_is_hidden_shown_and_given_the_whole_screen(
 
 
 async def test_the_parts_of_the_detail_follow_one_another(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("j", "j", "j")
         await settled(pilot)
         assert "▸card" in shown(app)
@@ -230,13 +213,11 @@ async def test_the_parts_of_the_detail_follow_one_another(
 
 
 async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
     seed.intents()
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         for keys, english, swahili in (
             (("j", "j", "j"), "We have two different answers", "Tuna majibu mawili"),
             (("2",), "We have no answer from your network yet", "Bado hatujapata jibu"),
@@ -253,12 +234,10 @@ async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
 
 
 async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
-    console: Build, seed: Any, settled: Settled, tmp_path: Path
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
 ) -> None:
     seed.busy(10)
-    app = console(folder=tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("j", "j", "j")
         await settled(pilot)
         await pilot.press("Y")
@@ -280,24 +259,18 @@ async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
 
 
 async def test_a_card_that_cannot_be_kept_says_why(
-    console: Build, seed: Any, settled: Settled, tmp_path: Path
+    opened: Opened, seed: Any, tmp_path: Path
 ) -> None:
     seed.busy(10)
-    app = console(folder=tmp_path / "gone")
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("Y")
-        await settled(pilot)
+    async with opened("Y", size=SIZE, folder=tmp_path / "gone") as (app, _pilot):
         assert "saving the card failed: cannot write" in shown(app)
 
 
 async def test_the_json_is_copied_exactly_but_for_the_phone(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("j", "j", "j", "J")
         await settled(pilot)
         said = json.loads(app.clipboard)
@@ -309,12 +282,10 @@ async def test_the_json_is_copied_exactly_but_for_the_phone(
 
 
 async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(60)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         app.tick()
         await settled(pilot)
         rail, screen = app.screen.query_one(TimeRail), listing(app)
@@ -336,12 +307,10 @@ async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
 
 
 async def test_the_box_is_reached_again_from_the_story(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482901", "enter")
         await settled(pilot)
         box = app.screen.query_one("#box")

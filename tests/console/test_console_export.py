@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from kusanya_console.narrowing import NarrowedSource
 from kusanya_console.pages import CollectionSource
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-Build = Callable[..., ConsoleApp]
 
 
 def written(folder: Path) -> Path:
@@ -44,12 +45,10 @@ def shown(app: ConsoleApp) -> str:
 
 
 async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
-    console: Build, seed: Any, tmp_path: Path, settled: Settled
+    opened: Opened, seed: Any, tmp_path: Path, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console(folder=tmp_path)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened(folder=tmp_path) as (app, pilot):
         await pilot.press("slash", *"failed", "enter")
         await settled(pilot)
         listed = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr] # a list
@@ -67,17 +66,14 @@ async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
 
 
 async def test_what_looks_like_a_formula_is_written_as_text(
-    console: Build, seed: Any, clock: ManualClock, tmp_path: Path, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     for n, text in enumerate(
         ("=1+1", "+1", "-1", "@SUM(A1)", "  =1", "＝1", "＠x", "ok", "\t=1", "\x1b]0;x\x07")
     ):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n), reference=text))
-    app = console(folder=tmp_path)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("ctrl+s")
-        await settled(pilot)
+    async with opened("ctrl+s", folder=tmp_path):
+        pass
     target = written(tmp_path)
     told = [row["reference"] for row in read(target)]
     assert told[:7] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1", "'＝1", "'＠x"]
@@ -86,12 +82,10 @@ async def test_what_looks_like_a_formula_is_written_as_text(
 
 
 async def test_deliveries_have_columns_of_their_own(
-    console: Build, seed: Any, tmp_path: Path, settled: Settled
+    opened: Opened, seed: Any, tmp_path: Path, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console(folder=tmp_path)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened(folder=tmp_path) as (_app, pilot):
         await pilot.press("2", "exclamation_mark")
         await settled(pilot)
         await pilot.press("ctrl+s")
@@ -101,14 +95,10 @@ async def test_deliveries_have_columns_of_their_own(
 
 
 async def test_a_folder_that_is_gone_is_named_as_the_cause(
-    console: Build, seed: Any, tmp_path: Path, settled: Settled
+    opened: Opened, seed: Any, tmp_path: Path
 ) -> None:
     seed.busy(3)
-    app = console(folder=tmp_path / "gone")
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("ctrl+s")
-        await settled(pilot)
+    async with opened("ctrl+s", size=(160, 50), folder=tmp_path / "gone") as (app, _pilot):
         assert "exporting failed: cannot write" in shown(app)
         assert "No such file or directory" in " ".join(shown(app).split())
 
@@ -200,13 +190,11 @@ def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_ac
 
 @pytest.mark.parametrize("form", [Form.RAW, Form.LINES])
 async def test_the_palette_offers_the_forms_for_programs(
-    console: Build, seed: Any, tmp_path: Path, settled: Settled, form: Form
+    opened: Opened, seed: Any, tmp_path: Path, settled: Settled, form: Form
 ) -> None:
     asked = {Form.RAW: "export raw csv", Form.LINES: "export json lines"}[form]
     seed.busy(5)
-    app = console(folder=tmp_path)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened(folder=tmp_path) as (_app, pilot):
         await pilot.press("ctrl+p", *("space" if c == " " else c for c in asked))
         await settled(pilot)
         await pilot.press("enter", "enter")

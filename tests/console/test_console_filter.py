@@ -16,6 +16,7 @@ from kusanya_console.app import ConsoleApp
 from kusanya_console.narrowing import NarrowedSource, of_collections, of_deliveries
 from kusanya_console.pages import CollectionSource, DeliverySource, Pages
 
+Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
@@ -118,12 +119,10 @@ def shown(app: ConsoleApp) -> list[str]:
 
 @pytest.mark.anyio
 async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("slash", *"failed airtel", "enter")
         await settled(pilot)
         table = app.console_screen.table
@@ -140,12 +139,10 @@ async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
 
 @pytest.mark.anyio
 async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stays(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("slash", *"failed amount:lots", "enter")
         await settled(pilot)
         assert "amount takes whole numbers" in shown(app)[-2]
@@ -156,12 +153,10 @@ async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stay
 
 @pytest.mark.anyio
 async def test_a_filter_that_keeps_nothing_says_so_and_escape_helps(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("slash", *"amount:1", "enter")
         await settled(pilot)
         assert any(
@@ -174,12 +169,10 @@ async def test_a_filter_that_keeps_nothing_says_so_and_escape_helps(
 
 @pytest.mark.anyio
 async def test_a_narrowed_list_that_is_followed_takes_in_only_what_passes(
-    console: Any, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(5)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+    async with opened() as (app, pilot):
         await pilot.press("slash", *"fee>=3000", "enter")
         await settled(pilot)
         assert app.console_screen.table.window.rows == ()

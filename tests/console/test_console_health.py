@@ -1,6 +1,7 @@
 """Health as a place to work from: rows behind a figure, windows, oddities, who looks after what."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.screens.lookup import LookupScreen
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 50)
@@ -45,17 +47,13 @@ def health(app: ConsoleApp) -> HealthScreen:
 
 
 async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
-    console: Build, store: Store, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=5)
     for n in (1, 2, 3):
         seed.answered(seed.collection(n, at=at, channel="MPESA_TZ", phone="255754000010"))
         seed.answered(seed.collection(10 + n, at=at, channel="TIGO_TZ"))
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, _pilot):
         text = " ".join(shown(app).split())
         assert "3 prompts of M-Pesa wait over 2 min on one phone: a customer, no outage." in text
         assert "3 prompts of Mixx by Yas wait over 2 min on 3 phones: ask the service" in text
@@ -93,14 +91,10 @@ def silenced(seed: Any, clock: ManualClock) -> None:
     ],
 )
 async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0917 - fixtures
-    key: str, screen: str, narrowed: str, console: Build, seed: Any, settled: Settled
+    key: str, screen: str, narrowed: str, opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(30)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         await pointed(pilot, settled, key)
         await pilot.press("enter")
         await settled(pilot)
@@ -113,14 +107,10 @@ async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0
 
 
 async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(60)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         await pointed(pilot, settled, "cause:user_cancelled")
         line = next(line for line in shown(app).splitlines() if "user_cancelled" in line)
         count = int(line.split()[-3])
@@ -132,14 +122,10 @@ async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
 
 
 async def test_enter_on_an_odd_payment_opens_its_story(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         assert "two finals 1, completed at changed 1, unknown status 1" in shown(app)
         await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
         await pilot.press("enter")
@@ -149,14 +135,10 @@ async def test_enter_on_an_odd_payment_opens_its_story(
 
 
 async def test_an_event_that_does_not_come_becomes_odd_as_time_passes(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     silenced(seed, clock)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         assert "missing event" not in shown(app)
         await clock.advance(90)
         app.tick()
@@ -165,15 +147,11 @@ async def test_an_event_that_does_not_come_becomes_odd_as_time_passes(
 
 
 async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     for n, ago in ((2, timedelta(minutes=5)), (12, timedelta(hours=8)), (22, timedelta(days=3))):
         seed.life(n, at=clock.now() - ago)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         seen = []
         for key in ("minus", "plus", "plus", "plus", "minus", "minus"):
             seen.append(shown(app).partition("failures, ")[2].split(",")[0])
@@ -189,14 +167,10 @@ async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
 
 
 async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         assert "● healthy" in shown(app)
         silenced(seed, clock)
         await clock.advance(6)
@@ -207,7 +181,7 @@ async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
 
 
 async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(30)
     done_at = clock.now() - timedelta(minutes=1)
@@ -217,11 +191,7 @@ async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take
             failure_code="sim_swap_hold", completed_at=done_at,
         )
     )  # fmt: skip
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, _pilot):
         lines = shown(app).splitlines()
         groups = [line.strip() for line in lines if "mend it:" in line or "ask the prov" in line]
         assert groups[1] == "ask the provider: 1", "a code that nobody knows yet"
@@ -232,14 +202,10 @@ async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take
 
 
 async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa: PLR0917 - fixtures
-    console: Build, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE, acts=acts) as (app, pilot):
         assert health(app).cursor == "failing:billing"
         await pilot.press("A", *"rotated", "space", *"it", "enter")
         await settled(pilot)
@@ -264,14 +230,10 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
 
 
 async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
-    console: Build, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE, acts=acts) as (app, pilot):
         await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
         await pilot.press("A", *"asked", "enter")
         await settled(pilot)
@@ -297,14 +259,10 @@ async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_
 
 
 async def test_zoom_shows_the_part_under_the_cursor_alone(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(10)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE) as (app, pilot):
         await pointed(pilot, settled, "cause:expired")
         await pilot.press("z")
         await settled(pilot)
@@ -317,14 +275,10 @@ async def test_zoom_shows_the_part_under_the_cursor_alone(
 
 
 async def test_the_cursor_stays_in_view_and_a_double_click_opens(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(20)
-    app = console()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=(80, 24)) as (app, pilot):
         for key in "jjjjjjjjjjjjjkkkk":
             await pilot.press(key)
             await settled(pilot)
@@ -341,14 +295,10 @@ async def test_the_cursor_stays_in_view_and_a_double_click_opens(
 
 
 async def test_the_report_is_kept_in_a_file(
-    console: Build, seed: Any, settled: Settled, tmp_path: Path
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
 ) -> None:
     seed.busy(10)
-    app = console(folder=tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
-        await settled(pilot)
+    async with opened("4", size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("Y")
         await settled(pilot)
         path = tmp_path / "kusanya-card-health-live-20260304T122407Z.txt"
@@ -357,13 +307,11 @@ async def test_the_report_is_kept_in_a_file(
 
 
 async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(10)
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("slash", *"failed", "enter")
         for key in ("2", "4", "5", "3"):
             await pilot.press(key)
@@ -394,15 +342,13 @@ async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
 
 
 async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     class Nobody:
         """Asks nobody: a call would be an error."""
 
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
-    app = console(asks=Nobody())
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE, asks=Nobody()) as (app, pilot):
         await app.run_action("app.other_mode")
         await settled(pilot)
         await pilot.press("c")
@@ -414,14 +360,10 @@ async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
 
 
 async def test_the_help_names_every_command_of_its_screen(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(3)
-    app = console()
-    async with app.run_test(size=(120, 90)) as pilot:
-        await settled(pilot)
-        await pilot.press("question_mark")
-        await settled(pilot)
+    async with opened("question_mark", size=(120, 110)) as (app, pilot):
         text = shown(app)
         for said in (
             "Keys of Live", "this screen ──", "o       order", "the other mode",

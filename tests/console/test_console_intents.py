@@ -12,6 +12,7 @@ from kusanya.store.records import IntentState
 from kusanya_console.app import ConsoleApp
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
@@ -23,12 +24,10 @@ def shown(app: ConsoleApp) -> list[str]:
 
 
 async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.intents()
-    app = console()
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+    async with opened(size=(160, 50)) as (app, pilot):
         assert "? 3 unknown" in shown(app)[0]
         await pilot.press("5")
         await settled(pilot)
@@ -38,14 +37,10 @@ async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
 
 
 async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_it(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.intents()
-    app = console()
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=(160, 50)) as (app, pilot):
         closed = "\n".join(shown(app))
         assert "the window is over" in closed
         assert "decide" in closed
@@ -58,14 +53,10 @@ async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_i
 
 
 async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
-    console: Any, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.intent(2, sent_ago=timedelta(hours=21, minutes=24), state=IntentState.UNKNOWN)
-    app = console()
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=(160, 50)) as (app, pilot):
         assert any("1 h 36 min left" in line for line in shown(app))
         await clock.advance(3_600)
         seed.intent(8, sent_ago=timedelta(seconds=1), state=None)
@@ -76,7 +67,7 @@ async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
 
 
 async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_header(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     lost = {"outcome": "not_sent", "took_us": 900, "sentence": "no answer in time"}
     for n in range(20, 60):
@@ -85,9 +76,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
     seed.intents()
     for n in range(100, 220):
         seed.intent(n, sent_ago=timedelta(seconds=20), state=IntentState.PREPARED, **lost)
-    app = console()
-    async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+    async with opened(size=(160, 50)) as (app, pilot):
         assert "◌ 41 held up" in shown(app)[0], "those of seconds ago are under way and hide none"
         await pilot.press("4")
         await settled(pilot)
@@ -107,15 +96,11 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
 
 
 async def test_a_list_that_was_scrolled_says_how_much_is_above_and_g_goes_there(
-    console: Any, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     for n in range(60):
         seed.intent(n, sent_ago=timedelta(seconds=5), state=IntentState.ANSWERED)
-    app = console()
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5") as (app, pilot):
         await pilot.press("pagedown", "pagedown")
         await settled(pilot)
         assert "above, g goes to the top" in shown(app)[-2]

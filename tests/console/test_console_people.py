@@ -1,6 +1,7 @@
 """What people decide, note and look up: audited, found again, and no phone where none belongs."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +20,7 @@ from kusanya_console.commands import COMMANDS, wrong_keys
 from kusanya_console.screens.decide import DecideScreen
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
@@ -44,14 +46,10 @@ async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:
 
 
 async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
-    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.intents()
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("D")
         await settled(pilot)
         assert isinstance(app.screen, DecideScreen)
@@ -76,14 +74,10 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
 
 
 async def test_a_decision_names_the_collection_that_it_became(
-    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.intents()
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("D")
         await typed(pilot, settled, "maybe")
         await pilot.press("enter")
@@ -101,12 +95,10 @@ async def test_a_decision_names_the_collection_that_it_became(
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
-    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.intents()
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("5", "j")
         await settled(pilot)
         await pilot.press("D")
@@ -116,14 +108,10 @@ async def test_an_open_window_is_no_matter_for_a_person(
 
 
 async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
-    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.intents()
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("D", *"nothing", "enter", *"gone", "enter", *"live")
         store.settle_intent("int_00000001", collection_id="col_1", sentence="by an event")
         await pilot.press("enter")
@@ -134,14 +122,10 @@ async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attem
 
 
 async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_later(  # noqa: PLR0917 - fixtures
-    console: Build, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
 ) -> None:
     seed.intents()
-    app = console(acts=acts)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("A", *"SMS", "space", *"9XK77", "enter")
         await settled(pilot)
         assert "noted on INV-431001, by asha" in shown(app)
@@ -158,14 +142,10 @@ async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_late
 
 
 async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
-    console: Build, seed: Any, settled: Settled, tmp_path: Any
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Any
 ) -> None:
     seed.intents()
-    app = console(folder=tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
-        await settled(pilot)
+    async with opened("5", size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("Y")
         await settled(pilot)
         text = (tmp_path / "kusanya-card-live-INV-431001.txt").read_text()
@@ -180,12 +160,10 @@ async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
     "said", ["0799 123 456", "+255799123456", "255 799-123-456", "0799123456789"]
 )
 async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
-    said: str, console: Build, seed: Any, settled: Settled
+    said: str, opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(3)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3")
         await typed(pilot, settled, said)
         lines = shown(app).splitlines()
@@ -199,12 +177,10 @@ async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
 
 
 async def test_a_pasted_phone_is_not_repeated_by_the_palette(
-    console: Build, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(3)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("ctrl+p", *"0754000902")
         await settled(pilot)
         lines = [line for line in shown(app).splitlines() if "Look up" in line]
@@ -213,12 +189,10 @@ async def test_a_pasted_phone_is_not_repeated_by_the_palette(
 
 
 async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482600")
         await settled(pilot)
         assert "nothing in LIVE MODE, 1 match in TEST MODE" in shown(app)
@@ -226,14 +200,12 @@ async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
 
 
 async def test_other_payments_of_the_customer_stand_below_the_story(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     phone = "255754000042"
     for n in (2, 3, 4):
         seed.life(n, at=clock.now() - timedelta(hours=n), phone=phone)
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482002")
         await settled(pilot)
         below = shown(app).partition("also on this phone")[2]

@@ -3,6 +3,7 @@
 import contextlib
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from kusanya_service.sink import CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService, running_service
 
 pytestmark = pytest.mark.anyio
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
@@ -101,11 +103,9 @@ async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
 
 
 async def test_without_a_dashboard_the_key_says_why_and_the_bar_does_not_name_it(
-    console: Build, settled: Settled
+    opened: Opened, settled: Settled
 ) -> None:
-    app = console()
-    async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
+    async with opened(size=SIZE) as (app, pilot):
         assert "6 Service" not in shown(app)
         await press(pilot, settled, "6")
         assert "only the embedded service has this" in shown(app)
