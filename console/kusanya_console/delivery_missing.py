@@ -127,6 +127,13 @@ class MissingBook:
         with self._lock:
             return tuple(sorted(self._rows.values(), key=_place, reverse=True))
 
+    def is_cut_after(self, at: datetime) -> bool:
+        """Tell whether more may be missing since `at` than the book holds."""
+        with self._lock:
+            oldest = min((row.arrived_at for row in self._rows.values()), default=None)
+            full = len(self._rows) >= HELD and oldest is not None and oldest >= at
+        return full or (self.known_since is not None and self.known_since > at)
+
     def stale(self) -> None:
         """Forget: the next `fill` walks again."""
         self._walked = False

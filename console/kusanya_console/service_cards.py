@@ -59,7 +59,7 @@ def figures(
     lines: list[Line] = [spread([(" clock ", MUTED), *_clock(picture, look)], [keys], width)]
     if lost is not None:
         at = moment(lost[1], look)
-        lines.append(((" ", PLAIN), (f"since {at} {lost[0]}; last known shown", FAILED)))
+        lines.append(((" ", PLAIN), (f"last known shown; since {at} {lost[0]}", FAILED)))
     line: list[Run] = [(" ", PLAIN)]
     for one in Tab:
         here = one is tab

@@ -226,6 +226,20 @@ async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refu
         assert "Nothing of it was accepted" in shown(app)
 
 
+def test_a_book_that_ran_out_of_time_or_room_says_that_more_may_be_missing(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    for n in range(501):
+        missed(seed, n, at=clock.now() - timedelta(seconds=n))
+    hour = clock.now().replace(minute=0, second=0)
+    ticking = iter((0.0, 1.0))
+    hasty = MissingBook(store, Mode.LIVE, monotonic=lambda: next(ticking))
+    hasty.fill()
+    assert hasty.is_cut_after(hour)
+    assert len(hasty.rows) == 500
+    assert not MissingBook(store, Mode.TEST).is_cut_after(hour)
+
+
 @pytest.mark.anyio
 async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled

@@ -83,7 +83,8 @@ class DeliveriesScreen(ListScreen[Arrived]):
             return
         hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
         missing = sum(hour <= row.arrived_at < hour + _HOUR for row in self._book.rows)
-        tail = (("   missing ", MUTED), (f"{missing:,}", WARN if missing else PLAIN))
+        more = "+" if self._book.is_cut_after(hour) else ""
+        tail = (("   missing ", MUTED), (f"{missing:,}{more}", WARN if missing else PLAIN))
 
         def lines(width: int) -> list[Line]:
             first, *rest = delivery_figures(snapshot, width)
