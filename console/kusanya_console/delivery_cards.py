@@ -28,6 +28,7 @@ from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
 _LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat follows."
+_DONE = "Delivered: the sender has its 2xx, no retry is due."
 _MEANS = {
     Verdict.UNPARSEABLE: "Good signature, but its body is no event we can read: kept, no effect.",
     Verdict.WRONG_MODE: "Good signature, but an event of the other mode: kept, no effect.",
@@ -68,8 +69,10 @@ def attempts_part(
     endpoint: EndpointHealth | None,
 ) -> list[Line]:
     """Return one arrival: what comes next, what it was, and why it came again or was refused."""
+    # A 2xx within its time ends a delivery, also one whose number no slot of the plan tells.
+    done = plan is None and any(succeeded(one) for one in rows)
     lines: list[Line] = [
-        *_ahead(plan, look, width),
+        *(wrapped(_DONE, width) if done else _ahead(plan, look, width)),
         *_fuse(endpoint, look),
         _BLANK,
         labelled("endpoint", cell(row.endpoint, limit=40)),
@@ -179,7 +182,7 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
     if plan is None:
         return wrapped("What the sender does next cannot be inferred.", width, role=MUTED)
     if plan.delivered:
-        return wrapped("Delivered: the sender has its 2xx, no retry is due.", width)
+        return wrapped(_DONE, width)
     if plan.given_up or plan.next_at is None or plan.gives_up_at is None:
         return wrapped("✕ given up: all seven attempts are past without a 2xx.", width, role=FAILED)
     return [

@@ -226,6 +226,18 @@ async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refu
         assert "Nothing of it was accepted" in shown(app)
 
 
+@pytest.mark.anyio
+async def test_an_arrival_that_fits_no_slot_is_delivered_all_the_same(
+    opened: Opened, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=20)
+    done = seed.collection(5, at=at, status="succeeded", completed_at=at)
+    seed.delivered(seed.event(done, at=at), at=clock.now() - timedelta(seconds=5))
+    async with opened("2", size=WIDE) as (app, _pilot):
+        assert "? fits no slot of the plan" in shown(app)
+        assert "Delivered: the sender has its 2xx" in shown(app)
+
+
 def test_a_book_that_ran_out_of_time_or_room_says_that_more_may_be_missing(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
