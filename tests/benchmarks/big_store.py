@@ -239,13 +239,8 @@ def _multiply(connection: Connection, *, first: int, span_us: int, copies: int, 
         changed |= {name: f"{name} + {copy * span_us}" for name in _INSTANTS}
         changed["seq"] = f"seq + {copy * taken}"
         for table in facts_of:
-            own = {"body": "NULL"} if table is delivery else {}
-            if table in {event, collection}:
-                own["id"] = _turned("id", "evt" if table is event else "col", copy)
-            # Random ids one behind the other: their tree is gone through once per copy.
-            key = own.get("id") or changed["collection_id"]
-            sort = "" if table is delivery else f"ORDER BY {key}"
-            _copy(connection, table, {**changed, **own}, f"WHERE seq <= {taken} {sort}")
+            own, order = _laid(connection, table, changed, copy=copy, first=first)
+            _copy(connection, table, {**changed, **own}, f"WHERE seq <= {taken} {order}")
         for table in (rollup, delivery_rollup):
             # Of the hours of the first part alone; an arrival may fall into the next one's.
             hours = f"SELECT min(hour) + {span_us} FROM {table.name}"  # noqa: S608 - names of the schema
@@ -260,8 +255,29 @@ def _multiply(connection: Connection, *, first: int, span_us: int, copies: int, 
             index.create(connection)
 
 
+def _laid(
+    connection: Connection, table: Table, changed: dict[str, str], *, copy: int, first: int
+) -> tuple[dict[str, str], str]:
+    """Return a table's own changes and the order in which its copies are put in.
+
+    Random ids go one behind the other, so that their tree is gone through once per copy; the rows
+    themselves lie in the order in which they came, as the ingest lays them.
+    """
+    if table is delivery:
+        return {"body": "NULL"}, ""
+    if table is observation:
+        return {}, f"ORDER BY {changed['collection_id']}"
+    own = {"id": _turned("id", "evt" if table is event else "col", copy)}
+    if table is collection and connection.dialect.name == "postgresql":
+        return own, "ORDER BY seq"
+    if table is collection:
+        own["rowid"] = f"rowid + {copy * first}"
+    return own, f"ORDER BY {own['id']}"
+
+
 def _copy(connection: Connection, table: Table, changed: dict[str, str], which: str) -> None:
     names = [column.name for column in table.c]
+    names += ["rowid"] if "rowid" in changed else []
     values = ", ".join(changed.get(name, name) for name in names)
     copied = f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {values} FROM {table.name}"  # noqa: S608 - names of the schema
     connection.execute(text(f"{copied} {which}"))
