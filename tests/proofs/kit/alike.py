@@ -35,4 +35,7 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
             "facts of one place have one source and source id, so all of them have contents"
         ),
     },
+    "window": {
+        "effect_possible: '0' became '1'": "neither 0 nor 1 is the status of a failed server",
+    },
 }
