@@ -140,7 +140,7 @@ def daily(folder: Path) -> dict[str, Any]:
     made = report.report(day)
     if made.disagrees:
         raise AssertionError("the control does not agree")
-    return {"collections": len(day.collections), "days": len(summary), "codes": len(codes)}
+    return {"collections": len(day.frame), "days": len(summary), "codes": len(codes)}
 
 
 SIDES: Final = {

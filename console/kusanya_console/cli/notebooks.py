@@ -13,6 +13,7 @@ _PLACES = (
     Path(__file__).parents[3] / "notebooks",  # a checkout
     Path(__file__).parents[1] / "notebooks",  # an installed wheel
 )
+_FILE = "sqlite:///"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,10 +39,18 @@ def notebooks(
         raise Refused("the notebooks are not installed beside the program")
     # The notebooks read the store and the mode; they never see a key or a signing secret.
     inherited = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
-    environ = inherited | {"KUSANYA_STORE": chosen.store, "KUSANYA_MODE": chosen.mode.value}
+    found = {"KUSANYA_STORE": _from_anywhere(chosen.store), "KUSANYA_MODE": chosen.mode.value}
+    environ = inherited | found
     arguments = _arguments(folder, browser=browser, port=port)
     # In place of this process, so that Ctrl-C and the exit code are JupyterLab's own.
     os.execvpe(arguments[0], arguments, environ)  # noqa: S606 - our own interpreter and arguments
+
+
+def _from_anywhere(store: str) -> str:
+    """Return a store's address that does not depend on the folder: a notebook runs in its own."""
+    scheme = _FILE if store.startswith(_FILE) else ""
+    is_elsewhere = "://" in store and not scheme
+    return store if is_elsewhere else f"{scheme}{Path(store.removeprefix(_FILE)).absolute()}"
 
 
 def _arguments(folder: Path, *, browser: bool, port: int) -> list[str]:
