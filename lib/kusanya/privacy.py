@@ -37,7 +37,7 @@ def normalise_phone(spelling: str) -> str:
         raise PhoneError("a phone number has only digits, spaces, dashes and a leading +")
     if not international and digits.startswith("00"):
         digits, international = digits[2:], True
-    if digits.startswith(_COUNTRY) and len(digits) > len(_COUNTRY) + 6:
+    if digits.startswith(_COUNTRY) and (international or len(digits) > len(_COUNTRY) + 6):
         national = digits.removeprefix(_COUNTRY)
     elif international:
         raise PhoneError("the country code is not Tanzania's 255")

@@ -48,6 +48,8 @@ def test_every_spelling_of_a_tanzanian_number_means_the_same(spelling: str) -> N
         ("255254123456", "begins with 6 or 7"),
         ("255123456", "begins with 6 or 7"),
         ("2557541234", "9 digits, not 7"),
+        ("+255754123", "9 digits, not 6"),
+        ("00255754", "9 digits, not 3"),
         ("٠٧٥٤١٢٣٤٥٦", "only digits"),
         ("0754123456 ext 1", "only digits"),
     ],

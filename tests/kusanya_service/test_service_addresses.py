@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpcore
 import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
@@ -268,6 +269,32 @@ async def test_a_local_socket_is_never_connected_to() -> None:
     guard = Guard(Border(), "test", lambda _host, _port: answers([]))
     with pytest.raises(Blocked):
         await guard.connect_unix_socket("/run/anything")
+
+
+@pytest.mark.spec("delivery-6")
+@pytest.mark.anyio
+async def test_a_connection_that_ends_elsewhere_than_was_judged_is_closed_unused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[bool] = []
+
+    class Astray(httpcore.AsyncNetworkStream):
+        """A connection that a rewriting router took to another machine."""
+
+        def get_extra_info(self, info: str) -> Any:
+            return ("10.0.0.7", 443) if info == "server_addr" else None
+
+        async def aclose(self) -> None:
+            closed.append(True)
+
+    async def astray(*_: object) -> Astray:
+        return Astray()
+
+    monkeypatch.setattr("kusanya_service.guard.connect", astray)
+    guard = Guard(Border(), "test", lambda _host, _port: answers(["8.8.8.8"]))
+    with pytest.raises(Blocked, match="another address"):
+        await guard.connect_tcp("example.com", 443)
+    assert closed == [True]
 
 
 @pytest.mark.spec("delivery-6")
