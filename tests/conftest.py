@@ -48,6 +48,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 5, 5)
 
 
+def pytest_unconfigure() -> None:
+    """Let the end of the process clear everything away: DuckDB complains of what it finds then."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an empty store's file: a copy of it is one too, for a tenth of what making one takes.
