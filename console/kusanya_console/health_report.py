@@ -71,8 +71,8 @@ def _held_up(found: Reading, look: Look, width: int) -> list[Entry]:
     said: list[str] = []
     if held.unsent:
         said.append(
-            f"{many(held.unsent)} creations never left this machine, so no customer was asked: "
-            "does the service answer?"
+            f"{many(held.unsent)} creations were not taken by the service, so no customer was "
+            "asked: does the service answer?"
         )
     if held.left:
         said.append(

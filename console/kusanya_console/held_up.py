@@ -1,7 +1,8 @@
 """Creations that nobody works on any more: their program ended or gave up before an answer.
 
-One that never left this machine has asked no customer; one that left may have, and nothing
-tells. Either is sent again by a person or by `kusanya intents resume`, with the same key.
+One that the service never took has asked no customer; one that left without an answer may have,
+and nothing tells. Either is sent again by a person or by `kusanya intents resume`, with the same
+key.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ class HeldUp(msgspec.Struct, frozen=True, kw_only=True):
     """How many creations are held up, as far as was looked."""
 
     unsent: int = 0
-    """They never left this machine."""
+    """The service took none of their attempts."""
     left: int = 0
     """They left, and no answer was kept."""
     since: datetime | None = None

@@ -64,7 +64,7 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
 def window_left(row: IntentRow, look: Look) -> Run:
     """Return what is left of the replay window, as a bar and in words."""
     if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
-        return "never left this machine", WARN
+        return "no customer was asked", WARN
     if row.state not in _WAITING or window_ends(row) is None:
         return safe(row.outcome or "", 80), MUTED
     left = replay_left(row, now=look.now)
@@ -122,7 +122,7 @@ def intent_card(
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
     elif is_held_up(row, now=look.now):
-        lines += [_BLANK, rule("what is safe", width), *_never_left(width)]
+        lines += [_BLANK, rule("what is safe", width), *_not_taken(row, look, width)]
     if notes:
         lines += [_BLANK, rule("notes", width)]
     for note in notes:
@@ -172,9 +172,12 @@ def _attempt(one: AttemptRow, look: Look) -> Line:
     )  # fmt: skip
 
 
-def _never_left(width: int) -> list[Line]:
-    said = "nothing has happened: no attempt reached the service, so no customer was asked"
+def _not_taken(row: IntentRow, look: Look, width: int) -> list[Line]:
+    said = "nothing has happened: the service took no attempt, so no customer was asked"
     lines = wrapped(said, width, label="so far")
+    if not replay_left(row, now=look.now):
+        over = "its window is over: kusanya intents resume closes it, then the order is free"
+        return lines + wrapped(over, width, label="send")
     lines += wrapped(
         "R, or kusanya intents resume for all: same key, same bytes; the customer is prompted then",
         width,

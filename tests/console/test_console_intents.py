@@ -81,7 +81,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         await pilot.press("4")
         await settled(pilot)
         told = " ".join(" ".join(shown(app)).split())
-        assert "40 creations never left this machine, so no customer was asked" in told
+        assert "40 creations were not taken by the service, so no customer was asked" in told
         assert "1 left and nobody waits for their answer" in told
         await pilot.press("5")
         await settled(pilot)
@@ -93,6 +93,18 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         card = " ".join(" ".join(shown(app)).split())
         assert "so far nothing has happened" in card
         assert "outcome no answer in time" not in card
+
+
+async def test_what_the_service_never_took_is_not_offered_for_sending_after_its_window(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.intent(1, sent_ago=timedelta(hours=24), state=IntentState.PREPARED, outcome="not_sent")
+    async with opened("5") as (app, pilot):
+        await settled(pilot)
+        card = " ".join(" ".join(shown(app)).split())
+        assert "no customer was asked" in card
+        assert "its window is over" in card
+        assert "same key" not in card
 
 
 async def test_a_list_that_was_scrolled_says_how_much_is_above_and_g_goes_there(
