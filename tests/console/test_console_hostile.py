@@ -57,10 +57,11 @@ class App(ConsoleApp):
 async def walk(pilot):
     app = pilot.app
     async def settle():
-        # A key, its worker, its answer and the paint each take a turn; the last outlasts a frame.
-        for seconds in (0, 0, 0.02):
+        # A key, its worker, its answer and the paint each take a turn; a story of long texts takes
+        # its time, and the next key is meant for it.
+        for _ in range(3):
             await app.workers.wait_for_complete()
-            await asyncio.sleep(seconds)
+            await pilot.pause()
     async def press(*keys):
         for key in keys:
             app.simulate_key(key)
