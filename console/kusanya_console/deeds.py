@@ -1,5 +1,6 @@
 """What screens ask the application to do: one deed at a time, on a thread, its end told."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +20,10 @@ class DeedsApp(App[None]):
     """An application that asks and acts for its screens, and copies for them."""
 
     desk: Desk
+    tick: Callable[[], None]
+    """Reads the store once; whoever has a store and a feed says how."""
     _doing = ""
     """What is under way, in words; nothing else begins meanwhile."""
-
-    def tick(self) -> None:
-        """Read the store once."""
-        raise NotImplementedError
 
     @property
     def console_screen(self) -> ConsoleScreen | None:
@@ -76,7 +75,6 @@ class DeedsApp(App[None]):
         self.copy_to_clipboard(text)
         if message.secret:
             self._clipboard = ""  # the terminal has it; this process need not keep it
-        if message.secret:
             # The line below says what became of the act, which the dialog is still part of.
             self.notify(f"{message.what} sent to the terminal's clipboard", markup=False, timeout=3)
         elif not message.told:

@@ -121,12 +121,12 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     for stuck in found.health.stuck:
         if stuck.stuck > 1:
             name = words.channel(stuck.channel)
-            many = stuck.phones > 1
-            said = _many_phones(found, stuck, look) if many else _ONE_PHONE
+            is_outage = stuck.phones > 1
+            said = _many_phones(found, stuck, look) if is_outage else _ONE_PHONE
             lines = wrapped(
                 f"✕ stuck: {stuck.stuck:,} prompts of {name} wait over 2 min on {said}",
                 width,
-                role=FAILED if many else WARN,
+                role=FAILED if is_outage else WARN,
             )
             target = channel_target(stuck.channel, found, key="stuck")
             entries += _alarm(found, lines, target, look, width)

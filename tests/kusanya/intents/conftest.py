@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -18,9 +18,12 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 from sqlalchemy import create_engine, text
+from tests.kusanya.intents.orders import ORDER
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure, Reply, Request, Response, Steps
+from kusanya.errors import OutcomeUnknown
+from kusanya.intents import create_safely
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Mode, decode_event
@@ -393,3 +396,15 @@ def play() -> SimpleNamespace:
         run_killed=run_killed,
         key=KEY,
     )
+
+
+@pytest.fixture
+def lose_the_answer(store: Store, new_client: Any, service: FakeService) -> Callable[[], None]:
+    """Return what creates the order, and loses the answer after the service acted."""
+
+    def lose() -> None:
+        service.faults = [Fault.LOST_ANSWER]
+        with pytest.raises(OutcomeUnknown):
+            create_safely(store, new_client(max_attempts=1), **ORDER)
+
+    return lose

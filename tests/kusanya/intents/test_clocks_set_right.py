@@ -1,40 +1,16 @@
 """A clock that was ahead when something was sent, and is set right afterwards."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import NewClient, the_intent
 
-from kusanya.errors import IntentError, OutcomeUnknown
-from kusanya.intents import create_safely, decide, replay_left, resume, settle_waiting
+from kusanya.errors import IntentError
+from kusanya.intents import decide, replay_left, resume, settle_waiting
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-
-NewClient = Any  # the conftest's maker of clients
-
-
-def the_intent(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
-
-
-@pytest.fixture
-def lose_the_answer(
-    store: Store, new_client: NewClient, service: Any, play: Any
-) -> Callable[[], None]:
-    """Create a collection whose answer is lost."""
-
-    def lose() -> None:
-        service.faults = [play.Fault.LOST_ANSWER]
-        with pytest.raises(OutcomeUnknown):
-            create_safely(
-                store, new_client(max_attempts=1),
-                amount=5000, phone="0754 000 001", reference="order-1",
-            )  # fmt: skip
-
-    return lose
 
 
 @pytest.mark.parametrize("seen_by", ["a sweep", "a resume"])

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import ORDER, the_intent
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
@@ -24,8 +25,6 @@ from kusanya.intents.targets import Place
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-
 
 class Meanwhile:
     """A store in which somebody else is quicker, once, before one of its calls."""
@@ -42,16 +41,11 @@ class Meanwhile:
         return getattr(self._store, name)
 
 
-def _only(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
-
-
 def _unknown(store: Store, new_client: Any, service: Any, play: Any) -> IntentRow:
     service.faults = [play.Fault.LOST_ANSWER]
     with pytest.raises(KusanyaError):
         create_safely(store, new_client(max_attempts=1), **ORDER)
-    return _only(store)
+    return the_intent(store)
 
 
 def test_an_intent_that_is_not_there_is_said_to_be_so(
@@ -143,7 +137,7 @@ def test_a_store_that_fails_under_a_claim_leaves_the_intent_to_others(
     released.act()
     with pytest.raises(StoreUnavailable, match="the disk is away"):
         steps.send(None)
-    assert _only(store).claimed_by is None
+    assert the_intent(store).claimed_by is None
     assert resume(store, client, intent).intent.state is IntentState.ANSWERED
 
 
@@ -178,7 +172,7 @@ def test_a_key_that_the_service_knows_with_another_body_is_refused_for_good(
     service._create("job-7", b'{"amount":1,"phone":"255754000001","reference":"other"}')
     with pytest.raises(IdempotencyKeyReused):
         create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
-    assert _only(store).state is IntentState.REFUSED
+    assert the_intent(store).state is IntentState.REFUSED
     assert len(service.arrived) == 1
 
 
@@ -198,7 +192,7 @@ def test_a_claim_that_another_process_took_over_first_is_theirs(
     quick: Any = Meanwhile(store, "release_intent", taken_over)
     with pytest.raises(IntentError, match="another process"):
         Claim.new(quick, clock, intent.id).take()
-    assert _only(store).claimed_by == "another-machine:1"
+    assert the_intent(store).claimed_by == "another-machine:1"
 
 
 def test_a_person_who_decides_too_late_is_told_what_became_of_it(
@@ -213,4 +207,4 @@ def test_a_person_who_decides_too_late_is_told_what_became_of_it(
     quick: Any = Meanwhile(store, "settle_intent", answered)
     with pytest.raises(IntentError, match="answered already"):
         decide(quick, intent.id, actor="asha", why="told", collection_id=None, now=later)
-    assert _only(store).state is IntentState.ANSWERED
+    assert the_intent(store).state is IntentState.ANSWERED

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
 from kusanya.client import AsyncClient
 from kusanya.errors import (
@@ -18,17 +19,8 @@ from kusanya.intents import (
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-BODY = b'{"amount":5000,"phone":"255754000001","reference":"order-1"}'
-NewClient = Any  # the conftest's maker of clients
-
-
-def _only(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
 
 
 def test_a_create_is_durable_before_and_after_with_one_commit_each(
@@ -79,7 +71,7 @@ def test_who_is_cancelled_while_an_answer_is_kept_leaves_it_kept(
 
     asyncio.run(scenario())
     store.add_note("col_1", "written after it", author="test", mode=Mode.TEST)
-    assert _only(store).state is IntentState.ANSWERED
+    assert the_intent(store).state is IntentState.ANSWERED
     assert store.observations("col_1")
 
 
@@ -89,7 +81,7 @@ def test_an_answered_create_leaves_intent_attempt_and_fact(
     made = create_safely(store, new_client(), **ORDER)
     assert made.collection.id == "col_1"
     assert made.intent.state is IntentState.ANSWERED
-    assert made.intent == _only(store)
+    assert made.intent == the_intent(store)
     assert made.intent.body == BODY
     [attempt] = store.attempts(made.intent.id)
     assert (attempt.number, attempt.outcome, attempt.status) == (1, "answered", 202)
@@ -137,7 +129,7 @@ def test_the_asynchronous_form_does_the_same(
         service.faults = [play.Fault.LOST_ANSWER]
         with pytest.raises(OutcomeUnknown):
             await create_safely_async(store, client, **ORDER)
-        made = await resume_async(store, client, _only(store).id)
+        made = await resume_async(store, client, the_intent(store).id)
         assert made.collection.id == "col_1"
         with pytest.raises(IntentError):
             await create_safely_async(store, client, **ORDER)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.client import AsyncClient
 from kusanya.errors import (
@@ -24,27 +25,17 @@ from kusanya.intents import (
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
-
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-NewClient = Any  # the conftest's maker of clients
-
-
-def _only(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
+from kusanya.store.records import IntentState
 
 
 def test_an_answer_ends_what_an_earlier_failure_said(
-    store: Store, new_client: NewClient, service: Any, play: Any
+    store: Store, new_client: NewClient, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
-    assert _only(store).outcome == "no usable answer: no answer in time"
-    made = resume(store, new_client(), _only(store))
+    lose_the_answer()
+    assert the_intent(store).outcome == "no usable answer: no answer in time"
+    made = resume(store, new_client(), the_intent(store))
     assert (made.intent.state, made.intent.outcome) == (IntentState.ANSWERED, None)
-    assert _only(store) == made.intent
+    assert the_intent(store) == made.intent
 
 
 @pytest.mark.parametrize("fault", ["LOST_ANSWER", "LOST_REQUEST", "FAILED_AFTER", "FAILED_BEFORE"])
@@ -59,13 +50,11 @@ def test_a_lost_answer_is_sent_again_with_the_same_key_and_bytes(
 
 
 def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
-    store: Store, new_client: NewClient, service: Any, play: Any
+    store: Store, new_client: NewClient, service: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     service.pay("col_1")
-    made = resume(store, new_client(), _only(store))
+    made = resume(store, new_client(), the_intent(store))
     assert made.collection.status == "succeeded"
     facts = store.observations("col_1")
     assert [(fact.source, fact.collection.status) for fact in facts] == [
@@ -96,11 +85,11 @@ def test_an_intent_tells_what_is_known_and_can_be_resumed(
     service.faults = [play.Fault[fault]]
     with pytest.raises(error) as caught:
         create_safely(store, new_client(max_attempts=1), **ORDER)
-    intent = _only(store)
+    intent = the_intent(store)
     assert intent.state is state
     assert any(intent.id in note for note in caught.value.__notes__)
     assert resume(store, new_client(), intent.id).collection.id == "col_1"
-    assert _only(store).state is IntentState.ANSWERED
+    assert the_intent(store).state is IntentState.ANSWERED
     assert len(service.collections) == 1
 
 
@@ -110,7 +99,7 @@ def test_a_refused_key_after_a_lost_answer_leaves_the_outcome_unknown(
     service.faults = [play.Fault.LOST_ANSWER, play.Fault.KEY_REFUSED]
     with pytest.raises(OutcomeUnknown):
         create_safely(store, new_client(), **ORDER)
-    assert _only(store).state is IntentState.UNKNOWN
+    assert the_intent(store).state is IntentState.UNKNOWN
 
 
 @pytest.mark.parametrize("fault", ["NO_CONNECTION", "NOT_NOW", "KEY_REFUSED", "WENT_ASTRAY"])
@@ -121,11 +110,11 @@ def test_a_resumption_that_gets_nowhere_does_not_forget_the_lost_answer(
     with pytest.raises(OutcomeUnknown):
         create_safely(store, new_client(max_attempts=1), **ORDER)
     with pytest.raises(OutcomeUnknown):
-        resume(store, new_client(max_attempts=1), _only(store))
-    assert _only(store).state is IntentState.UNKNOWN
+        resume(store, new_client(max_attempts=1), the_intent(store))
+    assert the_intent(store).state is IntentState.UNKNOWN
     new_client.clock.pass_by(timedelta(days=2))
     settle_waiting(store, now=new_client.clock.now())
-    assert _only(store).state is IntentState.UNKNOWN
+    assert the_intent(store).state is IntentState.UNKNOWN
 
 
 FROM_BETWEEN = [
@@ -164,17 +153,17 @@ def test_a_refusal_from_between_never_brings_a_second_key(
 
     with pytest.raises(OutcomeUnknown):
         creates()
-    assert _only(store).state is IntentState.UNKNOWN
-    [attempt] = store.attempts(_only(store).id)
+    assert the_intent(store).state is IntentState.UNKNOWN
+    [attempt] = store.attempts(the_intent(store).id)
     assert attempt.outcome == "lost"
     with pytest.raises(IntentError, match="used before"):
         creates()
     # A later word of the service's own says nothing of what came before it.
     service.faults = [play.Fault.WENT_ASTRAY]
     with pytest.raises(OutcomeUnknown):
-        resume(store, new_client(max_attempts=1), _only(store))
-    assert _only(store).state is IntentState.UNKNOWN
-    assert resume(store, new_client(), _only(store)).collection.id == "col_1"
+        resume(store, new_client(max_attempts=1), the_intent(store))
+    assert the_intent(store).state is IntentState.UNKNOWN
+    assert resume(store, new_client(), the_intent(store)).collection.id == "col_1"
     assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
     assert len(service.collections) == 1
 
@@ -197,7 +186,7 @@ def test_a_refused_request_is_over_and_its_reference_is_free_again(
     wrong = {**ORDER, "phone": "255700000422"}
     with pytest.raises(InvalidRequest):
         create_safely(store, new_client(), **wrong)
-    refused = _only(store)
+    refused = the_intent(store)
     assert refused.state is IntentState.REFUSED
     with pytest.raises(IntentError, match="refused"):
         resume(store, new_client(), refused)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.errors import (
     IntentError,
@@ -14,16 +15,8 @@ from kusanya.intents import (
     resume,
 )
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-NewClient = Any  # the conftest's maker of clients
-
-
-def _only(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
 
 
 @pytest.mark.parametrize("key", [None, "job-8"])
@@ -62,7 +55,7 @@ def test_no_reason_repeats_a_reference_whose_outcome_is_not_known(
     service.faults = [play.Fault[fault]]
     with pytest.raises(KusanyaError):
         create_safely(store, new_client(max_attempts=1), **ORDER)
-    standing = _only(store)
+    standing = the_intent(store)
     assert standing.state is state
     sent = len(service.arrived)
     for order in (ORDER, again):

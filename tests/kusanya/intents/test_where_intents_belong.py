@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from tests.kusanya.intents.orders import BODY, ORDER, NewClient
 
 from kusanya.client import AsyncClient
 from kusanya.client.effects import Response
@@ -18,11 +19,8 @@ from kusanya.store.engine import create_file, engines
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.wire import Mode
 
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-BODY = b'{"amount":5000,"phone":"255754000001","reference":"order-1"}'
 ADDRESS = "http://127.0.0.1:9"
 ELSEWHERE = ["http://127.0.0.1:10", "http://127.0.0.1:9/other", "http://localhost:9"]
-NewClient = Any  # the conftest's maker of clients
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
 from kusanya.errors import (
     ConfigurationError,
@@ -23,15 +24,6 @@ from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.wire import Mode
 
-ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
-BODY = b'{"amount":5000,"phone":"255754000001","reference":"order-1"}'
-NewClient = Any  # the conftest's maker of clients
-
-
-def _only(store: Store) -> IntentRow:
-    [row] = store.intents().rows
-    return row
-
 
 @pytest.mark.spec("limits-key-retention")
 @pytest.mark.parametrize(
@@ -45,14 +37,12 @@ def _only(store: Store) -> IntentRow:
     ids=str,
 )
 def test_nothing_is_sent_from_23_hours_after_the_first_sending_on(
-    store: Store, new_client: NewClient, play: Any, later: timedelta, sent_again: bool
+    store: Store, new_client: NewClient, later: timedelta, sent_again: bool, lose_the_answer: Any
 ) -> None:
     service, clock = new_client.service, new_client.clock
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     clock.pass_by(later)
-    intent = _only(store)
+    intent = the_intent(store)
     if sent_again:
         assert replay_left(intent, now=clock.now()) == timedelta(seconds=1)
         assert resume(store, new_client(), intent).collection.id == "col_1"
@@ -60,7 +50,7 @@ def test_nothing_is_sent_from_23_hours_after_the_first_sending_on(
         assert not replay_left(intent, now=clock.now())
         with pytest.raises(IntentError, match="23 hours"):
             resume(store, new_client(), intent)
-        assert _only(store).state is IntentState.UNKNOWN
+        assert the_intent(store).state is IntentState.UNKNOWN
     assert len(service.arrived) == 1 + sent_again
     assert len(service.collections) == 1
 
@@ -74,28 +64,24 @@ def test_the_window_also_ends_between_two_attempts_of_one_call(
     clock.pass_by(timedelta(hours=22, minutes=59, seconds=59, milliseconds=900))
     service.faults = [play.Fault.LOST_REQUEST]
     with pytest.raises(IntentError, match="23 hours"):
-        resume(store, new_client(random=lambda: 1.0), _only(store))
+        resume(store, new_client(random=lambda: 1.0), the_intent(store))
     assert len(service.arrived) == 2
 
 
 def test_a_clock_that_went_back_sends_nothing(
-    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+    store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     clock.at -= timedelta(hours=2)
     with pytest.raises(IntentError, match="clock"):
-        resume(store, new_client(), _only(store))
+        resume(store, new_client(), the_intent(store))
     assert len(service.arrived) == 1
 
 
 def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
-    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+    store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     clock.pass_by(timedelta(days=2))
     seen = service.event("col_1")
     store.record(seen)
@@ -113,31 +99,27 @@ def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
     ids=str,
 )
 def test_a_collection_that_may_be_anothers_settles_nothing(
-    store: Store, new_client: NewClient, service: Any, play: Any, changed: dict[str, Any]
+    store: Store, service: Any, changed: dict[str, Any], lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     service.collections["col_1"].update(changed)
     store.record(service.event("col_1"))
     assert settle_waiting(store, now=service.clock.now()) == 0
-    assert _only(store).state is IntentState.UNKNOWN
+    assert the_intent(store).state is IntentState.UNKNOWN
 
 
 def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_seen(
-    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+    store: Store, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     service.create_elsewhere("col_9", reference="another")
     store.record(service.event("col_9"))
-    intent = _only(store)
+    intent = the_intent(store)
     clock.pass_by(timedelta(minutes=13))
     for named in (None, "col_unseen", "col_9"):
         with pytest.raises(IntentError, match="window is open for 22 h 47 min more"):
             decide(store, intent.id, actor="a", why="b", collection_id=named, now=clock.now())
-    assert _only(store).state is IntentState.UNKNOWN
+    assert the_intent(store).state is IntentState.UNKNOWN
     assert store.audit().rows == ()
     clock.pass_by(timedelta(hours=22, minutes=47))
     decided = decide(
@@ -155,11 +137,9 @@ def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_see
 
 
 def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
-    store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
+    store: Store, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     store.record(service.event("col_1"))
     answered: list[IntentRow] = []
 
@@ -168,7 +148,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
 
         def __getattr__(self, name: str) -> Any:
             if name == "settle_intent" and not answered:
-                begun = store.begin_attempt(_only(store).id, at=clock.now())
+                begun = store.begin_attempt(the_intent(store).id, at=clock.now())
                 answered.append(
                     store.finish_attempt(
                         begun.intent_id,
@@ -185,7 +165,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
             return getattr(store, name)
 
     assert settle_waiting(Racing(), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
-    assert _only(store) == answered[0]
+    assert the_intent(store) == answered[0]
 
 
 def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
@@ -222,13 +202,11 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
 
 
 def test_a_webhook_that_came_first_spares_the_sending(
-    store: Store, new_client: NewClient, service: Any, play: Any
+    store: Store, new_client: NewClient, service: Any, lose_the_answer: Any
 ) -> None:
-    service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_the_answer()
     store.record(service.event("col_1"))
-    made = resume(store, new_client(), _only(store))
+    made = resume(store, new_client(), the_intent(store))
     assert made.intent.state is IntentState.SETTLED
     assert len(service.arrived) == 1
 
@@ -243,7 +221,7 @@ def test_an_intent_that_is_being_sent_is_not_sent_by_another(
             with pytest.raises(IntentError) as caught:
                 create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
             refusals.append(str(caught.value))
-            intent = _only(store)
+            intent = the_intent(store)
             with pytest.raises(IntentError, match="being sent now"):
                 decide(store, intent.id, actor="a", why="b", collection_id=None, now=clock.now())
         return service(request, within_s)
@@ -262,7 +240,7 @@ def test_a_claim_that_another_took_over_sends_nothing_more(
         reply = service(request, within_s)
         if len(service.arrived) == 1 and request.method == "POST":
             clock.at += timedelta(seconds=90)
-            assert resume(store, new_client(), _only(store)).collection.id == "col_1"
+            assert resume(store, new_client(), the_intent(store)).collection.id == "col_1"
         return reply
 
     service.faults = [play.Fault.LOST_ANSWER]
@@ -271,7 +249,7 @@ def test_a_claim_that_another_took_over_sends_nothing_more(
     assert len(service.arrived) == 2
     assert len(service.collections) == 1
     # What the slow one did not hear does not undo what the other one did.
-    intent = _only(store)
+    intent = the_intent(store)
     assert (intent.state, intent.collection_id) == (IntentState.ANSWERED, "col_1")
     assert intent.claimed_by is None
 
@@ -284,7 +262,7 @@ def test_an_intent_that_was_never_sent_is_closed_after_a_day(
         create_safely(store, new_client(max_attempts=1), **ORDER)
     clock.pass_by(timedelta(hours=23))
     settle_waiting(store, now=clock.now())
-    closed = _only(store)
+    closed = the_intent(store)
     assert closed.state is IntentState.REFUSED
     assert closed.outcome == "the service never took it; nothing happened"
     assert create_safely(store, new_client(), **ORDER).collection.id == "col_1"
