@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.client import Client
@@ -58,13 +59,6 @@ def paid(client: Client, store: Store, clock: ManualClock) -> Collection:
     )
     store.record(answered(made, key="job-1", at=clock.now()))
     return made
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
 
 
 def audited(store: Store) -> list[tuple[str, str, str | None]]:

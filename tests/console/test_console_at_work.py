@@ -3,17 +3,15 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.console.looking import lines, ticked
 from textual.filter import Monochrome
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kusanya.clock import ManualClock
-from kusanya.errors import StoreUnavailable
-from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
 from kusanya_console.screens.list_screen import ListScreen
@@ -42,20 +40,6 @@ def reference(app: ConsoleApp) -> str:
     return found
 
 
-def shown(app: ConsoleApp) -> list[str]:
-    """Return the lines on the terminal as plain text."""
-    return [
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    ]
-
-
-async def ticked(pilot: Pilot[Any], settled: Settled) -> None:
-    """Let the feed read once."""
-    assert isinstance(pilot.app, ConsoleApp)
-    pilot.app.tick()
-    await settled(pilot)
-
-
 async def test_the_cursor_stays_on_its_record_while_the_list_moves(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
@@ -69,7 +53,7 @@ async def test_the_cursor_stays_on_its_record_while_the_list_moves(
         await ticked(pilot, settled)
         assert table(app).cursor == pointed
         assert not table(app).follow
-        assert "+40 new above, f follows" in shown(app)[-2]
+        assert "+40 new above, f follows" in lines(app)[-2]
         await pilot.press("f")
         await settled(pilot)
         assert table(app).follow
@@ -83,9 +67,9 @@ async def test_a_followed_list_shows_the_newest_with_a_mark_for_one_tick(
     async with opened() as (app, pilot):
         seed.life(2001, at=clock.now())
         await ticked(pilot, settled)
-        assert any(line.startswith("▎") and "INV-484001" in line for line in shown(app))
+        assert any(line.startswith("▎") and "INV-484001" in line for line in lines(app))
         await ticked(pilot, settled)
-        assert not any(line.startswith("▎") for line in shown(app))
+        assert not any(line.startswith("▎") for line in lines(app))
 
 
 async def test_a_paused_list_stands_still_while_counts_go_on(
@@ -97,11 +81,11 @@ async def test_a_paused_list_stands_still_while_counts_go_on(
         seed.life(2001, at=clock.now(), status="succeeded")
         await clock.advance(40)
         await ticked(pilot, settled)
-        assert "paused 40 s, 1 changes wait" in shown(app)[0]
-        assert not any("INV-484001" in line for line in shown(app))
+        assert "paused 40 s, 1 changes wait" in lines(app)[0]
+        assert not any("INV-484001" in line for line in lines(app))
         await pilot.press("space")
         await settled(pilot)
-        assert any("INV-484001" in line for line in shown(app))
+        assert any("INV-484001" in line for line in lines(app))
 
 
 async def test_a_changed_record_is_drawn_anew_in_its_place(
@@ -112,7 +96,7 @@ async def test_a_changed_record_is_drawn_anew_in_its_place(
     seed.life(8, at=clock.now() - timedelta(seconds=60))
     async with opened() as (app, pilot):
         await pilot.press("j")
-        assert any("INV-482007" in line and "created" in line for line in shown(app))
+        assert any("INV-482007" in line and "created" in line for line in lines(app))
         done = seed.collection(
             7,
             at=born.created_at,
@@ -122,7 +106,7 @@ async def test_a_changed_record_is_drawn_anew_in_its_place(
         )
         seed.polled(done, at=clock.now())
         await ticked(pilot, settled)
-        assert any("INV-482007" in line and "✕ failed" in line for line in shown(app))
+        assert any("INV-482007" in line and "✕ failed" in line for line in lines(app))
         assert table(app).cursor == f"col_{8:016}"
 
 
@@ -203,63 +187,11 @@ async def test_the_two_modes_never_mix(
     seed.life(1, at=clock.now(), mode=Mode.LIVE)
     seed.life(2, at=clock.now(), mode=Mode.TEST)
     async with opened(mode=Mode.TEST) as (app, pilot):
-        assert "TEST MODE" in shown(app)[0]
+        assert "TEST MODE" in lines(app)[0]
         assert [row.mode for row in table(app).window.rows] == [Mode.TEST]
         await pilot.press("3", *"INV-482001")
         await settled(pilot)
-        assert "nothing in TEST MODE, 1 match in LIVE MODE" in "\n".join(shown(app))
-
-
-class Lossy(Store):
-    """A store whose file is out of reach while `lost` is set; everything else is the real one."""
-
-    lost = False
-
-    def _reading(self, doing: str) -> Any:
-        if self.lost:
-            raise StoreUnavailable("the disk is gone")
-        return super()._reading(doing)
-
-
-async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
-    tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
-) -> None:
-    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
-        make_seed(store).busy(5)
-        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
-        async with app.run_test(size=(120, 36)) as pilot:
-            await settled(pilot)
-            before = shown(app)[6:12]
-            store.lost = True
-            await ticked(pilot, settled)
-            await pilot.press("j", "n")
-            await settled(pilot)
-            assert "store lost 15:24:07, last known shown" in shown(app)[0]
-            assert [line[2:40] for line in shown(app)[6:12]] == [line[2:40] for line in before]
-            store.lost = False
-            await ticked(pilot, settled)
-            assert "store lost" in shown(app)[0], "one second has to pass before the next try"
-            await clock.advance(2)
-            await ticked(pilot, settled)
-            assert "updated 0 s ago" in shown(app)[0]
-
-
-async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_later(
-    tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
-) -> None:
-    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
-        make_seed(store).busy(5)
-        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
-        async with app.run_test(size=(120, 36)) as pilot:
-            await settled(pilot)
-            store.lost = True
-            await pilot.press("3", *"INV-482901")
-            await settled(pilot)
-            assert any("nothing was looked up for “INV-482901”" in line for line in shown(app))
-            store.lost = False
-            await clock.advance(2)
-            await ticked(pilot, settled)
-            assert any("1 collection in LIVE MODE" in line for line in shown(app))
+        assert "nothing in TEST MODE, 1 match in LIVE MODE" in "\n".join(lines(app))
 
 
 async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
@@ -269,32 +201,14 @@ async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
     async with opened("enter") as (app, pilot):
         await pilot.press("s")
         await settled(pilot)
-        assert any("clipboard, say:" in line for line in shown(app)), "not typed into the box"
+        assert any("clipboard, say:" in line for line in lines(app)), "not typed into the box"
         await pilot.press("4")
         await settled(pilot)
         assert app.console_screen is not None
         assert app.console_screen.NAME == "health"
         await pilot.press("3", *"INV-482001")
         await settled(pilot)
-        assert any("found by reference" in line for line in shown(app)), "the old text gave way"
-
-
-async def test_the_store_is_tried_at_growing_intervals(
-    tmp_path: Path, clock: ManualClock, settled: Settled
-) -> None:
-    tried: list[float] = []
-    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
-        store.lost = True
-        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
-        async with app.run_test(size=(80, 24)) as pilot:
-            await settled(pilot)
-            for _ in range(16):
-                await clock.advance(1)
-                failures = app._failures
-                await ticked(pilot, settled)
-                if app._failures > failures:
-                    tried.append(clock.monotonic())
-    assert tried == [1, 3, 7, 15]
+        assert any("found by reference" in line for line in lines(app)), "the old text gave way"
 
 
 async def test_a_hidden_screen_reads_nothing(
@@ -309,7 +223,7 @@ async def test_a_hidden_screen_reads_nothing(
         assert live._asked == asked  # type: ignore[attr-defined] # a ConsoleScreen
         await pilot.press("1")
         await settled(pilot)
-        assert any("INV-484001" in line for line in shown(app))
+        assert any("INV-484001" in line for line in lines(app))
 
 
 async def test_enter_opens_the_story_of_the_record_under_the_cursor(
@@ -323,7 +237,7 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
         await settled(pilot)
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
-        assert any(pointed in line for line in shown(app))
+        assert any(pointed in line for line in lines(app))
         assert screen._evidence is not None
         assert screen._evidence.story.row.reference == pointed
 
@@ -338,7 +252,7 @@ async def test_the_box_takes_whatever_the_customer_reads_out(
     async with opened("3") as (app, pilot):
         app.screen.query_one("#box", Input).value = typed
         await settled(pilot)
-        assert any("INV-482902" in line and "○ created" in line for line in shown(app))
+        assert any("INV-482902" in line and "○ created" in line for line in lines(app))
 
 
 async def test_escape_leaves_the_box_step_by_step(
@@ -362,7 +276,7 @@ async def test_copying_says_that_the_text_was_sent_and_not_that_it_arrived(
     seed.busy(5)
     async with opened("y", notifications=True) as (app, _pilot):
         assert app.clipboard == "INV-482900"
-        assert any("reference sent to the terminal's clipboard" in line for line in shown(app))
+        assert any("reference sent to the terminal's clipboard" in line for line in lines(app))
 
 
 async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken(
@@ -370,18 +284,18 @@ async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
-        text, seen = shown(app), []
+        text, seen = lines(app), []
         for _ in range(3):
             await pilot.press("ctrl+p", *"colours")
             await settled(pilot)
             await pilot.press("enter")
             await settled(pilot)
             seen.append(app.theme)
-            assert shown(app) == text, "no word depends on a colour"
+            assert lines(app) == text, "no word depends on a colour"
         assert seen == ["kusanya-light", "kusanya-terminal", "kusanya"]
         app.theme = "nord"
         await settled(pilot)
-        assert shown(app) == text
+        assert lines(app) == text
 
 
 async def test_times_are_written_in_eat_utc_or_as_ages(
@@ -389,14 +303,14 @@ async def test_times_are_written_in_eat_utc_or_as_ages(
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
-        assert "15:24:07 EAT" in shown(app)[0]
+        assert "15:24:07 EAT" in lines(app)[0]
         await pilot.press("t")
         await settled(pilot)
-        assert "12:24:07 UTC" in shown(app)[0]
-        assert any("12:23:58" in line for line in shown(app))
+        assert "12:24:07 UTC" in lines(app)[0]
+        assert any("12:23:58" in line for line in lines(app))
         await pilot.press("t")
         await settled(pilot)
-        assert any("9 s " in line and "INV-482900" in line for line in shown(app))
+        assert any("9 s " in line and "INV-482900" in line for line in lines(app))
 
 
 async def test_the_palette_runs_a_command_by_its_name(
@@ -449,30 +363,6 @@ async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
         assert "54000" not in app.clipboard
 
 
-@pytest.mark.parametrize(
-    ("key", "says"), [("1", "INV-482900"), ("3", "INV-482900"), ("5", "INV-431003")]
-)
-async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
-    *, key: str, says: str, tmp_path: Path, clock: ManualClock, settled: Settled, make_seed: Any
-) -> None:
-    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
-        make_seed(store).busy(5)
-        make_seed(store).intents()
-        store.lost = True
-        app = ConsoleApp(store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
-        async with app.run_test(size=(120, 36)) as pilot:
-            await settled(pilot)
-            assert "store unreadable since 15:24:07" in shown(app)[0]
-            await pilot.press(key)
-            if key == "3":
-                await pilot.press(*"INV-482900")
-            await settled(pilot)
-            store.lost = False
-            await clock.advance(2)
-            await ticked(pilot, settled)
-            assert sum(says in line for line in shown(app)) >= 1 + (key == "3")
-
-
 async def test_without_colour_every_word_is_the_same(
     console: Build, seed: Any, settled: Settled
 ) -> None:
@@ -484,12 +374,12 @@ async def test_without_colour_every_word_is_the_same(
         if not colour:
             app._filters.append(Monochrome())
         async with app.run_test(size=(120, 36)) as pilot:
-            lines: list[str] = []
+            every: list[str] = []
             for key in ("1", "2", "4", "5", "3"):
                 await pilot.press(key)
                 await settled(pilot)
-                lines += shown(app)
-            seen.append(lines)
+                every += lines(app)
+            seen.append(every)
     assert seen[0] == seen[1]
     told = "\n".join(seen[0])
     for word in ("● succeeded", "✕ failed", "⊘ expired", "? unknown", "LIVE MODE", "✕ rejected"):
@@ -518,8 +408,8 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         await resting.advance(0.08)
         await settled(pilot)
         assert screen._asked["story"] == before + 1
-        assert sum(reference(app) in line for line in shown(app)) > 1, "list and card name it"
-        assert any("story ──" in line for line in shown(app))
+        assert sum(reference(app) in line for line in lines(app)) > 1, "list and card name it"
+        assert any("story ──" in line for line in lines(app))
 
 
 async def test_a_reference_pasted_into_the_palette_opens_its_story(
@@ -529,7 +419,7 @@ async def test_a_reference_pasted_into_the_palette_opens_its_story(
     async with opened() as (app, pilot):
         await pilot.press("ctrl+p", *"INV-482902")
         await settled(pilot)
-        assert any("Look up “INV-482902”" in line for line in shown(app))
+        assert any("Look up “INV-482902”" in line for line in lines(app))
         await pilot.press("enter")
         await settled(pilot)
         screen = app.console_screen

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.console.looking import press, shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -26,24 +27,10 @@ WIDE = (160, 50)
 NEXT = "right_square_bracket"
 
 
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
-
-
 def pane(app: ConsoleApp) -> str:
     """Return what the pane says, its lines put together."""
     lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
     return " ".join(line[1].strip() for line in lines if len(line) > 1)
-
-
-async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
-    """Press keys one by one, each after everything before it has settled."""
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
 
 
 def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:

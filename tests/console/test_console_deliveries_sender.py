@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.console.looking import press, shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -53,20 +54,6 @@ def service() -> Iterator[PaymentService]:
 def dashboard(service: PaymentService) -> Iterator[DashboardClient]:
     with DashboardClient(service.dashboard_url, Secret(service.dashboard_token)) as made:
         yield made
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
-
-
-async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
-    """Press keys one by one, each after everything before it has settled."""
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
 
 
 def sent_once(service: PaymentService) -> Event:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -25,13 +26,6 @@ pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 SIZE = (120, 36)
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
 
 
 def listing(app: ConsoleApp) -> ListScreen[Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -35,13 +36,6 @@ def read(path: Path) -> list[dict[str, str]]:
     """Return the rows of a file."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
 
 
 async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(

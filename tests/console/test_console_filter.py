@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.console.looking import lines
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -12,7 +13,6 @@ from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, parse
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
 from kusanya_console.narrowing import NarrowedSource, of_collections, of_deliveries
 from kusanya_console.pages import CollectionSource, DeliverySource, Pages
 
@@ -110,13 +110,6 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
     assert steps == 2
 
 
-def shown(app: ConsoleApp) -> list[str]:
-    """Return the lines on the terminal as plain text."""
-    return [
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    ]
-
-
 @pytest.mark.anyio
 async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
     opened: Opened, seed: Any, settled: Settled
@@ -127,12 +120,12 @@ async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
         await settled(pilot)
         table = app.console_screen.table
         assert {(row.status, row.channel) for row in table.window.rows} == {("failed", "AIRTEL_TZ")}
-        assert "filter status:failed channel:AIRTEL_TZ" in shown(app)[-2]
+        assert "filter status:failed channel:AIRTEL_TZ" in lines(app)[-2]
         await pilot.press("j")
         pointed = table.cursor
         await pilot.press("escape")
         await settled(pilot)
-        assert "filter none" in shown(app)[-2]
+        assert "filter none" in lines(app)[-2]
         assert table.cursor == pointed
         assert len({row.status for row in table.window.rows}) > 1
 
@@ -145,7 +138,7 @@ async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stay
     async with opened() as (app, pilot):
         await pilot.press("slash", *"failed amount:lots", "enter")
         await settled(pilot)
-        assert "amount takes whole numbers" in shown(app)[-2]
+        assert "amount takes whole numbers" in lines(app)[-2]
         assert app.screen.query_one("#filter", Input).has_focus
         table = app.console_screen.table
         assert {row.status for row in table.window.rows} == {"failed"}
@@ -160,11 +153,11 @@ async def test_a_filter_that_keeps_nothing_says_so_and_escape_helps(
         await pilot.press("slash", *"amount:1", "enter")
         await settled(pilot)
         assert any(
-            "Nothing in LIVE MODE passes the filter. esc clears it." in line for line in shown(app)
+            "Nothing in LIVE MODE passes the filter. esc clears it." in line for line in lines(app)
         )
         await pilot.press("escape")
         await settled(pilot)
-        assert any("INV-482900" in line for line in shown(app))
+        assert any("INV-482900" in line for line in lines(app))
 
 
 @pytest.mark.anyio

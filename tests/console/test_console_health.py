@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -30,13 +31,6 @@ SIZE = (120, 50)
 @pytest.fixture
 def acts(store: Store, clock: ManualClock) -> Acts:
     return Acts(store, actor="asha", clock=clock, profile="main")
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
 
 
 def health(app: ConsoleApp) -> HealthScreen:

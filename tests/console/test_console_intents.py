@@ -5,22 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.console.looking import lines
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.store.records import IntentState
-from kusanya_console.app import ConsoleApp
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-
-
-def shown(app: ConsoleApp) -> list[str]:
-    """Return the lines on the terminal as plain text."""
-    return [
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    ]
 
 
 async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
@@ -28,12 +21,12 @@ async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
 ) -> None:
     seed.intents()
     async with opened(size=(160, 50)) as (app, pilot):
-        assert "? 3 unknown" in shown(app)[0]
+        assert "? 3 unknown" in lines(app)[0]
         await pilot.press("5")
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]
         assert listed[:3] == ["INV-431001", "INV-431002", "INV-431003"]
-        assert "unknown 3     next window closes in 1 h 36 min     window closed 1" in shown(app)[2]
+        assert "unknown 3     next window closes in 1 h 36 min     window closed 1" in lines(app)[2]
 
 
 async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_it(
@@ -41,12 +34,12 @@ async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_i
 ) -> None:
     seed.intents()
     async with opened("5", size=(160, 50)) as (app, pilot):
-        closed = "\n".join(shown(app))
+        closed = "\n".join(lines(app))
         assert "the window is over" in closed
         assert "decide" in closed
         await pilot.press("j")
         await settled(pilot)
-        open_ = "\n".join(shown(app))
+        open_ = "\n".join(lines(app))
         assert "same key, same bytes, until 17:00:07" in open_
         assert "a new key for this intent: that could" in open_
         assert f"7a1d{2:028}c9" not in open_, "the key is shown by its ends alone"
@@ -57,13 +50,13 @@ async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
 ) -> None:
     seed.intent(2, sent_ago=timedelta(hours=21, minutes=24), state=IntentState.UNKNOWN)
     async with opened("5", size=(160, 50)) as (app, pilot):
-        assert any("1 h 36 min left" in line for line in shown(app))
+        assert any("1 h 36 min left" in line for line in lines(app))
         await clock.advance(3_600)
         seed.intent(8, sent_ago=timedelta(seconds=1), state=None)
         app.tick()
         await settled(pilot)
-        assert any("36 min 0 s left" in line for line in shown(app))
-        assert any("INV-431008" in line for line in shown(app))
+        assert any("36 min 0 s left" in line for line in lines(app))
+        assert any("INV-431008" in line for line in lines(app))
 
 
 async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_header(
@@ -77,20 +70,20 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
     for n in range(100, 220):
         seed.intent(n, sent_ago=timedelta(seconds=20), state=IntentState.PREPARED, **lost)
     async with opened(size=(160, 50)) as (app, pilot):
-        assert "◌ 41 held up" in shown(app)[0], "those of seconds ago are under way and hide none"
+        assert "◌ 41 held up" in lines(app)[0], "those of seconds ago are under way and hide none"
         await pilot.press("4")
         await settled(pilot)
-        told = " ".join(" ".join(shown(app)).split())
+        told = " ".join(" ".join(lines(app)).split())
         assert "40 creations were not taken by the service, so no customer was asked" in told
         assert "1 left and nobody waits for their answer" in told
         await pilot.press("5")
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]
         assert listed[2:5] == ["INV-431003", "INV-431061", "INV-431059"]
-        assert "unknown 3     held up 41" in shown(app)[2]
+        assert "unknown 3     held up 41" in lines(app)[2]
         await pilot.press("j", "j", "j", "j")
         await settled(pilot)
-        card = " ".join(" ".join(shown(app)).split())
+        card = " ".join(" ".join(lines(app)).split())
         assert "so far nothing has happened" in card
         assert "outcome no answer in time" not in card
 
@@ -101,7 +94,7 @@ async def test_what_the_service_never_took_is_not_offered_for_sending_after_its_
     seed.intent(1, sent_ago=timedelta(hours=24), state=IntentState.PREPARED, outcome="not_sent")
     async with opened("5") as (app, pilot):
         await settled(pilot)
-        card = " ".join(" ".join(shown(app)).split())
+        card = " ".join(" ".join(lines(app)).split())
         assert "no customer was asked" in card
         assert "its window is over" in card
         assert "same key" not in card
@@ -115,13 +108,13 @@ async def test_a_list_that_was_scrolled_says_how_much_is_above_and_g_goes_there(
     async with opened("5") as (app, pilot):
         await pilot.press("pagedown", "pagedown")
         await settled(pilot)
-        assert "above, g goes to the top" in shown(app)[-2]
+        assert "above, g goes to the top" in lines(app)[-2]
         seed.intent(70, sent_ago=timedelta(seconds=1), state=IntentState.UNKNOWN)
         app.tick()
         await settled(pilot)
-        assert not any("INV-431070" in line for line in shown(app))
+        assert not any("INV-431070" in line for line in lines(app))
         await pilot.press("g")
         await settled(pilot)
-        assert "INV-431070" in next(line for line in shown(app) if line.startswith(">"))
-        assert "61 in all" in shown(app)[-2]
-        assert "at the top" in shown(app)[-2]
+        assert "INV-431070" in next(line for line in lines(app) if line.startswith(">"))
+        assert "61 in all" in lines(app)[-2]
+        assert "at the top" in lines(app)[-2]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.console.looking import shown
 from textual.pilot import Pilot
 from textual.widgets import Button
 
@@ -29,13 +30,6 @@ SIZE = (120, 36)
 @pytest.fixture
 def acts(store: Store, clock: ManualClock) -> Acts:
     return Acts(store, actor="asha", clock=clock, profile="main")
-
-
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
 
 
 async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.console.looking import press, shown
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -78,28 +79,22 @@ def desk(console: Build, store: Store, client: Client, dashboard: DashboardClien
     return build
 
 
-def shown(app: ConsoleApp) -> str:
-    """Return the terminal as plain text."""
-    return "\n".join(
-        "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
-    )
-
-
 def audited(store: Store) -> list[tuple[str, str, str]]:
     """Return what was done to what and how it ended, newest first."""
     return [(row.act, row.subject or "", row.outcome) for row in store.audit().rows]
 
 
+async def registering(pilot: Pilot[Any], settled: Settled, url: str) -> None:
+    """Ask for an endpoint at an address, and say yes."""
+    await settled(pilot)
+    await press(pilot, settled, "6", "A")
+    pilot.app.screen.query_one("#note", Input).value = url
+    await press(pilot, settled, "enter", "tab", "enter")
+
+
 def everything_kept(store: Store) -> str:
     """Return all that the audit says, for looking for what it must not say."""
     return repr(store.audit().rows)
-
-
-async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
-    """Press keys one by one, each after everything before it has settled."""
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
 
 
 async def test_without_a_dashboard_the_key_says_why_and_the_bar_does_not_name_it(
@@ -264,10 +259,7 @@ async def test_an_address_that_the_service_refuses_is_told_with_its_reason_and_a
 ) -> None:
     app = desk()
     async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, "6", "A")
-        app.screen.query_one("#note", Input).value = "http://127.0.0.1:1/"
-        await press(pilot, settled, "enter", "tab", "enter")
+        await registering(pilot, settled, "http://127.0.0.1:1/")
         assert "registering failed: the dashboard refused with 422" in shown(app)
         [(act, subject, outcome)] = audited(store)
         assert (act, subject) == ("add endpoint", "http://127.0.0.1:1/")
@@ -279,10 +271,7 @@ async def test_a_password_in_an_address_is_not_kept_although_the_service_refuses
 ) -> None:
     app = desk()
     async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, "6", "A")
-        app.screen.query_one("#note", Input).value = "https://asha:hunter2@shop.example/in"
-        await press(pilot, settled, "enter", "tab", "enter")
+        await registering(pilot, settled, "https://asha:hunter2@shop.example/in")
     [(_, subject, outcome)] = audited(store)
     assert subject == "https://(secret)@shop.example/in"
     assert outcome.startswith("failed: ")

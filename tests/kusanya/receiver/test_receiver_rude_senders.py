@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
 from kusanya.receiver import app
@@ -19,7 +20,6 @@ from kusanya.receiver.intake import Limits
 from kusanya.receiver.protocol import ConnectionLimits
 from kusanya.receiver.serve import Serving
 from kusanya.store import Store
-from kusanya.store.journal import Promise
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.wire import Mode
 
@@ -30,22 +30,6 @@ Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
 Serve = Callable[..., Serving]
-
-
-class SlowJournal:
-    """A store whose commits end when the test says so."""
-
-    def __init__(self) -> None:
-        self.queue_depth = 0
-        self.submitted: queue.Queue[Promise[Receipt]] = queue.Queue()
-
-    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
-        """Leave the promise to the test."""
-        self.submitted.put(promise)
-
-    def head(self) -> int:
-        """Return a position."""
-        return 0
 
 
 def connect(serving: Serving) -> socket.socket:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
@@ -21,8 +22,7 @@ from kusanya.receiver import app
 from kusanya.receiver.protocol import ConnectionLimits
 from kusanya.receiver.serve import AddressRefused, PortTaken, Serving, run, serve
 from kusanya.store import Store
-from kusanya.store.journal import Promise
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Receipt, Verdict
 from kusanya.wire import Mode
 
 SECRET = "whsec_" + "a" * 32
@@ -338,22 +338,6 @@ def test_one_connection_too_many_is_turned_away_and_a_freed_place_is_given_again
         peer.close()
     with connect(serving) as again:
         assert deliver(again) == b"200 OK"
-
-
-class SlowJournal:
-    """A store whose commits end when the test says so."""
-
-    def __init__(self) -> None:
-        self.queue_depth = 0
-        self.submitted: queue.Queue[Promise[Receipt]] = queue.Queue()
-
-    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
-        """Leave the promise to the test."""
-        self.submitted.put(promise)
-
-    def head(self) -> int:
-        """Return a position."""
-        return 0
 
 
 def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(

@@ -1,0 +1,131 @@
+"""A store that goes away while people look: nothing is blanked, and it comes back by itself."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.console.looking import Settled, lines, ticked
+
+from kusanya.clock import ManualClock
+from kusanya.errors import StoreUnavailable
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.app import ConsoleApp
+
+pytestmark = pytest.mark.anyio
+
+
+class Lossy(Store):
+    """A store whose file is out of reach while `lost` is set; everything else is the real one."""
+
+    lost = False
+
+    def _reading(self, doing: str) -> Any:
+        if self.lost:
+            raise StoreUnavailable("the disk is gone")
+        return super()._reading(doing)
+
+
+@pytest.fixture
+def lossy(tmp_path: Path, clock: ManualClock) -> Iterator[Lossy]:
+    """Return a store that can be lost."""
+    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+        yield store
+
+
+On = Callable[[Store], ConsoleApp]
+
+
+@pytest.fixture
+def on(clock: ManualClock) -> On:
+    """Return what makes a console on a store that ticks when it is told, without jitter."""
+    return lambda store: ConsoleApp(
+        store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5
+    )
+
+
+async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
+    lossy: Lossy, on: On, clock: ManualClock, settled: Settled, make_seed: Any
+) -> None:
+    make_seed(lossy).busy(5)
+    app = on(lossy)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        before = lines(app)[6:12]
+        lossy.lost = True
+        await ticked(pilot, settled)
+        await pilot.press("j", "n")
+        await settled(pilot)
+        assert "store lost 15:24:07, last known shown" in lines(app)[0]
+        assert [line[2:40] for line in lines(app)[6:12]] == [line[2:40] for line in before]
+        lossy.lost = False
+        await ticked(pilot, settled)
+        assert "store lost" in lines(app)[0], "one second has to pass before the next try"
+        await clock.advance(2)
+        await ticked(pilot, settled)
+        assert "updated 0 s ago" in lines(app)[0]
+
+
+async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_later(
+    lossy: Lossy, on: On, clock: ManualClock, settled: Settled, make_seed: Any
+) -> None:
+    make_seed(lossy).busy(5)
+    app = on(lossy)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        lossy.lost = True
+        await pilot.press("3", *"INV-482901")
+        await settled(pilot)
+        assert any("nothing was looked up for “INV-482901”" in line for line in lines(app))
+        lossy.lost = False
+        await clock.advance(2)
+        await ticked(pilot, settled)
+        assert any("1 collection in LIVE MODE" in line for line in lines(app))
+
+
+async def test_the_store_is_tried_at_growing_intervals(
+    lossy: Lossy, on: On, clock: ManualClock, settled: Settled
+) -> None:
+    tried: list[float] = []
+    lossy.lost = True
+    app = on(lossy)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for _ in range(16):
+            await clock.advance(1)
+            failures = app._failures
+            await ticked(pilot, settled)
+            if app._failures > failures:
+                tried.append(clock.monotonic())
+    assert tried == [1, 3, 7, 15]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"), [("1", "INV-482900"), ("3", "INV-482900"), ("5", "INV-431003")]
+)
+async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
+    *,
+    key: str,
+    says: str,
+    lossy: Lossy,
+    on: On,
+    clock: ManualClock,
+    settled: Settled,
+    make_seed: Any,
+) -> None:
+    make_seed(lossy).busy(5)
+    make_seed(lossy).intents()
+    lossy.lost = True
+    app = on(lossy)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        assert "store unreadable since 15:24:07" in lines(app)[0]
+        await pilot.press(key)
+        if key == "3":
+            await pilot.press(*"INV-482900")
+        await settled(pilot)
+        lossy.lost = False
+        await clock.advance(2)
+        await ticked(pilot, settled)
+        assert sum(says in line for line in lines(app)) >= 1 + (key == "3")

@@ -1,0 +1,22 @@
+"""A journal that is slow for as long as a test wants."""
+
+import queue
+
+from kusanya.store.journal import Promise
+from kusanya.store.records import Arrival, Receipt
+
+
+class SlowJournal:
+    """A store whose commits end when the test says so."""
+
+    def __init__(self) -> None:
+        self.queue_depth = 0
+        self.submitted: queue.Queue[Promise[Receipt]] = queue.Queue()
+
+    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
+        """Leave the promise to the test."""
+        self.submitted.put(promise)
+
+    def head(self) -> int:
+        """Return a position."""
+        return 0
