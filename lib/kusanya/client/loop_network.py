@@ -6,9 +6,10 @@ one that was never made, so what has left is asked of the connector itself.
 """
 
 import asyncio
+import os
 import ssl
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import httpx
@@ -17,6 +18,7 @@ from httpx_aiohttp import AiohttpTransport
 from kusanya.client.address import Address
 from kusanya.client.effects import Failure, Reply, Request, Response
 from kusanya.client.headers import fixed_headers, headers_of, trusted_roots
+from kusanya.forks import ForkAware
 from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.secret import Secret
 
@@ -33,8 +35,29 @@ class _Progress:
 _progress: ContextVar[_Progress] = ContextVar("_progress")
 
 
+_abandoned: Final[list[AiohttpTransport]] = []
+"""What belongs to a parent's event loop, and is neither used nor closed here."""
+
+
 class _Connector(aiohttp.TCPConnector):
-    """Tells when a request has been given a connection; from then on bytes may have left."""
+    """Tells when a request has been given a connection; from then on bytes may have left.
+
+    In a forked child it takes itself for closed: closing it there would take the connections from
+    the parent's event loop, which both share in the kernel.
+    """
+
+    def __init__(self, *, tls: ssl.SSLContext) -> None:
+        super().__init__(ssl=tls, limit=100, keepalive_timeout=5.0)
+        self._process = os.getpid()
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether its connections are none of ours."""
+        return self._process != os.getpid() or super().closed
+
+    def __del__(self, *args: Any) -> None:
+        if self._process == os.getpid():
+            super().__del__(*args)
 
     async def connect(
         self,
@@ -47,8 +70,11 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class LoopNetwork:
-    """Connections to one address, opened at the first request in the loop that made it."""
+class LoopNetwork(ForkAware):
+    """Connections to one address, opened at the first request in the loop that made it.
+
+    A forked child opens its own, in its own loop.
+    """
 
     def __init__(self, address: Address, api_key: Secret) -> None:
         self._url = httpx.URL(address.url)
@@ -61,10 +87,16 @@ class LoopNetwork:
             else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         )
         self._transport = AiohttpTransport(verify=self._tls, client=self._session)
+        super().__init__()
+
+    def after_fork_in_child(self) -> None:
+        """Leave the connections and their event loop to the parent."""
+        _abandoned.append(self._transport)
+        self._transport = AiohttpTransport(verify=self._tls, client=self._session)
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=_Connector(ssl=self._tls, limit=100, keepalive_timeout=5.0),
+            connector=_Connector(tls=self._tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
         )

@@ -16,6 +16,7 @@ from kusanya.client.effects import Do, Effect, Failure, Reply, Request, Response
 from kusanya.client.headers import fixed_headers, headers_of, trusted_roots
 from kusanya.client.retry import Patience
 from kusanya.clock import Clock, SystemClock
+from kusanya.forks import ForkAware
 from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.secret import Secret
 from kusanya.wire import Collection, Event, Mode, Principal
@@ -173,21 +174,30 @@ class Client:
         return f"{type(self).__name__}(mode={None if self.mode is None else self.mode.value!r})"
 
 
-class _Network:
-    """A pool of connections to one address."""
+class _Network(ForkAware):
+    """A pool of connections to one address; a forked child makes its own."""
 
     def __init__(self, address: Address, api_key: Secret) -> None:
         logging.getLogger("httpcore").setLevel(logging.WARNING)  # at DEBUG it logs every header
         self._address = address
         self._fixed = fixed_headers(address, api_key)
+        self._tls = trusted_roots() if address.scheme == "https" else None
+        self._begin_anew()
+        super().__init__()
+
+    def _begin_anew(self) -> None:
         self._call = Call()
         self._pool = httpcore.ConnectionPool(
-            ssl_context=trusted_roots() if address.scheme == "https" else None,
+            ssl_context=self._tls,
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
             network_backend=DeadlineBackend(self._call),
         )
+
+    def after_fork_in_child(self) -> None:
+        """Leave the connections to the parent: one of them could bring another's answer."""
+        self._begin_anew()
 
     def send(self, request: Request, within_s: float) -> Reply:
         """Send once; every part of it ends within `within_s` seconds."""

@@ -32,7 +32,7 @@ class Base:
     @contextmanager
     def _reading(self, doing: str) -> Iterator[Connection]:
         """Lend a connection that sees one moment's committed rows and cannot write."""
-        with only_store_errors(doing), self._engines.reader.connect() as connection:
+        with only_store_errors(doing), self._engines.reading() as connection:
             yield connection
 
     def _writer(self) -> Journal:

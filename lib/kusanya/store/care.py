@@ -89,7 +89,7 @@ class Care(Base):
         if target.exists():
             raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
         with only_store_errors(f"back up to {target}"):
-            with self._engines.reader.connect() as connection:
+            with self._engines.reading() as connection:
                 # The copy is made inside the file system by SQLite itself, outside any transaction.
                 raw: Any = connection.connection.driver_connection
                 raw.execute("PRAGMA query_only = 0")

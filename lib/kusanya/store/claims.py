@@ -61,7 +61,11 @@ class Claims(Base):
             # Through the journal: SQLite has one writer, and waiting for its lock is unfair.
             return self._act(lambda writing: take(writing.connection, writing.now))
         self._writer()
-        with only_store_errors("claim work"), self._engines.writer.begin() as connection:
+        with (
+            only_store_errors("claim work"),
+            self._engines.writing() as connection,
+            connection.begin(),
+        ):
             return take(connection, self._clock.now())
 
     def release_open(self, ids: Sequence[str], *, by: str) -> None:

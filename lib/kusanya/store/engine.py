@@ -16,6 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
+from kusanya.store.connections import Connections
 
 SQLITE_MIN: Final = (3, 51, 3)
 """The first SQLite without the WAL-reset corruption of 3.7.0 to 3.51.2."""
@@ -28,7 +29,10 @@ _POOL_WAIT_S: Final = 10.0
 
 
 class Engines(msgspec.Struct, frozen=True):
-    """The ways into one store: `reader` pools connections that cannot write."""
+    """The ways into one store: `reader` pools connections that cannot write.
+
+    Connections are taken by `reading` and `writing` alone, which know of forks.
+    """
 
     reader: Engine
     writer: Engine
@@ -36,6 +40,19 @@ class Engines(msgspec.Struct, frozen=True):
     """The address for people, without a password."""
     path: Path | None
     """The file of an SQLite store."""
+    connections: Connections
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a connection that cannot write."""
+        with self.connections.use(), self.reader.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Lend a connection that writes; whoever takes it begins and commits."""
+        with self.connections.use(), self.writer.connect() as connection:
+            yield connection
 
     @property
     def sqlite(self) -> bool:
@@ -101,7 +118,11 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         event.listen(made, "begin", _begin_immediate if writes else _begin)
         return made
 
-    return Engines(engine(writes=False), engine(writes=True), f"sqlite:///{path}", path)
+    return _together(engine(writes=False), engine(writes=True), f"sqlite:///{path}", path)
+
+
+def _together(reader: Engine, writer: Engine, shown: str, path: Path | None) -> Engines:
+    return Engines(reader, writer, shown, path, Connections(reader, writer, path=path))
 
 
 def _quoted(path: Path) -> str:
@@ -164,7 +185,7 @@ def _postgresql(address: URL) -> Engines:
 
     waits = f"-c lock_timeout={int(BUSY_TIMEOUT_S * 1000)} -c timezone=UTC"
     try:
-        return Engines(
+        return _together(
             engine(f"{waits} -c default_transaction_read_only=on"),
             # The journal only ever looks up by key; without statistics the planner reads whole
             # tables for it.

@@ -19,12 +19,12 @@ from kusanya.store.order import unindexed
 from kusanya.store.people import audited
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, Key, Page
 from kusanya.store.schema import intent, intent_attempt, intent_change
-from kusanya.store.values import NAME_MAX, clean, from_us, ids, maybe_at, to_us
+from kusanya.store.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
 _INTENT: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
-_new_ids: Final = ids("int")
+_new_ids: Final = Ids("int")
 # Made once: building a statement costs many times what running it does.
 _BY_ID: Final = select(*_INTENT).where(intent.c.id == bindparam("of"))
 _BY_KEY: Final = select(*_INTENT).where(
@@ -234,7 +234,7 @@ def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[
 
 def new_intent_id() -> str:
     """Return an id that no intent has."""
-    return next(_new_ids)
+    return _new_ids.new()
 
 
 def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:

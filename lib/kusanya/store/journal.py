@@ -14,12 +14,13 @@ from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreBusy, StoreUnavailable
+from kusanya.forks import ForkAware
 from kusanya.store.batch import Act, Batch, Failed, Item, Writing
-from kusanya.store.engine import is_outage, why
+from kusanya.store.engine import Engines, is_outage, why
 from kusanya.store.rejected import Bound, Limits
 from kusanya.store.statements import statements
 
@@ -63,28 +64,39 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """How many facts one step of the chore does."""
 
 
-class Journal:
+class Journal(ForkAware):
     """A bounded queue and the thread that empties it into transactions.
 
-    The thread starts with the first submission, so that a reader never has one.
+    The thread starts with the first submission, so that a reader never has one. What waits at a
+    fork is written by the parent; a child begins with an empty queue and a thread of its own.
     """
 
     def __init__(
-        self, engine: Engine, *, clock: Clock, pace: Pace, rejected: Limits, chore: Act
+        self, engines: Engines, *, clock: Clock, pace: Pace, rejected: Limits, chore: Act
     ) -> None:
-        self._engine = engine
+        self._engines = engines
         self._clock = clock
         self._pace = pace
-        self._statements = statements(engine.dialect)
+        self._statements = statements(engines.writer.dialect)
         self._bound = Bound(rejected)
+        self._closed = False
+        self._chore = chore
+        self._begin_anew()
+        super().__init__()
+
+    def _begin_anew(self) -> None:
         self._queue: deque[tuple[Item, Promise[Any]]] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._closed = False
-        self._chore = chore
+        self._wanted = 1
+        """How many submissions end the writer's wait for more."""
         self._owed = 0
         """Facts written since the chore was last done with everything."""
         self._unfinished = False
+
+    def after_fork_in_child(self) -> None:
+        """Leave the queue and the thread to the parent."""
+        self._begin_anew()
 
     @property
     def depth(self) -> int:
@@ -119,9 +131,6 @@ class Journal:
             # The writer counts what is there when it wakes: one call per batch is enough.
             if len(self._queue) in (1, self._wanted):
                 self._ready.notify()
-
-    _wanted: int = 1
-    """How many submissions end the writer's wait for more."""
 
     def close(self) -> None:
         """Write what is queued, then stop; later submissions are refused."""
@@ -201,8 +210,10 @@ class Journal:
     def _attempt(self, items: Sequence[Item], *, alone: bool = False) -> list[Any] | None:
         """Write `items` in one transaction; None means that one of several must be bad."""
         try:
-            with self._engine.connect() as connection:
+            with self._engines.writing() as connection:
                 return self._transaction(connection, items)
+        except StoreUnavailable as error:
+            return [Failed(error) for _ in items]
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer
             if not is_outage(error) and not alone and len(items) > 1:
                 return None

@@ -9,13 +9,13 @@ from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.records import AuditRow, Key, NoteRow, Page
 from kusanya.store.schema import audit, collection, note
-from kusanya.store.values import clean, from_us, ids, maybe_clean, to_us
+from kusanya.store.values import Ids, clean, from_us, maybe_clean, to_us
 from kusanya.wire import Mode
 
 _NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
 _AUDIT: Final = tuple(audit.c[name] for name in AuditRow.__struct_fields__)
-_note_ids: Final = ids("note")
-_audit_ids: Final = ids("audit")
+_note_ids: Final = Ids("note")
+_audit_ids: Final = Ids("audit")
 
 
 class People(Base):
@@ -26,7 +26,7 @@ class People(Base):
 
         def act(writing: Writing) -> NoteRow:
             row = NoteRow(
-                id=next(_note_ids),
+                id=_note_ids.new(),
                 seq=writing.seq(),
                 subject=clean(subject),
                 mode=mode,
@@ -114,7 +114,7 @@ def audited(
 ) -> AuditRow:
     """Append an audit row in the open transaction and return it."""
     row = AuditRow(
-        id=next(_audit_ids),
+        id=_audit_ids.new(),
         seq=writing.seq(),
         at=writing.now,
         actor=clean(actor),

@@ -79,7 +79,7 @@ class Store(
         journal = None
         if not read_only:
             journal = Journal(
-                found.writer,
+                found,
                 clock=clock,
                 pace=Pace(
                     queue_rows=queue_rows,
@@ -135,7 +135,11 @@ class Store(
     def migrate(self) -> bool:
         """Bring an older store up to date; tell whether anything was done."""
         self._writer()
-        with only_store_errors("migrate the store"), self._engines.writer.begin() as connection:
+        with (
+            only_store_errors("migrate the store"),
+            self._engines.writing() as connection,
+            connection.begin(),
+        ):
             return migrations.upgrade(connection)
 
     def close(self) -> None:
@@ -171,15 +175,15 @@ def _prepare(found: Engines, *, migrate: bool, read_only: bool) -> str:
     with only_store_errors(f"open the store {found.shown}"):
         created = found.path is not None and migrate and create_file(found.path)
         if not read_only and found.sqlite:
-            with found.writer.connect() as connection:
+            with found.writing() as connection:
                 # Kept in the file: readers go on reading while the one writer writes.
                 connection.connection.execute("PRAGMA journal_mode = WAL")
         if migrate:
-            with found.writer.begin() as connection:
+            with found.writing() as connection, connection.begin():
                 migrations.upgrade(connection)
         if created and found.path is not None:
             sync_folder(found.path.parent)
-        with found.reader.connect() as connection:
+        with found.reading() as connection:
             revision = migrations.revision(connection)
             if revision != migrations.REVISIONS[-1]:
                 raise StoreUnavailable(

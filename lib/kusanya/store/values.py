@@ -5,12 +5,12 @@ and no engine's idea of time zones or precision is involved.
 """
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from secrets import token_hex
 from typing import Final
 
+from kusanya.forks import ForkAware
 from kusanya.limits import INTEGER_MAX
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -95,11 +95,25 @@ def delivery_seq(text: str) -> int | None:
     return int(digits, 16)
 
 
-def ids(prefix: str) -> Iterator[str]:
-    """Yield ids with `prefix`, different from all of any other call, in any process.
+class Ids(ForkAware):
+    """Makes ids with `prefix`, different from all of any other maker, in any process.
 
-    Ids of one call sort in the order of their making, which keeps their index compact.
+    Ids of one maker sort in the order of their making, which keeps their index compact.
     """
-    salt = token_hex(8)
-    for number in count():
-        yield f"{prefix}_{salt}{number:09x}"
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._begin_anew()
+        super().__init__()
+
+    def _begin_anew(self) -> None:
+        self._salt = token_hex(8)
+        self._numbers = count()
+
+    def after_fork_in_child(self) -> None:
+        """Take a salt of our own: the parent goes on with its own numbers."""
+        self._begin_anew()
+
+    def new(self) -> str:
+        """Return an id that nothing else has."""
+        return f"{self._prefix}_{self._salt}{next(self._numbers):09x}"

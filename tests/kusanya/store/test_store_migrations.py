@@ -159,7 +159,7 @@ class Journaled(Store):
 
     def __init__(self, found: Engines) -> None:
         journal = Journal(
-            found.writer,
+            found,
             clock=SystemClock(),
             pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
             rejected=Limits(rows=10, body_bytes=1_000),
