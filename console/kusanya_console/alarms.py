@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.health import Health
+from kusanya.health import Health, UnusableDeliveries
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
 from kusanya.state.fold import fold
 from kusanya.store import Store
@@ -136,6 +136,12 @@ def silence_id(silent: Silence, mode: Mode) -> str:
 def failing_id(endpoint: str, lit_at: datetime | None, mode: Mode) -> str:
     """Return the id of one run of failures of an endpoint."""
     return f"failing:{mode.value}:{endpoint}:{'' if lit_at is None else lit_at.isoformat()}"
+
+
+def unusable_id(found: UnusableDeliveries) -> str:
+    """Return the id of the newest such deliveries: an acknowledgement lasts until more come."""
+    at = f"{found.last_hour:%Y-%m-%dT%H}"
+    return f"{found.verdict.value}:{found.mode.value}:{found.endpoint}:{at}"
 
 
 def stuck_id(channel: str, found: Health, mode: Mode) -> str:

@@ -226,7 +226,7 @@ class ConsoleApp(DeedsApp):
         self._standing = msgspec.structs.replace(
             self._standing,
             unknown=snapshot.unknown_intents,
-            failing=len(snapshot.health.failing),
+            failing=len(snapshot.health.troubled),
             silent=snapshot.silence is not None,
             held_up=snapshot.held_up.count,
             updated_at=snapshot.at,

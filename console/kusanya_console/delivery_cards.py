@@ -31,7 +31,7 @@ _LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat f
 _DONE = "Delivered: the sender has its 2xx, no retry is due."
 _MEANS = {
     Verdict.UNPARSEABLE: "Good signature, but its body is no event we can read: kept, no effect.",
-    Verdict.WRONG_MODE: "Good signature, but an event of the other mode: kept, no effect.",
+    Verdict.WRONG_MODE: "Good signature, but an event of the other mode: refused, no effect.",
     Verdict.CONFLICT: "Good signature, but this event is known with other contents: kept.",
 }
 

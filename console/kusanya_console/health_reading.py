@@ -4,12 +4,12 @@ import msgspec
 
 from kusanya.causes import Causes, TimeToFinal, Window
 from kusanya.filters import Filter, Term
-from kusanya.health import EndpointHealth, Health
+from kusanya.health import EndpointHealth, Health, UnusableDeliveries
 from kusanya.text import safe
 from kusanya.watch import Silence
 from kusanya.wire import Mode, Status
 from kusanya_console import words
-from kusanya_console.alarms import Acknowledged, Inbox, failing_id, stuck_id
+from kusanya_console.alarms import Acknowledged, Inbox, failing_id, stuck_id, unusable_id
 from kusanya_console.commands import DELIVERIES, LIVE
 from kusanya_console.health_lines import Target
 from kusanya_console.held_up import HeldUp
@@ -42,6 +42,17 @@ def endpoint_target(one: EndpointHealth, mode: Mode, *, key: str = "endpoint") -
         screen=DELIVERIES,
         narrowed=Filter((Term("endpoint", (one.endpoint,)),), unwell=failing),
         alarm=failing_id(one.endpoint, one.fuse.lit_at, mode) if failing else "",
+    )
+
+
+def unusable_target(one: UnusableDeliveries) -> Target:
+    """Return what leads to the deliveries of an endpoint that had no effect."""
+    return Target(
+        key=f"{one.verdict.value}:{one.mode.value}:{one.endpoint}",
+        name=f"deliveries without effect at {safe(one.endpoint, 40)}",
+        screen=DELIVERIES,
+        narrowed=Filter((Term("endpoint", (one.endpoint,)),), unwell=True),
+        alarm=unusable_id(one),
     )
 
 

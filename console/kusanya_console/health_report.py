@@ -6,17 +6,24 @@ says so. Who acknowledged an alarm stands under it: it stays until it is over.
 
 from datetime import timedelta
 
-from kusanya.health import FAILURES_COUNTED, EndpointHealth, StuckChannel
+from kusanya.health import FAILURES_COUNTED, EndpointHealth, StuckChannel, UnusableDeliveries
 from kusanya.limits import DISABLE_AFTER
+from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.watch import Silence
+from kusanya.wire import Mode
 from kusanya_console import words
 from kusanya_console.alarms import (
     silence_id,
 )
 from kusanya_console.commands import DELIVERIES, INTENTS
 from kusanya_console.health_lines import Entry, Section, Target, leading, plainly
-from kusanya_console.health_reading import Reading, channel_target, endpoint_target
+from kusanya_console.health_reading import (
+    Reading,
+    channel_target,
+    endpoint_target,
+    unusable_target,
+)
 from kusanya_console.health_tables import WIDE, causes, odd, prompts
 from kusanya_console.held_up import held_up_id, many
 from kusanya_console.present import (
@@ -110,6 +117,9 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
             alarm=silence_id(found.silent, found.mode),
         )  # fmt: skip
         entries += _alarm(found, wrapped(said, width, role=WARN), target, look, width)
+    for unusable in found.health.unusable:
+        lines = wrapped(_without_effect(unusable), width, role=FAILED)
+        entries += _alarm(found, lines, unusable_target(unusable), look, width)
     failing = found.health.failing
     for one in failing[:_ALARMS]:
         target = endpoint_target(one, found.mode, key="failing")
@@ -162,6 +172,22 @@ def _failing(one: EndpointHealth, look: Look) -> str:
     to_do = words.to_do(one.reason)
     then = f" To do: {to_do}." if to_do else ""
     return f"✕ failing: {safe(one.endpoint, 40)} refused {_many(one.failures)}{why}; {end}.{then}"
+
+
+def _without_effect(one: UnusableDeliveries) -> str:
+    name, many = safe(one.endpoint, 40), f"{one.count:,}"
+    if one.verdict is Verdict.WRONG_MODE:
+        other = next(mode for mode in Mode if mode is not one.mode)
+        return (
+            f"≠ wrong mode: {name} receives {one.mode} events and refused {many} of {other} mode "
+            f"within 24 h, which count nowhere. To do: {words.to_do('wrong_mode')}; what it gave "
+            f"up, kusanya catch-up in {other} mode learns."
+        )
+    return (
+        f"! unread: {name} took {many} within 24 h that are genuine and no event we can read; the "
+        "sender will not repeat them. To do: ask for the collections with kusanya catch-up, and "
+        "show their bodies to whoever maintains this program."
+    )
 
 
 def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:

@@ -69,10 +69,12 @@ _REASON: Final = {
     "too_old": "t is more than 300 s in the past: a replay, or a clock that is wrong",
     "too_new": "t is more than 300 s in the future: a clock is wrong",
     "no_match": "the digest matches none of this endpoint's secrets",
+    "wrong_mode": "the event belongs to the other mode than this endpoint and its secret",
 }
 
 _TO_DO: Final = {
     "no_match": "put the endpoint's present whsec_ secret into the profile before the retry",
+    "wrong_mode": "start the receiver in the mode of its secret, before the sender gives up",
     "too_old": "compare this machine's clock with the service's",
     "too_new": "compare this machine's clock with the service's",
 }

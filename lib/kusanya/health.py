@@ -24,6 +24,7 @@ FAILURES_COUNTED: Final = 200
 """So many of an endpoint's newest arrivals are looked at."""
 _OPEN_LOOKED_AT: Final = 1_000
 _HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
 _REMEMBERED: Final = timedelta(days=7)
 _LATE: Final = timedelta(seconds=60)
 _STUCK: Final = timedelta(seconds=120)
@@ -152,6 +153,24 @@ class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
         return self.fuse.blows_at
 
 
+class UnusableDeliveries(msgspec.Struct, frozen=True, kw_only=True):
+    """Authentic deliveries of the last 24 hours that had no effect, of one endpoint and kind.
+
+    Of the wrong mode: refused, so the sender repeats them until it gives up. Unreadable: accepted
+    and kept, so nothing will come again and only a person finds out what they said.
+    """
+
+    endpoint: str
+    mode: Mode
+    """The endpoint's mode; an event of the wrong mode is of the other one."""
+    verdict: Verdict
+    """WRONG_MODE or UNPARSEABLE."""
+    count: int
+    """Arrivals, repeated ones included."""
+    last_hour: datetime
+    """The first instant of the hour in which the newest came."""
+
+
 class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     """The open collections of one channel, by how long they have been open."""
 
@@ -179,11 +198,20 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     more_open: bool
     """True when more collections are open than were looked at."""
     currency: str
+    unusable: tuple[UnusableDeliveries, ...] = ()
+    """Those of the wrong mode at endpoints of either mode: the event was one of the other."""
 
     @property
     def failing(self) -> tuple[EndpointHealth, ...]:
         """Return the endpoints whose last arrival we did not answer with a 2xx in time."""
         return tuple(one for one in self.endpoints if one.failures)
+
+    @property
+    def troubled(self) -> frozenset[str]:
+        """Return the names of the endpoints that fail or took what had no effect."""
+        return frozenset(one.endpoint for one in self.failing) | frozenset(
+            one.endpoint for one in self.unusable
+        )
 
 
 def health(store: Store, mode: Mode, *, now: datetime) -> Health:
@@ -203,7 +231,26 @@ def health(store: Store, mode: Mode, *, now: datetime) -> Health:
         stuck=found,
         more_open=opened.more,
         currency=counted.currency,
+        unusable=_unusable(store, mode, now),
     )
+
+
+def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveries, ...]:
+    found: dict[tuple[Verdict, Mode, str], UnusableDeliveries] = {}
+    for its_mode in Mode:
+        for row in store.delivery_rollups(its_mode, since=now - _DAY, until=now + _HOUR):
+            here = row.verdict is Verdict.UNPARSEABLE and its_mode is mode
+            if not here and row.verdict is not Verdict.WRONG_MODE:
+                continue
+            known = found.get((row.verdict, its_mode, row.endpoint))
+            found[row.verdict, its_mode, row.endpoint] = UnusableDeliveries(
+                endpoint=row.endpoint,
+                mode=its_mode,
+                verdict=row.verdict,
+                count=row.count + (known.count if known else 0),
+                last_hour=max(row.hour, known.last_hour) if known else row.hour,
+            )
+    return tuple(found[key] for key in sorted(found, reverse=True))
 
 
 def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:

@@ -1,8 +1,8 @@
 """Profiles: which service, which store and which secrets a command works with.
 
-`config.toml` lies in the platform's configuration folder (or where KUSANYA_CONFIG says) and holds
-no secrets. Environment variables KUSANYA_* win over it. API keys and signing secrets come from the
-environment, else from the system's keyring where one is installed.
+`config.toml` lies in the platform's configuration folder (or where KUSANYA_CONFIG says: then it
+must be there) and holds no secrets. Environment variables KUSANYA_* win over it. API keys and
+signing secrets come from the environment, else from the system's keyring where one is installed.
 
     default_profile = "main"
 
@@ -26,7 +26,7 @@ import platformdirs
 
 from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.secret import Secret, signing_secret
 from kusanya.wire import Mode
 
 APPLICATION: Final = "kusanya"
@@ -49,6 +49,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     mode: Mode
+    """TEST where nothing says it; `need_mode` for what must not be guessed."""
+    mode_given: bool = True
+    """Whether the file or the environment says the mode."""
     base_url: str | None
     store: str
     signature_header: str
@@ -61,6 +64,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         # The address of a store may hold a password; Store.url_shown is for people.
         return f"Profile(name={self.name!r}, mode={self.mode.value!r}, base_url={self.base_url!r})"
+
+    def need_mode(self) -> Mode:
+        """Return the mode that was given; raises ConfigurationError where it would be a guess."""
+        if not self.mode_given:
+            raise ConfigurationError(
+                "no mode: give --mode test or --mode live, set KUSANYA_MODE, or write mode in "
+                f"profile {self.name!r}"
+            )
+        return self.mode
 
     def need_base_url(self) -> str:
         """Return the service's address; raises ConfigurationError where none is known."""
@@ -90,7 +102,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    mode: Mode = Mode.TEST
+    mode: Mode | None = None
     base_url: str | None = None
     store: str | None = None
     signature_header: str = SIGNATURE_HEADER
@@ -121,19 +133,24 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) -> Profile:
     """Return the profile `name`, or the one that KUSANYA_PROFILE or the file chooses.
 
-    A profile that is asked for by name must exist; with no file at all the defaults serve.
+    The chosen profile must exist; where no file or no profile at all is there, the defaults serve
+    under the name DEFAULT_PROFILE. A file that KUSANYA_CONFIG names must exist.
     Raises ConfigurationError for a file or variable that cannot be used; the message names it.
     """
-    file = _read(config_path(environ))
-    asked = name or environ.get("KUSANYA_PROFILE")
-    chosen = asked or file.default_profile
-    if asked and asked not in file.profiles and asked != DEFAULT_PROFILE:
+    file = _read_config(environ)
+    chosen = name or environ.get("KUSANYA_PROFILE") or file.default_profile
+    if chosen not in file.profiles and (file.profiles or chosen != DEFAULT_PROFILE):
         known = ", ".join(sorted(file.profiles)) or "none"
-        raise ConfigurationError(f"no profile {asked!r} in {config_path(environ)}; there: {known}")
+        raise ConfigurationError(
+            f"no profile {chosen!r} in {config_path(environ)}; there: {known}. Choose one with "
+            "--profile, KUSANYA_PROFILE or default_profile in that file"
+        )
     section = file.profiles.get(chosen, _Section())
+    mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
     return Profile(
         name=chosen,
-        mode=_mode(environ.get("KUSANYA_MODE"), section.mode),
+        mode=mode or Mode.TEST,
+        mode_given=mode is not None,
         base_url=environ.get("KUSANYA_BASE_URL") or section.base_url,
         store=environ.get("KUSANYA_STORE") or section.store or _default_store(chosen, environ),
         signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
@@ -147,11 +164,13 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
 
 def key_map(*, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the console's remapped keys from the file's [keys] table: command id to key."""
-    return dict(_read(config_path(environ)).keys)
+    return dict(_read_config(environ).keys)
 
 
 def parse_endpoint_secrets(text: str) -> tuple[EndpointSecret, ...]:
-    """Read `shop=whsec_...,billing=whsec_...`; a name may repeat, a bare secret is `default`.
+    """Read `shop=whsec_...,billing=whsec_...`; a bare secret is `default`.
+
+    A name may repeat with another secret, for a rotation; the same secret twice is a mistake.
 
     Raises ConfigurationError; its message never repeats a secret.
     """
@@ -162,17 +181,28 @@ def parse_endpoint_secrets(text: str) -> tuple[EndpointSecret, ...]:
             name, value = "default", part.strip()
         if not _NAME.fullmatch(name):
             raise ConfigurationError(f"endpoint {position} of the signing secrets has no fit name")
+        if not value:
+            raise ConfigurationError(f"the signing secret of endpoint {name!r} is empty")
         try:
-            found.setdefault(name, []).append(Secret(value))
-        except ValueError:
-            raise ConfigurationError(f"the signing secret of endpoint {name!r} is empty") from None
+            secret = signing_secret(value)
+        except ValueError as error:
+            raise ConfigurationError(f"the signing secret of endpoint {name!r}: {error}") from None
+        if any(secret in held for held in found.values()):
+            raise ConfigurationError(
+                f"the signing secret of endpoint {name!r} is given twice: each endpoint has its own"
+            )
+        found.setdefault(name, []).append(secret)
     return tuple(EndpointSecret(name=name, secrets=tuple(keys)) for name, keys in found.items())
 
 
-def _read(path: Path) -> _File:
+def _read_config(environ: Mapping[str, str]) -> _File:
+    path = config_path(environ)
     try:
         return msgspec.toml.decode(path.read_bytes(), type=_File)
     except FileNotFoundError:
+        if environ.get("KUSANYA_CONFIG"):
+            # A slip in a unit file must not become the defaults.
+            raise ConfigurationError(f"KUSANYA_CONFIG names {path}, which is not there") from None
         return _File()
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
@@ -180,7 +210,7 @@ def _read(path: Path) -> _File:
         raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
 
 
-def _mode(text: str | None, fallback: Mode) -> Mode:
+def _mode(text: str | None, fallback: Mode | None) -> Mode | None:
     if not text:
         return fallback
     try:

@@ -5,7 +5,10 @@ API keys and signing secrets are wrapped where they enter the program. There is 
 """
 
 import hmac
-from typing import NoReturn
+from typing import Final, NoReturn
+
+SIGNING_PREFIX: Final = "whsec_"
+"""What every signing secret of an endpoint begins with. Source: Authentication 4."""
 
 
 class Secret:
@@ -59,3 +62,18 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not pickled")
+
+
+def signing_secret(value: "str | Secret") -> Secret:
+    """Return an endpoint's signing secret as a Secret.
+
+    Raises TypeError for what is no text, ValueError for a text that cannot be a signing secret:
+    without its prefix, or the prefix alone. No message repeats it. Source: Authentication 4.
+    """
+    found = Secret(value)
+    text = found.reveal()
+    if not text.startswith(SIGNING_PREFIX):
+        raise ValueError(f"a signing secret begins with {SIGNING_PREFIX}")
+    if text == SIGNING_PREFIX:
+        raise ValueError(f"nothing follows {SIGNING_PREFIX}: copy the whole signing secret")
+    return found

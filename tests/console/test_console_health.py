@@ -369,3 +369,22 @@ async def test_the_help_names_every_command_of_its_screen(
         assert "Keys of Health" in shown(app)
         assert "wider" in shown(app)
         assert "channel:airtel,mixx" not in shown(app), "Health has no filter"
+
+
+async def test_deliveries_without_effect_are_alarms_that_say_what_to_do(
+    opened: Opened, store: Store, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    for n, mode, verdict, answer in (
+        (1, Mode.TEST, Verdict.WRONG_MODE, 400),
+        (2, Mode.LIVE, Verdict.UNPARSEABLE, 200),
+    ):
+        done = seed.collection(n, at=at, status="succeeded", completed_at=at, mode=mode.value)
+        event = seed.event(done, at=at)
+        seed.delivered(event, at=at, verdict=verdict, answer=answer, endpoint=f"till{n}")
+    async with opened("4", size=SIZE) as (app, _pilot):
+        text = " ".join(shown(app).split())
+        assert "wrong mode: till1 receives test events and refused 1 of live mode" in text
+        assert "kusanya catch-up in live mode learns" in text
+        assert "unread: till2 took 1 within 24 h that are genuine and no event we can read" in text
+        assert "✕ 2 failing" in text

@@ -191,3 +191,32 @@ def test_an_empty_store_is_healthy_and_the_other_mode_does_not_count(store: Stor
     polled(store, collection("t", at=NOON, mode="test", status="failed"))
     found = health(store, Mode.LIVE, now=NOON)
     assert (found.endpoints, found.causes, found.stuck, found.failing) == ((), (), (), ())
+
+
+def without_effect(
+    store: Store, verdict: Verdict, mode: Mode, *, at: datetime, endpoint: str = "shop"
+) -> None:
+    store.record(
+        Arrival(
+            arrived_at=at, endpoint=endpoint, heard_in=mode, body=b"?", headers=(),
+            verdict=verdict, reason="said", secrets_tried=1, event_id="evt_1",
+            answer=400 if verdict is Verdict.WRONG_MODE else 200, took_us=900,
+        )
+    )  # fmt: skip
+
+
+def test_deliveries_of_the_wrong_mode_alarm_both_modes_and_unreadable_ones_their_own(
+    store: Store,
+) -> None:
+    for minutes in (0, 1, 70):
+        without_effect(store, Verdict.WRONG_MODE, Mode.TEST, at=NOON + minutes * MINUTE)
+    without_effect(store, Verdict.UNPARSEABLE, Mode.TEST, at=NOON, endpoint="till")
+    without_effect(store, Verdict.REJECTED, Mode.TEST, at=NOON)
+    live = health(store, Mode.LIVE, now=NOON + 2 * HOUR)
+    [wrong] = live.unusable
+    assert (wrong.endpoint, wrong.mode, wrong.verdict) == ("shop", Mode.TEST, Verdict.WRONG_MODE)
+    assert (wrong.count, wrong.last_hour) == (3, NOON + HOUR)
+    assert live.troubled == {"shop"}
+    test = health(store, Mode.TEST, now=NOON + 2 * HOUR)
+    assert [one.endpoint for one in test.unusable] == ["shop", "till"]
+    assert health(store, Mode.LIVE, now=NOON + 26 * HOUR).unusable == ()

@@ -50,9 +50,41 @@ def test_the_environment_wins_over_the_file(environ: dict[str, str]) -> None:
     assert (profile.mode, profile.base_url) == (Mode.TEST, "http://127.0.0.1:9")
 
 
-def test_without_any_file_the_defaults_are_a_test_profile(tmp_path: Path) -> None:
-    profile = load(environ={"KUSANYA_CONFIG": str(tmp_path / "none.toml")})
+@pytest.fixture
+def no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return an environment in which no configuration is found where it is looked for."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nowhere"))
+    return {}
+
+
+def test_without_any_file_the_defaults_are_a_test_profile(no_file: dict[str, str]) -> None:
+    profile = load(environ=no_file)
     assert (profile.name, profile.mode, profile.base_url) == ("main", Mode.TEST, None)
+
+
+def test_a_mode_that_nobody_said_is_not_taken_for_one(
+    no_file: dict[str, str], environ: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigurationError, match="--mode test or --mode live, set KUSANYA_MODE"):
+        load(environ=no_file).need_mode()
+    assert load(environ={"KUSANYA_MODE": "live"}).need_mode() is Mode.LIVE
+    assert load("rehearsal", environ=environ).need_mode() is Mode.TEST
+
+
+def test_a_configuration_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"KUSANYA_CONFIG names .*slip\.toml") as caught:
+        load(environ={"KUSANYA_CONFIG": str(tmp_path / "slip.toml")})
+    assert "not there" in str(caught.value)
+    with pytest.raises(ConfigurationError, match="KUSANYA_CONFIG"):
+        key_map(environ={"KUSANYA_CONFIG": str(tmp_path / "slip.toml")})
+
+
+@pytest.mark.parametrize("chosen", ['default_profile = "shoop"', ""])
+def test_a_file_whose_default_profile_is_not_in_it_is_refused(tmp_path: Path, chosen: str) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"{chosen}\n[profiles.shop]\nmode = 'live'\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="there: shop"):
+        load(environ={"KUSANYA_CONFIG": str(config)})
 
 
 def test_a_profile_that_is_asked_for_by_name_must_exist(environ: dict[str, str]) -> None:
@@ -84,8 +116,8 @@ def test_an_unknown_mode_in_the_environment_is_refused(environ: dict[str, str]) 
         load(environ=environ | {"KUSANYA_MODE": "prod"})
 
 
-def test_what_is_missing_is_said_with_the_name_of_the_variable(environ: dict[str, str]) -> None:
-    profile = load(environ={"KUSANYA_CONFIG": environ["KUSANYA_CONFIG"] + ".none"})
+def test_what_is_missing_is_said_with_the_name_of_the_variable(no_file: dict[str, str]) -> None:
+    profile = load(environ=no_file)
     for need, variable in (
         (profile.need_api_key, "KUSANYA_API_KEY"),
         (profile.need_base_url, "KUSANYA_BASE_URL"),
@@ -113,7 +145,20 @@ def test_signing_secrets_carry_the_name_of_their_endpoint() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["shop=", ",", "sh op=whsec_canary", "=whsec_canary"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shop=",
+        ",",
+        "sh op=whsec_canary",
+        "=whsec_canary",
+        "shop=canary",
+        "shop=whsec_",
+        "canary",
+        "shop=whsec_canary,shop=whsec_canary",
+        "shop=whsec_canary,billing=whsec_canary",
+    ],
+)
 def test_unfit_signing_secrets_are_refused_without_repeating_them(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_endpoint_secrets(text)

@@ -1,12 +1,16 @@
 """`kusanya receive`: the webhook receiver."""
 
 import gc
+from collections.abc import Callable
 from contextlib import ExitStack
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
+from msgspec.structs import replace
 
+from kusanya.errors import ConfigurationError
+from kusanya.wire import Mode
 from kusanya_console.cli.options import (
     AsJson,
     ClockName,
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from kusanya.store.records import Arrival, Receipt
 
 
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
+
+
 class Policy(StrEnum):
     """Which deliveries are checked; the receiver's own policies, and none."""
 
@@ -37,9 +45,9 @@ class Policy(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command(epilog="Example: KUSANYA_SECRETS=shop=whsec_... kusanya receive --port 8099")(
-        receive
-    )
+    app.command(
+        epilog="Example: KUSANYA_SECRETS=shop=whsec_... kusanya receive --port 8099 --mode live"
+    )(receive)
 
 
 def receive(
@@ -47,6 +55,10 @@ def receive(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     store: StoreUrl = None,
+    mode: Annotated[
+        Mode | None,
+        typer.Option(help="Mode of these endpoints; else KUSANYA_MODE or the profile's mode."),
+    ] = None,
     secret: Annotated[
         list[str] | None,
         typer.Option(help="NAME=whsec_... or whsec_...; may repeat. Better in KUSANYA_SECRETS."),
@@ -72,11 +84,14 @@ def receive(
     from kusanya_console.cli.lifeline import stop_when_stdin_closes
 
     chosen = profile_of(profile, store)
-    given = parse_endpoint_secrets(",".join(secret)) if secret else chosen.endpoints
+    if mode is not None:
+        chosen = replace(chosen, mode=mode, mode_given=True)
+    its_mode = _usable(chosen.need_mode)
+    given = _usable(parse_endpoint_secrets, ",".join(secret)) if secret else chosen.endpoints
     if not given:
         raise Refused("no signing secret: set KUSANYA_SECRETS or give --secret", code=USAGE)
     endpoints = tuple(
-        EndpointSecrets(name=one.name, mode=chosen.mode, secrets=one.secrets) for one in given
+        _usable(EndpointSecrets, name=one.name, mode=its_mode, secrets=one.secrets) for one in given
     )
     time = parse_clock(clock)
 
@@ -88,7 +103,7 @@ def receive(
             say_json({"url": serving.url, "store": opened.url_shown})
         else:
             names = ", ".join(endpoint.name for endpoint in endpoints)
-            say(f"receiving for {names} on {serving.url} into {opened.url_shown}")
+            say(f"receiving {its_mode} events for {names} on {serving.url} into {opened.url_shown}")
 
     with ExitStack() as stack:
         opened = stack.enter_context(Store.open(chosen.store, clock=time))
@@ -114,6 +129,14 @@ def receive(
             on_receipt=tell,
             metrics=metrics,
         )
+
+
+def _usable(make: Callable[_Given, _Made], *args: _Given.args, **named: _Given.kwargs) -> _Made:
+    """Return what `make` returns; settings that cannot be used are wrong usage."""
+    try:
+        return make(*args, **named)
+    except ConfigurationError as error:
+        raise Refused(str(error), code=USAGE) from error
 
 
 def _checks(

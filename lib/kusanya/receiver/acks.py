@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
+from kusanya.receiver.ingest import answer_text
 from kusanya.store.records import Arrival, Receipt
 
 Reply = Callable[["Pending | Refusal"], None]
@@ -57,7 +58,7 @@ class Pending:
     @property
     def text(self) -> bytes:
         """Return the body of that answer."""
-        return (self.arrival.reason or "").encode()
+        return answer_text(self.arrival).encode()
 
     def set_running_or_notify_cancel(self) -> bool:
         """Agree to be written: nobody withdraws a delivery."""

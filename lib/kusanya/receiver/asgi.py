@@ -1,8 +1,9 @@
 """The receiver as an ASGI application: read, judge, make durable, and only then answer.
 
 Mounts in any ASGI program. A 2xx is sent after the journal has committed, also for a repeat and for
-a body we cannot read; 400 for a delivery that is not authentic, after it was recorded; 503 at once
-when it cannot be made durable. Never a redirect. Source: Delivery rules 1 and 4.
+a body we cannot read; 400 for a delivery that is not authentic or of the wrong mode, after it was
+recorded; 503 at once when it cannot be made durable. Never a redirect. Source: Delivery rules 1
+and 4.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ def app(
     store: Journal,
     secrets: AnySecrets,
     *,
-    mode: Mode = Mode.TEST,
+    mode: Mode | str | None = None,
     clock: Clock | None = None,
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,
@@ -53,11 +54,13 @@ def app(
 
     POST to any path is a delivery; GET /healthz and /metrics answer for themselves. `secrets` is
     one signing secret, several of one endpoint during a rotation, or an EndpointSecrets per
-    endpoint; bare secrets are those of one endpoint of `mode`. `on_receipt` is called on the event
+    endpoint, which carries its mode; for bare secrets `mode` must be given, it is never guessed.
+    `on_receipt` is called on the event
     loop after the answer has left, and returns at once. `stopwatch` gives the real seconds in which
     our answers are measured: an event loop's own time may count whole milliseconds only. Without
     `metrics` there is no /metrics: it tells everybody who reaches the port how much arrives.
-    Raises ConfigurationError for secrets that cannot be used.
+    Raises ConfigurationError for secrets that cannot be used, TypeError for a store that is none
+    and for an async `on_receipt`.
     """
     endpoints = Endpoints.of(secrets, mode=mode, signature_header=signature_header)
     intake = Intake(
@@ -111,7 +114,7 @@ class _Receiver:
             meter.discarded += 1
             return
         except Refusal as refusal:
-            meter.refused[refusal.status] += 1
+            intake.refused(refusal.status, refusal.text)
             closing = ((b"connection", b"close"), *refusal.headers)
             await _answer(send, refusal.status, refusal.text, *closing)
             return
@@ -164,7 +167,7 @@ class _Receiver:
             else:
                 await _answer(send, 200, found[0], content_type=found[1])
         else:
-            intake.meter.refused[405] += 1
+            intake.refused(405, "deliveries are POSTed")
             await _answer(send, 405, b"deliveries are POSTed", (b"allow", b"POST"))
 
     async def _healthy(self) -> tuple[int, bytes]:

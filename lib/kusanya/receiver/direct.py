@@ -199,7 +199,7 @@ class DirectProtocol(BoundedProtocol):
         if durable is not None:
             self.intake.left(durable)
         else:
-            self.intake.meter.refused[outcome.status] += 1
+            self.intake.refused(outcome.status, outcome.text)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ import msgspec
 
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.secret import Secret, signing_secret
 from kusanya.wire import Mode
 
 DEFAULT_NAME: Final = "webhooks"
@@ -25,7 +25,8 @@ class EndpointSecrets(msgspec.Struct, frozen=True):
     """One endpoint: the name that screens show, its mode, and every secret it may sign with.
 
     `secrets` takes one str or Secret, or a sequence of them, and holds a tuple of Secret. Raises
-    ConfigurationError for an empty name or no secret, ValueError for an empty secret.
+    ConfigurationError for an empty name, a mode that is neither test nor live, no secret, and for
+    one that cannot be a signing secret; no message repeats a secret. Source: Authentication 4.
     """
 
     name: str
@@ -36,14 +37,28 @@ class EndpointSecrets(msgspec.Struct, frozen=True):
         given = (self.secrets,) if isinstance(self.secrets, str | Secret) else self.secrets
         if not self.name or not given:
             raise ConfigurationError("an endpoint has a name and at least one signing secret")
-        msgspec.structs.force_setattr(self, "mode", Mode(self.mode))
-        msgspec.structs.force_setattr(self, "secrets", tuple(Secret(one) for one in given))
+        if isinstance(given, bytes):
+            raise ConfigurationError("a signing secret is a str, not bytes")
+        try:
+            secrets = tuple(signing_secret(one) for one in given)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"endpoint {self.name!r}: {error}") from None
+        msgspec.structs.force_setattr(self, "mode", mode_of(self.mode))
+        msgspec.structs.force_setattr(self, "secrets", secrets)
 
     @property
     def every_secret(self) -> tuple[Secret, ...]:
         """Return the secrets, each as a Secret."""
         held = (self.secrets,) if isinstance(self.secrets, str | Secret) else self.secrets
         return tuple(Secret(one) for one in held)
+
+
+def mode_of(mode: Mode | str) -> Mode:
+    """Return `mode` as a Mode; raises ConfigurationError for anything but test and live."""
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise ConfigurationError(f"a mode is 'test' or 'live', not {str(mode)[:20]!r}") from None
 
 
 AnySecrets = str | Secret | EndpointSecrets | Sequence[str | Secret | EndpointSecrets]
@@ -80,23 +95,39 @@ class Endpoints:
         cls,
         secrets: AnySecrets,
         *,
-        mode: Mode = Mode.TEST,
+        mode: Mode | str | None = None,
         signature_header: str = SIGNATURE_HEADER,
     ) -> "Endpoints":
         """Read every form in which secrets may be given.
 
-        Bare secrets are those of one endpoint of `mode`; with several endpoints each is an
-        EndpointSecrets. Raises ConfigurationError for none, for a mixture, and for a secret that
-        two modes share.
+        Bare secrets are those of one endpoint, whose `mode` must be said; with several endpoints
+        each is an EndpointSecrets, which carries its own. Raises ConfigurationError for none, for a
+        mixture, for bare secrets without a mode, for an endpoint of another mode than `mode`, and
+        for a secret that two modes share.
         """
         if isinstance(secrets, str | Secret | EndpointSecrets):
             secrets = (secrets,)
+        # What os.environ.get gives for a variable that is not set.
+        secrets = secrets or ()
         named = [one for one in secrets if isinstance(one, EndpointSecrets)]
         bare = [one for one in secrets if not isinstance(one, EndpointSecrets)]
         if named and bare:
             raise ConfigurationError("give either named endpoints or bare secrets, not both")
-        if bare:
-            named = [EndpointSecrets(DEFAULT_NAME, mode, bare)]
+        if bare and mode is None:
+            raise ConfigurationError(
+                "the mode of these signing secrets is not said, and it is never guessed: give "
+                "mode='test' or mode='live', or an EndpointSecrets(name, mode, secrets) for each "
+                "endpoint"
+            )
+        known = None if mode is None else mode_of(mode)
+        if known is not None and bare:
+            named = [EndpointSecrets(DEFAULT_NAME, known, bare)]
+        for endpoint in named:
+            if known not in {None, endpoint.mode}:
+                raise ConfigurationError(
+                    f"endpoint {endpoint.name!r} is for {endpoint.mode} events and mode says "
+                    f"{known}: leave mode out where each endpoint has its own"
+                )
         return cls(named, signature_header=signature_header)
 
     def named_by(self, path: str) -> EndpointSecrets | None:

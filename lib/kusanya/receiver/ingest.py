@@ -39,6 +39,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 ACCEPTED: Final = 200
 REFUSED: Final = 400
+WRONG_MODE: Final = "wrong_mode"
+"""The reason of an authentic delivery that belongs to the other mode."""
 
 _NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # A string of JSON, read in one pass: no part of the expression can match the same text twice.
@@ -67,6 +69,11 @@ def judge(
     `headers` are the request's with lowercase names, `arrived_at` when it began to arrive: the
     signature's age is measured against it. `path` names the endpoint of a delivery whose signature
     names none. Never raises for anything that a delivery can hold.
+
+    What is authentic is accepted, also where its body cannot be read: the bytes are kept, and
+    sending them again would change nothing. An event of the other mode is refused: either the
+    endpoint or the secret is registered in the wrong mode, and a 2xx would end the sender's retries
+    before anybody has seen it.
     """
     given = [value for name, value in headers if name == endpoints.header]
     try:
@@ -101,7 +108,7 @@ def judge(
         if ours:
             observation = _observation(event, arrived_at, endpoint)
         else:
-            verdict, reason = Verdict.WRONG_MODE, "wrong_mode"
+            verdict, reason = Verdict.WRONG_MODE, WRONG_MODE
     return Arrival(
         arrived_at=arrived_at,
         endpoint=endpoint.name,
@@ -113,10 +120,20 @@ def judge(
         signed_at=_instant(signed.timestamp),
         secrets_tried=len(endpoints.secrets),
         observation=observation,
-        answer=ACCEPTED,
+        answer=REFUSED if verdict is Verdict.WRONG_MODE else ACCEPTED,
         took_us=took_us,
         **says,
     )
+
+
+def answer_text(arrival: Arrival) -> str:
+    """Return the body of our answer: nothing, or what is wrong in words for the sender's log."""
+    if arrival.verdict is Verdict.WRONG_MODE:
+        return (
+            f"wrong_mode: this endpoint and its signing secret are for {arrival.heard_in} mode and "
+            "the event is not; register the endpoint in the event's mode"
+        )
+    return arrival.reason or ""
 
 
 def _addressee(endpoints: Endpoints, path: str, claimed: str | None) -> tuple[str, Mode]:

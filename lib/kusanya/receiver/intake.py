@@ -6,6 +6,8 @@ before. Source: Delivery rules 1 and 4.
 """
 
 import asyncio
+import inspect
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -21,7 +23,9 @@ from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.ingest import Headers, judge
 from kusanya.receiver.meter import Meter
 from kusanya.store.journal import Promise
-from kusanya.store.records import Arrival, Receipt
+from kusanya.store.records import Arrival, Receipt, Verdict
+
+_log: Final = logging.getLogger("kusanya.receiver")
 
 
 class Journal(Protocol):
@@ -67,6 +71,16 @@ class Intake:
         on_receipt: Callable[[Arrival, Receipt], None] | None = None,
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
+        if not hasattr(store, "post"):
+            raise TypeError(
+                f"a receiver writes into an open Store, not a {type(store).__name__}: give "
+                "kusanya.Store.open(...)"
+            )
+        if on_receipt is not None and is_async(on_receipt):
+            raise TypeError(
+                "on_receipt is a plain function: it is called on the event loop and nobody would "
+                "await what an async one returns"
+            )
         self.store: Final = store
         self.clock: Final = clock
         self.limits: Final = limits
@@ -149,8 +163,55 @@ class Intake:
             raise ValueError("only a durable delivery is acknowledged")
         seconds = self.stopwatch() - durable.began
         self.meter.acknowledged(durable.arrival, durable.receipt.verdict, seconds)
+        log_receipt(durable.arrival, durable.receipt)
         if self._on_receipt is not None:
             self._on_receipt(durable.arrival, durable.receipt)
+
+    def refused(self, status: int, text: str | bytes) -> None:
+        """Count and log a request that was answered without being kept."""
+        self.meter.refused[status] += 1
+        said = text if isinstance(text, str) else text.decode()
+        _log.warning("request refused", extra={"status": status, "why": said})
+
+
+def is_async(function: Callable[..., object]) -> bool:
+    """Tell whether calling `function` gives something that must be awaited."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
+    )
+
+
+_UNUSABLE: Final = {
+    Verdict.REJECTED: "delivery refused",
+    Verdict.WRONG_MODE: "delivery of the wrong mode refused",
+    Verdict.UNPARSEABLE: "delivery kept unread: its body is no event",
+    Verdict.CONFLICT: "delivery kept without effect: its event is known with other contents",
+}
+
+
+def log_receipt(arrival: Arrival, receipt: Receipt) -> None:
+    """Log a durable delivery: info where all is well, a warning where it had no effect.
+
+    Never the body, a header or what a forged delivery claims to be.
+    """
+    said = _UNUSABLE.get(receipt.verdict)
+    if said is None and not _log.isEnabledFor(logging.INFO):
+        return
+    details = {
+        "endpoint": arrival.endpoint,
+        "mode": arrival.heard_in.value,
+        "verdict": receipt.verdict.value,
+        "status": arrival.answer,
+        "delivery_id": receipt.delivery_id or None,
+        "reason": arrival.reason,
+        "took_us": arrival.took_us,
+    }
+    if receipt.verdict is not Verdict.REJECTED:
+        details["event_id"] = arrival.event_id
+    if said is None:
+        _log.info("delivery received", extra=details)
+    else:
+        _log.warning(said, extra=details)
 
 
 _UNCOMPRESSED: Final = (b"accept-encoding", b"identity")

@@ -65,7 +65,7 @@ def run(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    mode: Mode = Mode.TEST,
+    mode: Mode | str | None = None,
     clock: Clock | None = None,
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,

@@ -30,7 +30,7 @@ from kusanya.assumptions import SIGNATURE_HEADER_MAX_BYTES, SIGNATURE_MAX_V1
 from kusanya.clock import SystemClock
 from kusanya.errors import KusanyaError, WireError
 from kusanya.limits import SIGNATURE_TOLERANCE_S
-from kusanya.secret import Secret
+from kusanya.secret import SIGNING_PREFIX, Secret
 from kusanya.wire import Event, decode_event
 
 AnySecret = str | Secret
@@ -143,7 +143,7 @@ def sign(payload: bytes, secret: AnySecret, timestamp: int) -> str:
 
 def verify(  # the contract's order and names
     payload: bytes,
-    header: str | bytes,
+    header: str | bytes | None,
     secret: AnySecret | Sequence[AnySecret],
     *,
     tolerance: int | None = SIGNATURE_TOLERANCE_S,
@@ -151,11 +151,12 @@ def verify(  # the contract's order and names
 ) -> Event:
     """Return the event of an authentic delivery.
 
-    `payload` is the raw body and `header` the signature header's value. Several secrets may be
-    given, for a rotation; all are tried. `tolerance` is in seconds, both ways, exactly that much
-    passing; None turns the check off and is for replaying stored deliveries alone. `now` is unix
-    seconds, the machine's clock by default.
-    Raises a subclass of SignatureError, TypeError for a str payload, ValueError for no secret.
+    `payload` is the raw body and `header` the signature header's value, None for none. Several
+    secrets may be given, for a rotation; all are tried. `tolerance` is in seconds, both ways,
+    exactly that much passing; None turns the check off and is for replaying stored deliveries
+    alone. `now` is unix seconds, the machine's clock by default.
+    Raises a subclass of SignatureError, TypeError for a str payload or a secret that is None,
+    ValueError for no secret or one of which only the prefix is there.
     """
     present = SystemClock().now().timestamp() if now is None else now
     if _good_at_once(payload, header, secret, tolerance, present) is None:
@@ -294,6 +295,8 @@ def _out_of_time(ahead: int, tolerance: int) -> SignatureError:
 
 
 def _every(secret: AnySecret | Sequence[AnySecret]) -> tuple[AnySecret, ...]:
+    if secret is None:
+        raise TypeError("the signing secret is None: give the text that the dashboard showed")
     every = (secret,) if isinstance(secret, _ONE_SECRET) else tuple(secret)
     if not every:
         raise ValueError("give at least one signing secret")
@@ -312,4 +315,6 @@ def _hexdigest(secret: AnySecret, message: bytes) -> str:
 def _keyed(secret: str) -> hmac.HMAC:
     # Setting a key up costs more than hashing a delivery with it. And hmac.digest lets go of the
     # interpreter even for a short message: beside a busy thread each would wait to get it back.
+    if secret == SIGNING_PREFIX:
+        raise ValueError(f"nothing follows {SIGNING_PREFIX}: copy the whole signing secret")
     return hmac.new(Secret(secret).reveal().encode(), digestmod="sha256")

@@ -17,7 +17,9 @@ def kusanya(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., Ended]:
     """Return a function that runs the command line and tells how it ended."""
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    config = tmp_path / "empty.toml"
+    config.touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(config))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     for name in ("API_KEY", "BASE_URL", "SECRETS", "STORE", "DASHBOARD_URL", "DASHBOARD_TOKEN"):
         monkeypatch.delenv(f"KUSANYA_{name}", raising=False)

@@ -214,7 +214,7 @@ def test_an_intent_of_another_profile_is_never_replayed_with_this_ones_key(
     shop: Kusanya, payment_service: PaymentService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.toml"
-    config.write_text("[profiles.other]\nmode = 'test'\n", encoding="utf-8")
+    config.write_text("[profiles.main]\n[profiles.other]\nmode = 'test'\n", encoding="utf-8")
     monkeypatch.setenv("KUSANYA_CONFIG", str(config))
     monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:9")
     assert shop("collect", "5000", "0754000001", "INV-17")[0] == 1

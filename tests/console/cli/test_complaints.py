@@ -61,7 +61,7 @@ def test_a_receivers_taken_port_is_told_with_its_number(
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
-    code, _, err = kusanya("receive", f"--port={taken_port}", f"--store={store}")
+    code, _, err = kusanya("receive", "--mode=test", f"--port={taken_port}", f"--store={store}")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert str(taken_port) in err
     assert "canary" not in err
@@ -134,12 +134,55 @@ def test_a_phone_in_a_wrong_place_is_not_repeated(kusanya: Callable[..., Ended])
     assert "000 002" not in err
 
 
+@pytest.mark.parametrize(
+    ("secrets", "complaint"),
+    [
+        ("shop=abc", "begins with whsec_"),
+        ("shop=whsec_", "copy the whole signing secret"),
+        ("shop=whsec_canary,billing=whsec_canary", "given twice"),
+    ],
+)
+def test_what_cannot_be_a_signing_secret_is_a_usage_error(
+    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, secrets: str, complaint: str
+) -> None:
+    for given in ([], [f"--secret={part}" for part in secrets.split(",")]):
+        monkeypatch.setenv("KUSANYA_SECRETS", "" if given else secrets)
+        code, _, err = kusanya("receive", "--port=0", "--mode=test", *given)
+        assert (code, is_one_clear_line(err)) == (2, True)
+        assert complaint in err
+        assert "canary" not in err
+
+
+def test_a_receiver_does_not_guess_its_mode(
+    kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    store = tmp_path / "store.sqlite"
+    code, _, err = kusanya("receive", "--port=0", f"--store={store}")
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "--mode test or --mode live" in err
+    assert not store.exists()
+
+
+@pytest.mark.parametrize("command", [["receive", "--port=0"], ["find", "x"], ["intents"]])
+def test_a_named_configuration_that_is_not_there_is_a_usage_error(
+    kusanya: Callable[..., Ended],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "slip.toml"))
+    code, _, err = kusanya(*command)
+    assert (code, is_one_clear_line(err)) == (2, True)
+    assert "KUSANYA_CONFIG" in err
+
+
 def test_a_clock_that_cannot_be_followed_is_told(
     kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
-    code, _, err = kusanya("receive", "--port=0", f"--store={store}", "--clock=60x")
+    code, _, err = kusanya("receive", "--mode=live", "--port=0", f"--store={store}", "--clock=60x")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert "/dashboard/clock" in err
 

@@ -67,7 +67,9 @@ def acknowledged(
 
     def make(payload: bytes | None = None) -> tuple[Arrival, Receipt]:
         payload = payload or body()
-        arrival = judge(payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET))
+        arrival = judge(
+            payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
+        )
         return arrival, store.record(arrival)
 
     return make

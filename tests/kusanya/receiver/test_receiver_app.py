@@ -1,6 +1,7 @@
 """The receiver as an ASGI application: when it says 2xx, and what it says otherwise."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from kusanya.clock import Clock, ManualClock
-from kusanya.errors import StoreBusy, StoreUnavailable
+from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.store import Store
 from kusanya.store.journal import Promise
@@ -47,6 +48,10 @@ def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
     return store.deliveries(mode).rows
 
 
+def logged(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [line for line in caplog.records if line.name == "kusanya.receiver"]
+
+
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - what is awaited has no event of its own
@@ -67,7 +72,7 @@ async def test_a_delivery_is_durable_before_its_2xx(
                 seen.append(None if found is None else found.body)
 
     answer = await ask(
-        app(store, SECRET, clock=clock), payload, signed(payload), before_answer=look
+        app(store, SECRET, mode="test", clock=clock), payload, signed(payload), before_answer=look
     )
     assert (answer.status, answer.text) == (200, "")
     assert seen == [payload]
@@ -81,7 +86,9 @@ async def test_nothing_is_answered_while_the_commit_is_under_way(
     clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     journal, payload = FaultyJournal(), body()
-    task = asyncio.ensure_future(ask(app(journal, SECRET, clock=clock), payload, signed(payload)))
+    task = asyncio.ensure_future(
+        ask(app(journal, SECRET, mode="test", clock=clock), payload, signed(payload))
+    )
     await until(lambda: bool(journal.submitted))
     for _ in range(20):
         await asyncio.sleep(0)
@@ -97,7 +104,7 @@ async def test_nothing_is_answered_while_the_commit_is_under_way(
 async def test_a_repeat_is_acknowledged_and_changes_nothing(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
-    payload, receiver = body(), app(store, SECRET, clock=clock)
+    payload, receiver = body(), app(store, SECRET, mode="test", clock=clock)
     for _ in range(3):
         assert (await ask(receiver, payload, signed(payload))).status == 200
     assert [row.verdict for row in kept(store)] == [
@@ -113,7 +120,11 @@ async def test_a_repeat_is_acknowledged_and_changes_nothing(
 async def test_one_event_id_with_two_contents_is_acknowledged_and_flagged(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
-    receiver, first, other = app(store, SECRET, clock=clock), body(), body(data={"fee": 60})
+    receiver, first, other = (
+        app(store, SECRET, mode="test", clock=clock),
+        body(),
+        body(data={"fee": 60}),
+    )
     assert (await ask(receiver, first, signed(first))).status == 200
     assert (await ask(receiver, other, signed(other))).status == 200
     assert [row.verdict for row in kept(store)] == [Verdict.CONFLICT, Verdict.VERIFIED]
@@ -128,7 +139,9 @@ async def test_a_forged_delivery_is_recorded_refused_and_changes_nothing(
 ) -> None:
     payload = body()
     answer = await ask(
-        app(store, SECRET, clock=clock), payload, signed(payload, secret="whsec_forged")
+        app(store, SECRET, mode="test", clock=clock),
+        payload,
+        signed(payload, secret="whsec_forged"),
     )
     assert (answer.status, answer.text) == (400, "no_match")
     row = kept(store)[0]
@@ -137,15 +150,114 @@ async def test_a_forged_delivery_is_recorded_refused_and_changes_nothing(
     assert store.event("evt_1") is None
 
 
-async def test_what_is_authentic_but_cannot_be_used_is_acknowledged_and_kept(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+async def test_what_is_authentic_but_cannot_be_read_is_acknowledged_kept_and_logged(
+    store: Store,
+    clock: Clock,
+    signed: Signed,
+    ask: Ask,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    receiver = app(store, SECRET, clock=clock)
-    for payload in (b"\xff\x00", body(mode="live", data={"mode": "live"})):
-        assert (await ask(receiver, payload, signed(payload))).status == 200
-    verdicts = [row.verdict for row in kept(store)]
-    assert verdicts == [Verdict.WRONG_MODE, Verdict.UNPARSEABLE]
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), b"\xff\x00"
+    assert (await ask(receiver, payload, signed(payload))).status == 200
+    assert [row.verdict for row in kept(store)] == [Verdict.UNPARSEABLE]
     assert store.collection("col_1") is None
+    [line] = logged(caplog)
+    assert (line.name, line.levelname) == ("kusanya.receiver", "WARNING")
+    assert line.message == "delivery kept unread: its body is no event"
+    assert (vars(line)["endpoint"], vars(line)["reason"]) == ("webhooks", "not_json")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"mode": "live", "data": {"mode": "live"}}, id="an event of the other mode"),
+        pytest.param({"mode": "test", "data": {"mode": "live"}}, id="a collection of the other"),
+    ],
+)
+async def test_a_delivery_of_the_wrong_mode_is_recorded_refused_counted_and_logged(  # noqa: PLR0917 - fixtures
+    store: Store,
+    clock: Clock,
+    body: Body,
+    signed: Signed,
+    ask: Ask,
+    caplog: pytest.LogCaptureFixture,
+    said: dict[str, Any],
+) -> None:
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), body(**said)
+    answer = await ask(receiver, payload, signed(payload))
+    assert answer.status == 400
+    assert answer.text.startswith("wrong_mode: this endpoint and its signing secret are for test")
+    [row] = kept(store)
+    assert (row.verdict, row.reason, row.answer) == (Verdict.WRONG_MODE, "wrong_mode", 400)
+    assert store.collection("col_1") is None
+    [line] = logged(caplog)
+    assert line.message == "delivery of the wrong mode refused"
+    assert (vars(line)["mode"], vars(line)["event_id"]) == ("test", "evt_1")
+    metrics = await ask(receiver, method="GET", path="/metrics")
+    counted = 'kusanya_deliveries_total{endpoint="webhooks",verdict="wrong_mode"} 1.0'
+    assert counted in metrics.text
+
+
+async def test_every_refusal_is_one_line_in_the_log_without_what_it_held(  # noqa: PLR0917 - fixtures
+    store: Store,
+    clock: Clock,
+    body: Body,
+    signed: Signed,
+    ask: Ask,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
+    await ask(receiver, payload, signed(payload, secret="whsec_forged"))
+    await ask(receiver, b" " * 262_145)
+    busy = app(FaultyJournal(busy=True), SECRET, mode="test", clock=clock)
+    await ask(busy, payload, signed(payload))
+    said = [(line.message, vars(line)["status"]) for line in logged(caplog)]
+    assert said == [("delivery refused", 400), ("request refused", 413), ("request refused", 503)]
+    everything = " ".join(str(vars(line)) for line in logged(caplog))
+    assert not any(text in everything for text in ("255754000001", "whsec_", "v1=", "evt_1"))
+
+
+def test_the_mode_of_bare_secrets_is_never_guessed(store: Store) -> None:
+    with pytest.raises(ConfigurationError, match="mode='test' or mode='live'"):
+        app(store, [SECRET])
+    with pytest.raises(ConfigurationError, match="'test' or 'live', not 'prod'"):
+        app(store, [SECRET], mode="prod")
+    with pytest.raises(ConfigurationError, match="'till' is for test events and mode says live"):
+        app(store, EndpointSecrets("till", Mode.TEST, SECRET), mode="live")
+
+
+@pytest.mark.parametrize(
+    "secrets",
+    [None, "", [], [None], "whsec_", " whsec_a", "abc", b"whsec_a", ["whsec_a", ""]],
+)
+def test_what_cannot_be_a_signing_secret_is_refused_without_repeating_it(
+    store: Store, secrets: Any
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        app(store, secrets, mode="test")
+    assert "abc" not in str(caught.value)
+    assert "whsec_a" not in str(caught.value)
+
+
+async def _later(arrival: Arrival, receipt: Receipt) -> None:
+    """Never called."""
+
+
+class _Later:
+    async def __call__(self, arrival: Arrival, receipt: Receipt) -> None:
+        """Never called."""
+
+
+@pytest.mark.parametrize("callback", [_later, _Later()])
+def test_a_callback_that_nobody_would_await_is_refused(store: Store, callback: Any) -> None:
+    with pytest.raises(TypeError, match="on_receipt is a plain function"):
+        app(store, SECRET, mode="test", on_receipt=callback)
+
+
+def test_a_path_in_place_of_a_store_is_refused() -> None:
+    path: Any = "kusanya.sqlite"
+    with pytest.raises(TypeError, match=r"kusanya\.Store\.open"):
+        app(path, SECRET, mode="test")
 
 
 async def test_a_body_in_pieces_is_verified_as_one(
@@ -153,7 +265,7 @@ async def test_a_body_in_pieces_is_verified_as_one(
 ) -> None:
     payload = body()
     pieces = [payload[:1], b"", payload[1:200], payload[200:]]
-    answer = await ask(app(store, SECRET, clock=clock), pieces, signed(payload))
+    answer = await ask(app(store, SECRET, mode="test", clock=clock), pieces, signed(payload))
     assert answer.status == 200
     assert kept(store)[0].verdict is Verdict.VERIFIED
 
@@ -162,7 +274,7 @@ async def test_a_body_in_pieces_is_verified_as_one(
 async def test_a_body_of_more_than_256_kib_is_refused_and_one_byte_less_is_read(
     store: Store, clock: Clock, signed: Signed, ask: Ask, pieces: int
 ) -> None:
-    receiver = app(store, SECRET, clock=clock)
+    receiver = app(store, SECRET, mode="test", clock=clock)
     for size, status in ((262_144, 200), (262_145, 413)):
         payload = b" " * size
         parts = [payload] if pieces == 1 else [payload[:200_000], payload[200_000:]]
@@ -177,7 +289,9 @@ async def test_a_body_announced_as_too_large_is_refused_before_it_is_read(
     store: Store, ask: Ask
 ) -> None:
     for length in (b"262145", b"9" * 5000):
-        answer = await ask(app(store, SECRET), b"", [(b"content-length", length)], ends="silence")
+        answer = await ask(
+            app(store, SECRET, mode="test"), b"", [(b"content-length", length)], ends="silence"
+        )
         assert answer.status == 413
     assert kept(store) == ()
 
@@ -185,7 +299,7 @@ async def test_a_body_announced_as_too_large_is_refused_before_it_is_read(
 async def test_a_compressed_body_is_refused(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
-    payload, receiver = body(), app(store, SECRET, clock=clock)
+    payload, receiver = body(), app(store, SECRET, mode="test", clock=clock)
     answer = await ask(receiver, payload, [*signed(payload), (b"content-encoding", b"gzip")])
     assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
     plain = await ask(receiver, payload, [*signed(payload), (b"content-encoding", b"Identity")])
@@ -197,7 +311,7 @@ async def test_only_post_is_a_delivery_and_nothing_is_ever_redirected(
     store: Store, ask: Ask, method: str
 ) -> None:
     for path in ("", "/", "/hooks", "/hooks/"):
-        answer = await ask(app(store, SECRET), method=method, path=path)
+        answer = await ask(app(store, SECRET, mode="test"), method=method, path=path)
         assert (answer.status, answer.headers["allow"]) == (405, "POST")
         assert "location" not in answer.headers
 
@@ -205,7 +319,7 @@ async def test_only_post_is_a_delivery_and_nothing_is_ever_redirected(
 async def test_any_path_takes_a_delivery(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
-    receiver = app(store, SECRET, clock=clock)
+    receiver = app(store, SECRET, mode="test", clock=clock)
     for number, path in enumerate(("/", "", "/a/b/", "/healthz")):
         payload = body(number)
         assert (await ask(receiver, payload, signed(payload), path=path)).status == 200
@@ -216,7 +330,7 @@ async def test_a_sender_that_leaves_within_the_body_leaves_no_trace(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     payload = body()
-    receiver = app(store, SECRET, clock=clock)
+    receiver = app(store, SECRET, mode="test", clock=clock)
     answer = await ask(receiver, payload, signed(payload), ends="disconnect")
     assert answer.sent == []
     assert kept(store) == ()
@@ -226,7 +340,7 @@ async def test_a_body_that_never_ends_is_cut_and_never_parsed(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     payload = body()
-    receiver = app(store, SECRET, clock=clock, limits=Limits(receipt_s=0.05))
+    receiver = app(store, SECRET, mode="test", clock=clock, limits=Limits(receipt_s=0.05))
     answer = await ask(receiver, payload, signed(payload), ends="silence")
     assert (answer.status, answer.headers["connection"]) == (408, "close")
     assert kept(store) == ()
@@ -236,7 +350,7 @@ async def test_a_full_queue_is_503_at_once(
     clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     payload = body()
-    receiver = app(FaultyJournal(busy=True), SECRET, clock=clock)
+    receiver = app(FaultyJournal(busy=True), SECRET, mode="test", clock=clock)
     assert (await ask(receiver, payload, signed(payload))).status == 503
 
 
@@ -244,7 +358,9 @@ async def test_what_could_not_be_committed_is_503(
     clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     journal, payload = FaultyJournal(), body()
-    task = asyncio.ensure_future(ask(app(journal, SECRET, clock=clock), payload, signed(payload)))
+    task = asyncio.ensure_future(
+        ask(app(journal, SECRET, mode="test", clock=clock), payload, signed(payload))
+    )
     await until(lambda: bool(journal.submitted))
     journal.submitted[0][1].set_exception(StoreUnavailable("the disk is full"))
     answer = await task
@@ -255,7 +371,7 @@ async def test_what_could_not_be_committed_is_503(
 async def test_a_closed_store_is_503(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
-    payload, receiver = body(), app(store, SECRET, clock=clock)
+    payload, receiver = body(), app(store, SECRET, mode="test", clock=clock)
     store.close()
     assert (await ask(receiver, payload, signed(payload))).status == 503
 
@@ -265,7 +381,7 @@ async def test_a_commit_that_hangs_is_503_before_the_sender_gives_up(
 ) -> None:
     assert Limits().receipt_s < 10
     payload = body()
-    receiver = app(FaultyJournal(), SECRET, clock=clock, limits=Limits(receipt_s=0.05))
+    receiver = app(FaultyJournal(), SECRET, mode="test", clock=clock, limits=Limits(receipt_s=0.05))
     assert (await ask(receiver, payload, signed(payload))).status == 503
 
 
@@ -273,7 +389,7 @@ async def test_more_deliveries_at_once_than_allowed_are_503(
     clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
     journal, payload = FaultyJournal(), body()
-    receiver = app(journal, SECRET, clock=clock, limits=Limits(in_flight=2))
+    receiver = app(journal, SECRET, mode="test", clock=clock, limits=Limits(in_flight=2))
     waiting = [asyncio.ensure_future(ask(receiver, payload, signed(payload))) for _ in range(2)]
     await until(lambda: len(journal.submitted) == 2)
     assert (await ask(receiver, payload, signed(payload))).status == 503
@@ -289,6 +405,7 @@ async def test_the_callback_comes_after_the_answer(
     receiver = app(
         store,
         SECRET,
+        mode="test",
         clock=clock,
         on_receipt=lambda arrival, receipt: order.append(f"{arrival.event_id} {receipt.verdict}"),
     )
@@ -297,13 +414,15 @@ async def test_the_callback_comes_after_the_answer(
 
 
 async def test_healthz_says_whether_the_store_can_be_read(store: Store, ask: Ask) -> None:
-    answer = await ask(app(store, SECRET), method="GET", path="/healthz")
+    answer = await ask(app(store, SECRET, mode="test"), method="GET", path="/healthz")
     assert (answer.status, answer.text) == (200, "ok")
 
     def broken() -> int:
         raise StoreUnavailable("gone")
 
-    answer = await ask(app(FaultyJournal(head=broken), SECRET), method="GET", path="/healthz")
+    answer = await ask(
+        app(FaultyJournal(head=broken), SECRET, mode="test"), method="GET", path="/healthz"
+    )
     assert answer.status == 503
 
 
@@ -315,7 +434,7 @@ async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask
         release.wait(30)
         return 0
 
-    receiver = app(FaultyJournal(head=hang), SECRET, limits=Limits(health_s=0.02))
+    receiver = app(FaultyJournal(head=hang), SECRET, mode="test", limits=Limits(health_s=0.02))
     for _ in range(3):
         assert (await ask(receiver, method="GET", path="/healthz")).status == 503
     release.set()
@@ -352,7 +471,7 @@ async def test_a_public_receiver_can_keep_its_metrics_to_itself(
     store: Store, clock: Clock, ask: Ask
 ) -> None:
     answer = await ask(
-        app(store, SECRET, clock=clock, metrics=False), method="GET", path="/metrics"
+        app(store, SECRET, mode="test", clock=clock, metrics=False), method="GET", path="/metrics"
     )
     assert (answer.status, "kusanya" in answer.text) == (405, False)
 
@@ -385,7 +504,7 @@ async def test_it_mounts_below_a_path_of_another_program(
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
-    program = Starlette(routes=[Mount("/hooks", app=app(store, SECRET, clock=clock))])
+    program = Starlette(routes=[Mount("/hooks", app=app(store, SECRET, mode="test", clock=clock))])
     payload = body()
     assert (await ask(program, payload, signed(payload), path="/hooks/till")).status == 200
     answer = await ask(program, method="GET", path="/hooks/healthz")
@@ -393,7 +512,7 @@ async def test_it_mounts_below_a_path_of_another_program(
 
 
 async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> None:
-    receiver = app(store, SECRET)
+    receiver = app(store, SECRET, mode="test")
     for kind, messages, expected in (
         (
             "lifespan",

@@ -64,7 +64,7 @@ def test_so_many_requests_wait_on_one_connection_and_no_more(
     journal, payload = SlowJournal(), body()
     many, status = sent
     limits = ConnectionLimits(pipelined=8)
-    serving = serve_app(app(journal, SECRET, clock=clock), limits)
+    serving = serve_app(app(journal, SECRET, mode="test", clock=clock), limits)
     with connect(serving) as peer:
         peer.sendall(asking(payload, signed(payload)) + GET * (many - 1))
         promise = journal.submitted.get(timeout=10)
@@ -132,7 +132,13 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
 ) -> None:
     journal, heard = SlowJournal(), queue.Queue[Arrival]()
     serving = serve_app(
-        app(journal, SECRET, clock=clock, on_receipt=lambda arrival, _: heard.put(arrival))
+        app(
+            journal,
+            SECRET,
+            mode="test",
+            clock=clock,
+            on_receipt=lambda arrival, _: heard.put(arrival),
+        )
     )
     with caplog.at_level(logging.ERROR):
         peer = connect(serving)
@@ -153,7 +159,7 @@ def test_a_body_that_took_its_time_leaves_the_journal_less(
 ) -> None:
     journal, payload = SlowJournal(), body()
     limits = Limits(receipt_s=60.0)
-    serving = serve_app(app(journal, SECRET, clock=clock, limits=limits))
+    serving = serve_app(app(journal, SECRET, mode="test", clock=clock, limits=limits))
     asked = asking(payload, signed(payload))
     with connect(serving) as peer:
         peer.sendall(asked[:-1])
@@ -171,7 +177,7 @@ def test_a_sender_that_has_said_all_is_answered(
     clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
     journal, payload = SlowJournal(), body()
-    serving = serve_app(app(journal, SECRET, clock=clock))
+    serving = serve_app(app(journal, SECRET, mode="test", clock=clock))
     with connect(serving) as peer:
         peer.sendall(asking(payload, signed(payload)))
         peer.shutdown(socket.SHUT_WR)
@@ -187,7 +193,7 @@ def test_a_sender_that_says_no_more_within_its_body_is_closed_and_nothing_kept(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
     payload = body()
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     with connect(serving) as peer:
         peer.sendall(asking(payload, signed(payload))[:-1])
         peer.shutdown(socket.SHUT_WR)
@@ -217,7 +223,7 @@ def test_what_follows_the_body_is_no_header(
     trailed: Callable[[bytes], bytes],
     trailer: bytes,
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     with connect(serving) as peer:
         peer.sendall(trailed(trailer))
         assert b"HTTP/1.1 200" in everything(peer).rpartition(b"\r\n\r\n")[0][-200:]
@@ -236,7 +242,9 @@ def test_a_callback_that_fails_keeps_no_other_delivery_back(
 
     # Far from its deadline, at which every delivery is looked at again.
     limits = Limits(receipt_s=60.0)
-    serving = serve_app(app(journal, SECRET, clock=clock, limits=limits, on_receipt=fail_once))
+    serving = serve_app(
+        app(journal, SECRET, mode="test", clock=clock, limits=limits, on_receipt=fail_once)
+    )
     payload = body()
     with connect(serving) as first, connect(serving) as second:
         promises = []

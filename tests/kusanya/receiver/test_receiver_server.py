@@ -59,7 +59,7 @@ def read_answer(peer: socket.socket) -> bytes:
 @pytest.fixture
 def receiving(store: Store, clock: Clock, serve_app: Serve) -> Serving:
     """Return a receiver that is accepting connections."""
-    return serve_app(app(store, SECRET, clock=clock))
+    return serve_app(app(store, SECRET, mode="test", clock=clock))
 
 
 def closed_by_the_other_side(peer: socket.socket) -> bool:
@@ -72,7 +72,7 @@ def closed_by_the_other_side(peer: socket.socket) -> bool:
 def test_deliveries_arrive_over_one_kept_connection(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     connection = http.client.HTTPConnection(serving.host, serving.port, timeout=10)
     for number in range(5):
         payload = body(number)
@@ -88,7 +88,7 @@ def test_deliveries_arrive_over_one_kept_connection(
 def test_requests_sent_without_waiting_are_answered_in_order(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     first, forged, last = (body(number) for number in (1, 2, 3))
     with connect(serving) as peer:
         peer.sendall(
@@ -117,7 +117,7 @@ def test_requests_sent_without_waiting_are_answered_in_order(
 def test_the_beginning_of_a_second_request_does_not_touch_the_first(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     first, second = body(1), body(2)
     whole = request(second, signed(second))
     with connect(serving) as peer:
@@ -132,7 +132,7 @@ def test_the_beginning_of_a_second_request_does_not_touch_the_first(
 def test_deliveries_pages_and_questions_take_turns_on_one_connection(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
     asked = request(payload, [*signed(payload), (b"expect", b"100-continue")])
     with connect(serving) as peer:
@@ -169,7 +169,7 @@ def test_a_connection_that_is_not_to_be_kept_is_closed_after_the_answer(
 def test_chunks_are_put_together_and_too_many_of_them_refused(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
 
     def chunked(payload: bytes) -> bytes:
         headers = [pair for pair in signed(payload) if pair[0] != b"content-length"]
@@ -189,7 +189,7 @@ def test_chunks_are_put_together_and_too_many_of_them_refused(
 def test_whoever_goes_away_leaves_nothing_behind(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
     asked = request(payload, signed(payload))
 
@@ -234,7 +234,7 @@ FLOODS = {
 def test_a_request_out_of_bounds_is_refused_and_its_connection_closed(
     store: Store, serve_app: Serve, flood: bytes
 ) -> None:
-    serving = serve_app(app(store, SECRET))
+    serving = serve_app(app(store, SECRET, mode="test"))
     with connect(serving) as peer:
         try:
             peer.sendall(flood)
@@ -249,7 +249,7 @@ def test_a_request_out_of_bounds_is_refused_and_its_connection_closed(
 def test_64_headers_of_almost_16_kib_are_read(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
     headers = signed(payload)
     headers += [(b"x%d" % n, b"y" * 240) for n in range(64 - len(headers))]
@@ -272,7 +272,7 @@ SLOW = {
 def test_a_peer_that_stops_in_the_middle_is_cut(
     store: Store, serve_app: Serve, beginning: bytes
 ) -> None:
-    serving = serve_app(app(store, SECRET), QUICK)
+    serving = serve_app(app(store, SECRET, mode="test"), QUICK)
     with connect(serving) as peer:
         peer.sendall(beginning)
         assert read_answer(peer) == b"408 Request Timeout"
@@ -281,7 +281,7 @@ def test_a_peer_that_stops_in_the_middle_is_cut(
 
 
 def test_dripping_does_not_buy_time(store: Store, serve_app: Serve) -> None:
-    serving = serve_app(app(store, SECRET), QUICK)
+    serving = serve_app(app(store, SECRET, mode="test"), QUICK)
     with connect(serving) as peer:
         peer.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
         # A byte whenever the other side has been silent for a moment: cut all the same.
@@ -296,7 +296,7 @@ def test_dripping_does_not_buy_time(store: Store, serve_app: Serve) -> None:
 def test_dripped_empty_lines_after_an_answer_do_not_hold_a_connection(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock), QUICK)
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock), QUICK)
     payload = body()
     with connect(serving) as peer:
         peer.sendall(request(payload, signed(payload)))
@@ -311,7 +311,7 @@ def test_dripped_empty_lines_after_an_answer_do_not_hold_a_connection(
 def test_a_slow_but_timely_delivery_is_received(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock))
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
     sent = request(payload, signed(payload))
     with connect(serving) as peer:
@@ -324,7 +324,9 @@ def test_a_slow_but_timely_delivery_is_received(
 def test_one_connection_too_many_is_turned_away_and_a_freed_place_is_given_again(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
-    serving = serve_app(app(store, SECRET, clock=clock), ConnectionLimits(connections=2))
+    serving = serve_app(
+        app(store, SECRET, mode="test", clock=clock), ConnectionLimits(connections=2)
+    )
     payload = body()
 
     def deliver(peer: socket.socket) -> bytes:
@@ -345,7 +347,9 @@ def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
 ) -> None:
     journal, ready = SlowJournal(), queue.Queue[Serving]()
     thread = threading.Thread(
-        target=serve, args=(app(journal, SECRET, clock=clock),), kwargs={"on_ready": ready.put}
+        target=serve,
+        args=(app(journal, SECRET, mode="test", clock=clock),),
+        kwargs={"on_ready": ready.put},
     )
     thread.start()
     serving, payload = ready.get(timeout=10), body()
@@ -371,13 +375,13 @@ def test_a_taken_port_and_a_foreign_address_are_one_clear_error(store: Store) ->
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is taken"):
-            run(store, SECRET, port=port)
+            run(store, SECRET, mode="test", port=port)
     # An address of the documentation range is no machine's own.
     with pytest.raises(AddressRefused, match=r"203\.0\.113\.7"):
-        run(store, SECRET, host="203.0.113.7")
+        run(store, SECRET, mode="test", host="203.0.113.7")
     for port in (-1, 70_000):
         with pytest.raises(AddressRefused, match="0 to 65535"):
-            run(store, SECRET, port=port)
+            run(store, SECRET, mode="test", port=port)
     with pytest.raises(ConfigurationError):
         run(store, [])
 
@@ -387,7 +391,7 @@ import sys
 from kusanya.receiver.serve import run
 from kusanya.store import Store
 with Store.open(sys.argv[1]) as store:
-    run(store, sys.argv[2], on_ready=lambda serving: print(serving.url, flush=True))
+    run(store, sys.argv[2], mode="test", on_ready=lambda serving: print(serving.url, flush=True))
 print("stopped", flush=True)
 """
 
@@ -424,7 +428,7 @@ def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
     clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
     journal, payload = SlowJournal(), body()
-    serving = serve_app(app(journal, SECRET, clock=clock))
+    serving = serve_app(app(journal, SECRET, mode="test", clock=clock))
 
     def in_flight() -> bytes:
         with connect(serving) as peer:

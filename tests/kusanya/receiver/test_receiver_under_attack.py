@@ -61,7 +61,7 @@ def spoiled(chance: random.Random, sent: bytes) -> bytes:
 
 @pytest.fixture
 def serving(store: Store, clock: Clock, serve_app: Serve) -> Serving:
-    return serve_app(app(store, SECRET, clock=clock))
+    return serve_app(app(store, SECRET, mode="test", clock=clock))
 
 
 @pytest.mark.timeout(3600)

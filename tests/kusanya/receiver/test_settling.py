@@ -80,7 +80,9 @@ def heard(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arr
 
     def make(number: int) -> tuple[Arrival, Receipt]:
         payload = body(number)
-        arrival = judge(payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET))
+        arrival = judge(
+            payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
+        )
         return arrival, store.record(arrival)
 
     return make

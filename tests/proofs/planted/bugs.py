@@ -162,7 +162,7 @@ BUGS: Final = {
         (
             Catcher(
                 "kusanya/receiver/test_judge_delivery.py",
-                "test_an_event_of_the_other_mode_is_kept_and_has_no_effect",
+                "test_an_event_of_the_other_mode_is_refused_and_has_no_effect",
             ),
         ),
     ),

@@ -78,6 +78,7 @@ def _receive(job: dict[str, Any]) -> None:
         run(
             store,
             SECRET,
+            mode="test",
             connections=ConnectionLimits(**job["connections"]),
             on_ready=ready,
         )
