@@ -5,12 +5,12 @@ Pure: lines from frozen values. Every text that came from outside passes `cell` 
 
 from collections.abc import Sequence
 
-from kusanya.lookup import Moment, Story, What, advice
+from kusanya.lookup import Around, CreationStory, Moment, Reason, Story, What, advice, new_request
 from kusanya.privacy import mask_phone
 from kusanya.state.anomalies import Anomaly
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.wording import Wording
+from kusanya.wording import Advice, Wording
 from kusanya_console import words
 from kusanya_console.evidence import Evidence
 from kusanya_console.present import (
@@ -31,6 +31,7 @@ from kusanya_console.present import (
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
+_CREATIONS_SHOWN = 10
 _ODD_ON_CARD = 2
 """Oddities that the card beside a list tells; its own part tells all."""
 _ROOMY = 96
@@ -38,6 +39,16 @@ _ROOMY = 96
 _GAP_CELLS = 13
 _WORD_CELLS = 16
 _SOURCE_CELLS = 12
+_REQUESTS = {
+    Reason.CONTRADICTION: ("≠", FAILED),
+    Reason.EARLIER_REQUEST: ("?", WARN),
+    Reason.UNKNOWN_ON_PHONE: ("?", WARN),
+    Reason.UNSEEN: ("?", WARN),
+    Reason.PAID: ("", PLAIN),
+    Reason.PAID_UNDER_REFERENCE: ("", WARN),
+    Reason.NOTHING_OPEN: ("", PLAIN),
+}
+"""How the reasons for and against a new request are marked; all others are open prompts."""
 _GLYPHS = {
     What.INTENT: ("○", MUTED),
     What.SENT: ("·", MUTED),
@@ -103,7 +114,7 @@ def collection_card(
         if told.detail:
             lines += wrapped(safe(told.detail), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
-    return [*lines, *wrapped(spoken(advice(found.story, now=look.now).english), width)]
+    return [*lines, *wrapped(spoken(advice(found.story).english), width)]
 
 
 def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
@@ -129,28 +140,45 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
         lines.append(spread(figures, [finality], width))
     lines += _oddities(found.odd, width, most=len(found.odd))
     said, role = safety(story)
-    say = [_BLANK, rule("say to the customer", width), *sentences(story, look, width)]
+    say = [_BLANK, rule("say to the customer", width), *sentences(advice(story), width)]
     say += [_BLANK, *wrapped(said, width, role=role)]
-    if width < _ROOMY:
-        lines += say  # where little fits, what support says comes before how it came about
+    lines += say  # what support says comes before how it came about
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
-    stamps = max((len(precise(told.at, look)) for told in story.moments), default=0)
+    lines += moment_lines(story.moments, look, width)
+    lines += around_lines(story.around, look, width)
+    return lines
+
+
+def moment_lines(moments: Sequence[Moment], look: Look, width: int) -> list[Line]:
+    """Return what happened, each moment with its time, its gap to the one before and its source."""
+    stamps = max((len(precise(told.at, look)) for told in moments), default=0)
     previous = None
-    for told in story.moments:
+    lines: list[Line] = []
+    for told in moments:
         gap = "" if previous is None else since(told.at - previous)
         previous = told.at
         lines += _telling(told, (fit(precise(told.at, look), stamps), gap), width)
+    return lines
+
+
+def around_lines(around: Around, look: Look, width: int) -> list[Line]:
+    """Return open creations beside a payment, and what else was asked of its phone."""
+    lines: list[Line] = []
+    if around.creations:
+        lines += [_BLANK, rule("open creations of this phone or reference", width)]
+        lines += [_open_creation(one, look) for one in around.creations[:_CREATIONS_SHOWN]]
+    if len(around.creations) > _CREATIONS_SHOWN:
+        more = len(around.creations) - _CREATIONS_SHOWN
+        lines.append(((f"and {more:,} more", WARN),))
     lines += [_BLANK, rule("also on this phone, last 24 h", width)]
-    if not story.also:
+    if not around.also:
         lines.append((("nothing else", MUTED),))
-    lines += [_also(other, look) for other in story.also]
-    return lines if width < _ROOMY else lines + say
+    return lines + [_also(other, look) for other in around.also]
 
 
-def sentences(story: Story, look: Look, width: int) -> list[Line]:
+def sentences(found: Advice, width: int) -> list[Line]:
     """Return what to say in English and in Swahili, and what support itself does next."""
-    found = advice(story, now=look.now)
     lines: list[Line] = []
     for label, said in (("EN", found.english), ("SW", found.swahili)):
         lines += wrapped(spoken(said), width, label=label, indent=4)
@@ -162,32 +190,11 @@ def spoken(said: Wording) -> str:
     return safe(f"{said.sentence} {said.next_step}".strip(), 400)
 
 
-def safety(story: Story) -> Run:
+def safety(told: Story | CreationStory) -> Run:
     """Return whether a new request is safe, and why, as a sentence."""
-    reasons: tuple[tuple[bool, Run], ...] = (
-        (
-            bool(story.state.contradictions),
-            ("≠ no new request: the facts about this collection contradict each other", FAILED),
-        ),
-        (
-            story.unknown > 0,
-            ("? no new request: the outcome of a creation on this phone is unknown", WARN),
-        ),
-        (
-            story.row.final_seen_at is None,
-            ("○ no new request: this one is not final, its prompt may still be open", WARN),
-        ),
-        (
-            story.open_prompts > 0,
-            ("○ no new request: another prompt on this phone may still be open", WARN),
-        ),
-        (
-            story.safe_to_ask_again,
-            ("a new request is safe: this one is final and no prompt is open on this phone", PLAIN),
-        ),
-    )
-    paid = ("paid: a new request would be a new payment", PLAIN)
-    return next((said for holds, said in reasons if holds), paid)
+    verdict = new_request(told)
+    glyph, role = _REQUESTS.get(verdict.reason, ("○", WARN))
+    return f"{glyph} {verdict.sentence}".strip(), role
 
 
 def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
@@ -236,6 +243,16 @@ def _also(row: CollectionRow, look: Look) -> Line:
         (fit(reference, 16), PLAIN), ("  ", PLAIN),
         (fit(money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
         words.status(row.status), *_code(row),
+    )  # fmt: skip
+
+
+def _open_creation(row: IntentRow, look: Look) -> Line:
+    reference, _ = cell(row.reference, limit=24)
+    return (
+        (fit(moment(row.first_sent_at or row.prepared_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (fit(money(row.amount, "TZS"), 14, right=True), PLAIN), ("  ", PLAIN),
+        words.intent(row.state), ("   ", PLAIN), (safe(row.id, 40), MUTED),
     )  # fmt: skip
 
 

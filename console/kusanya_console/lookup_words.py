@@ -37,14 +37,19 @@ def echoed(text: str, limit: int = 60) -> str:
 def hint(found: Found, mode: Mode) -> Line:
     """Return the line under the box: what it takes, or how many matches there are."""
     word, _ = mode_words(mode)
-    count = len(found.matches)
     if not found.text:
         return ((HINT, MUTED),)
-    if count == 1:
-        return ((f"1 collection in {word}, found by {found.matches[0].way.value}", MUTED),)
-    if count:
+    if found.count == 1:
+        what = "unanswered creation" if found.creations else "collection"
+        way = (found.creations or found.matches)[0].way.value
+        return ((f"1 {what} in {word}, found by {way}", WARN if found.creations else MUTED),)
+    if found.count:
         more = " or more" if found.more else ""
-        return ((f"{count}{more} collections in {word}, best match first; j k choose", MUTED),)
+        open_ = len(found.creations)
+        first = f"{open_} without a collection first; " if open_ else "best match first; "
+        what = "matches" if open_ else "collections"
+        said = f"{found.count}{more} {what} in {word}, {first}j k choose"
+        return ((said, WARN if open_ else MUTED),)
     other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
     matches = "match" if found.elsewhere == 1 else "matches"
     return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
@@ -68,12 +73,17 @@ def nothing(found: Found, mode: Mode) -> list[Line]:
         ]
     word, _ = mode_words(mode)
     if is_number(found.text):
-        lines: list[Line] = [((f"No collection in {word} was asked of this phone.", PLAIN),)]
+        lines: list[Line] = [
+            ((f"No collection in {word} was asked of this phone.", PLAIN),),
+            (("No creation without an answer is for this phone either.", PLAIN),),
+        ]
         if found.trouble is not None:
             lines.append(((f"As a phone number: {safe(redact(found.trouble), 200)}.", WARN),))
         lines.append((("Ask for the reference, or for the amount and the time.", MUTED),))
     else:
-        lines = [((f"No collection is known by “{echoed(found.text)}”.", PLAIN),)]
+        lines = [
+            ((f"No collection and no open creation is known by “{echoed(found.text)}”.", PLAIN),)
+        ]
         few = len(found.text) < _FEWEST
         more = "Type four characters of the reference or more." if few else _SHORTER
         lines.append(((more, MUTED),))

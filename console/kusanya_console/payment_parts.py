@@ -5,6 +5,7 @@ Pure: lines from frozen values. Every text that came from outside passes `cell` 
 
 from collections.abc import Sequence
 
+from kusanya.lookup import advice
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
 from kusanya_console import words
@@ -32,7 +33,7 @@ def part_of(
         said, role = safety(found.story)
         return [
             *lines,
-            *sentences(found.story, look, width),
+            *sentences(advice(found.story), width),
             _BLANK,
             *wrapped(said, width, role=role),
         ]

@@ -9,7 +9,7 @@ from typing import Final
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
-from kusanya.store.records import DeliveryRow, IntentState, Verdict
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Verdict
 from kusanya.text import safe
 from kusanya.wire import EventType, Mode, Status
 
@@ -89,6 +89,14 @@ def status(word: str) -> Run:
     """Return a status as glyph and word."""
     glyph, role = _STATUS.get(word, ("?", WARN))
     return f"{glyph} {safe(word, 40)}", role
+
+
+def status_of(row: CollectionRow) -> Run:
+    """Return the status of a collection, marked where its facts contradict each other."""
+    word, role = status(row.status)
+    if not row.contradictions or row.status == CONTRADICTION:
+        return word, role
+    return f"≠ {word.partition(' ')[2]}", FAILED
 
 
 def channel(code: str) -> str:

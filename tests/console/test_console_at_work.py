@@ -14,6 +14,7 @@ from textual.widgets import Input
 from kusanya.clock import ManualClock
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
+from kusanya_console.evidence import Evidence
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.widgets.record_table import RecordTable
@@ -238,8 +239,8 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
         assert any(pointed in line for line in lines(app))
-        assert screen._evidence is not None
-        assert screen._evidence.story.row.reference == pointed
+        assert isinstance(screen._told, Evidence)
+        assert screen._told.story.row.reference == pointed
 
 
 @pytest.mark.parametrize(
@@ -424,5 +425,5 @@ async def test_a_reference_pasted_into_the_palette_opens_its_story(
         await settled(pilot)
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
-        assert screen._evidence is not None
-        assert screen._evidence.story.row.reference == "INV-482902"
+        assert isinstance(screen._told, Evidence)
+        assert screen._told.story.row.reference == "INV-482902"

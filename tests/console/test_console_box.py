@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya_console.app import ConsoleApp
+from kusanya_console.evidence import Evidence
 from kusanya_console.screens.live import LiveScreen
 from kusanya_console.screens.lookup import LookupScreen
 from kusanya_console.widgets.box import Box
@@ -32,8 +33,8 @@ async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
         box.post_message(Paste(hostile))
         await settled(pilot)
         assert box.value == "INV␡-⟨200B⟩7⟨202E⟩"
-        assert screen._evidence is not None
-        assert screen._evidence.story.row.reference == hostile
+        assert isinstance(screen._told, Evidence)
+        assert screen._told.story.row.reference == hostile
         await pilot.press("end", "backspace")
         assert box.meant == box.value == "INV␡-⟨200B⟩7⟨202E"
 

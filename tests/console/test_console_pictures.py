@@ -258,3 +258,11 @@ def test_creations_that_nobody_works_on_are_told_and_explained(
         seed.intent(n, sent_ago=timedelta(minutes=4), state=IntentState.PREPARED, **lost)
     seed.intent(61, sent_ago=timedelta(minutes=9), state=None)
     assert picture(size, "5", "j", "j")
+
+
+@pytest.mark.parametrize("size", SIZES[:2])
+def test_a_creation_without_an_answer_is_told_in_the_lookup(
+    size: tuple[int, int], seed: Any, picture: Any
+) -> None:
+    seed.intents()
+    assert picture(size, "3", text="INV-431003")

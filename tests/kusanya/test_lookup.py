@@ -10,7 +10,17 @@ import pytest
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
-from kusanya.lookup import Found, Story, Way, What, advice, find, story
+from kusanya.lookup import (
+    Found,
+    Reason,
+    Story,
+    Way,
+    What,
+    advice,
+    find,
+    new_request,
+    story,
+)
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, IntentState, Verdict
@@ -88,8 +98,8 @@ def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> Found:
     return find(store, text, mode=mode, now=NOW, day=day_start)
 
 
-def told(store: Store, name: str) -> Story:
-    found = story(store, f"col_{name}", now=NOW)
+def told(store: Store, name: str, *, now: datetime = NOW) -> Story:
+    found = story(store, f"col_{name}", now=now)
     assert found is not None
     return found
 
@@ -223,12 +233,12 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
 ) -> None:
     failed: dict[str, Any] = {"status": "failed", "completed_at": NOW}
     heard(store, collection("7", **failed), source=Source.POLL)
-    assert told(store, "7").safe_to_ask_again
+    assert new_request(told(store, "7")).safe
 
     heard(store, collection("8", minutes_ago=1))
-    assert not told(store, "7").safe_to_ask_again, "a prompt is open on the same phone"
+    assert not new_request(told(store, "7")).safe, "a prompt is open on the same phone"
     heard(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
-    assert told(store, "7").safe_to_ask_again
+    assert new_request(told(store, "7")).safe
 
     intent = store.prepare_intent(
         idempotency_key="key-9", body=b"{}", mode=Mode.LIVE, profile="main",
@@ -239,8 +249,8 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
     ).result()  # fmt: skip
-    assert told(store, "7").unknown == 1
-    assert not told(store, "7").safe_to_ask_again, "an outcome on the same phone is unknown"
+    assert new_request(told(store, "7")).reason is Reason.UNKNOWN_ON_PHONE
+    assert not new_request(told(store, "7")).safe, "an outcome on the same phone is unknown"
 
 
 @pytest.mark.parametrize("status", ["created", "succeeded", "on_hold"])
@@ -249,14 +259,14 @@ def test_a_new_request_is_never_safe_after_a_payment_or_before_a_final_state(
 ) -> None:
     final: dict[str, Any] = {"completed_at": NOW} if status == "succeeded" else {}
     heard(store, collection("7", status=status, **final))
-    assert not told(store, "7").safe_to_ask_again
+    assert not new_request(told(store, "7")).safe
 
 
 def test_a_contradiction_is_never_safe(store: Store) -> None:
     heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
     heard(store, collection("7", status="failed", completed_at=NOW), source=Source.EVENT)
     assert told(store, "7").state.contradictions
-    assert not told(store, "7").safe_to_ask_again
+    assert not new_request(told(store, "7")).safe
 
 
 def test_an_unknown_collection_has_no_story(store: Store) -> None:
@@ -267,14 +277,14 @@ def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be
     store: Store,
 ) -> None:
     heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
-    assert "new request" in advice(told(store, "7"), now=NOW).english.next_step
+    assert "new request" in advice(told(store, "7")).english.next_step
     heard(store, collection("8", minutes_ago=1))
-    found = advice(told(store, "7"), now=NOW)
+    found = advice(told(store, "7"))
     assert (found.english.next_step, found.swahili.next_step) == ("", "")
     assert not found.may_prompt
 
 
 def test_a_prompt_that_waits_too_long_is_called_late(store: Store) -> None:
     heard(store, collection("7", minutes_ago=2))
-    assert advice(told(store, "7"), now=NOW).topic == "created"
-    assert advice(told(store, "7"), now=NOW + timedelta(minutes=2)).topic == "created_late"
+    assert advice(told(store, "7")).topic == "created"
+    assert advice(told(store, "7", now=NOW + timedelta(minutes=2))).topic == "created_late"

@@ -1,7 +1,7 @@
 """`kusanya find`, `show`, `verify`: look things up without the console."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,10 +10,14 @@ from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, prof
 from kusanya_console.cli.output import FAILED, USAGE, Refused, say, say_json, stop
 
 if TYPE_CHECKING:
-    from kusanya.lookup import Found
+    from datetime import datetime
+
+    from kusanya.lookup import CreationStory, Found, Story
     from kusanya.store import Store
-    from kusanya.store.records import CollectionRow
     from kusanya.wire import Mode
+
+_CONTRADICTION = 3
+"""Exit code of `find` and `show` where the facts of a payment contradict each other."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,43 +41,55 @@ def find(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find collections as support would ask for them; exit 1 when nothing matches."""
+    """Find payments and unanswered creations as support would ask for them.
+
+    Says what to tell the customer and whether a new request is safe; times are East Africa's.
+    Exits with 1 when nothing matches, with 3 when facts about a match contradict each other.
+    """
     from kusanya import lookup
     from kusanya.business_day import day_start
+    from kusanya_console.cli import look_words
 
-    chosen = profile_of(profile, store)
+    chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
-        found = lookup.find(opened, text, mode=chosen.mode, now=now(), day=day_start)
-    if as_json:
-        matches = [_record(match.row) | {"found_by": match.way.value} for match in found.matches]
-        say_json({"mode": chosen.mode.value, "data": matches, "more": found.more})
-    else:
-        for match in found.matches:
-            say(f"{_line(match.row)}  (by {match.way.value})")
-        if found.more:
-            say("more begin with this: type more of the reference")
-    if not found.matches:
+        found = lookup.find(opened, text, mode=chosen.mode, now=present, day=day_start)
+        if as_json:
+            say_json({"mode": chosen.mode.value} | look_words.found_json(opened, found, present))
+        else:
+            for line in look_words.found_lines(opened, found, present):
+                say(line)
+    if not found.count:
         raise Refused(_nothing(chosen.mode, found))
+    if any(match.row.contradictions for match in found.matches):
+        stop(_CONTRADICTION)
 
 
 def show(
-    identifier: Annotated[str, typer.Argument(help="A col_ or evt_ id.")],
+    identifier: Annotated[str, typer.Argument(help="A col_, evt_ or int_ id.")],
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show all that is known about a collection or event: state, evidence, deliveries."""
-    chosen = profile_of(profile, store)
+    """Show all that is known about a collection, an event or a creation.
+
+    Says what to tell the customer and whether a new request is safe; times are East Africa's.
+    Exits with 1 when it is unknown, with 3 when facts about it contradict each other.
+    """
+    from kusanya_console.cli import look_words
+
+    chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
-        collection_id = _collection_of(opened, identifier)
-        row = opened.collection(collection_id) if collection_id else None
-        if row is None:
+        told = _story_of(opened, identifier, present)
+        if told is None:
             raise Refused(f"the store knows no {safe(identifier, 60)}; try kusanya find")
         if as_json:
-            say_json(_evidence(opened, row))
+            say_json(look_words.story_json(opened, told))
         else:
-            _print_card(opened, row)
+            for line in look_words.story_lines(opened, told):
+                say(line)
+    if told.contradicts:
+        stop(_CONTRADICTION)
 
 
 def verify(
@@ -129,119 +145,22 @@ def _open(url: str) -> "Store":
     return Store.open(url, read_only=True)
 
 
-def _collection_of(store: "Store", identifier: str) -> str | None:
+def _story_of(store: "Store", identifier: str, now: "datetime") -> "Story | CreationStory | None":
+    from kusanya.lookup import creation_story, story
     from kusanya.wire import is_collection_id, is_event_id
 
     if is_event_id(identifier):
         event = store.event(identifier)
-        return None if event is None else event.collection_id
+        return None if event is None else story(store, event.collection_id, now=now)
     if is_collection_id(identifier):
-        return identifier
-    raise Refused("an id begins with col_ or evt_; for anything else use kusanya find", code=USAGE)
-
-
-def _record(row: "CollectionRow") -> dict[str, Any]:
-    from kusanya.privacy import mask_phone
-
-    return {
-        "id": row.id,
-        "mode": row.mode.value,
-        "status": row.status,
-        "amount": row.amount,
-        "fee": row.fee,
-        "net": row.net,
-        "currency": row.currency,
-        "channel": row.channel,
-        "phone": mask_phone(row.phone),
-        "reference": row.reference,
-        "failure_code": row.failure_code,
-        "created_at": row.created_at,
-        "completed_at": row.completed_at,
-        "event_id": row.event_id,
-        "contradictions": row.contradictions,
-    }
-
-
-def _evidence(store: "Store", row: "CollectionRow") -> dict[str, Any]:
-    deliveries = _deliveries(store, row)
-    return _record(row) | {
-        "observations": [
-            {
-                "source": seen.source.value,
-                "observed_at": seen.observed_at,
-                "status": seen.collection.status,
-                "fee": seen.collection.fee,
-                "replayed": seen.replayed,
-                "event_id": seen.event_id,
-            }
-            for seen in store.observations(row.id)
-        ],
-        "deliveries": [
-            {
-                "id": one.id,
-                "arrived_at": one.arrived_at,
-                "endpoint": one.endpoint,
-                "verdict": one.verdict.value,
-                "attempt": one.attempt,
-                "answer": one.answer,
-            }
-            for one in deliveries
-        ],
-        "anomalies": _oddities(store, row),
-    }
-
-
-def _deliveries(store: "Store", row: "CollectionRow") -> tuple[Any, ...]:
-    from kusanya.store.records import DeliveryFilter
-
-    where = DeliveryFilter(collection_id=row.id)
-    return tuple(reversed(store.deliveries(row.mode, where=where).rows))
-
-
-def _line(row: "CollectionRow") -> str:
-    from kusanya.privacy import mask_phone
-
-    reason = f" {row.failure_code}" if row.failure_code else ""
-    return safe(
-        f"{row.id}  {row.reference}  {row.currency} {row.amount:,}  {mask_phone(row.phone)}  "
-        f"{row.channel}  {row.status}{reason}",
-        400,
-    )
-
-
-def _print_card(store: "Store", row: "CollectionRow") -> None:
-    net = "-" if row.net is None else f"{row.net:,}"
-    say(_line(row))
-    say(f"mode {row.mode.value}  fee {row.fee:,}  net {net}")
-    say(f"created {_at(row.created_at)}  completed {_at(row.completed_at)}")
-    if row.failure_message:
-        say(f"reason  {safe(row.failure_message)}")
-    for seen in store.observations(row.id):
-        event = f"  {seen.event_id}" if seen.event_id else ""
-        say(
-            safe(f"  {_at(seen.observed_at)}  {seen.collection.status:<10} by {seen.source}{event}")
+        return story(store, identifier, now=now)
+    if not identifier.startswith("int_"):
+        raise Refused(
+            "an id begins with col_, evt_ or int_; for anything else use kusanya find", code=USAGE
         )
-    for one in _deliveries(store, row):
-        attempt = "?" if one.attempt is None else one.attempt
-        say(
-            safe(
-                f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, attempt "
-                f"{attempt} of 7, we answered {one.answer}"
-            )
-        )
-    for sentence in _oddities(store, row):
-        say(safe(f"  ! {sentence}", 400))
-
-
-def _oddities(store: "Store", row: "CollectionRow") -> list[str]:
-    """Return what is odd about a collection, a sentence each, for an operator."""
-    from kusanya.state.anomalies import anomalies
-
-    state = store.state(row.id)
-    if state is None:
-        return []
-    return [found.sentence for found in anomalies(state, store.observations(row.id), now=now())]
-
-
-def _at(instant: Any) -> str:
-    return "-" if instant is None else instant.strftime("%Y-%m-%d %H:%M:%SZ")
+    intent = store.intent(identifier)
+    if intent is not None and intent.collection_id is not None:
+        became = story(store, intent.collection_id, now=now)
+        if became is not None:
+            return became
+    return creation_story(store, identifier, now=now)

@@ -241,9 +241,9 @@ class IntentsScreen(PaymentScreen):
         self.toggle_class("-pane")
 
     def action_open(self) -> None:
-        """Open the story behind the intent, or look for its reference."""
+        """Open the story of the intent, or of the collection that it became."""
         if self.table.row is not None:
-            self.post_message(StoryAsked(self.table.row.collection_id or self.table.row.reference))
+            self.post_message(StoryAsked(self.table.row.id))
 
     def action_back(self) -> None:
         """Go back to Live."""

@@ -1,5 +1,6 @@
 """Lookup: what happened, and what do I say? One box that answers while one types."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -8,15 +9,16 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kusanya.business_day import day_start
-from kusanya.lookup import Found, find
+from kusanya.lookup import CreationStory, Found, creation_story, find
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
+from kusanya_console.creation_cards import creation_story_lines
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.evidence import Evidence, gather
+from kusanya_console.evidence import Evidence, gather, masked
 from kusanya_console.feed import Snapshot
 from kusanya_console.lookup_words import hint, nothing, unanswered
 from kusanya_console.messages import CopyAsked, ScreenAsked
@@ -32,16 +34,36 @@ from kusanya_console.words import MUTED, PLAIN, Run
 _LONGEST = 200
 
 
-def _amount(row: CollectionRow, _look: Look) -> Run:
-    return money(row.amount, row.currency, expected="TZS"), PLAIN
+Matched = CollectionRow | IntentRow
+Told = Evidence | CreationStory
 
 
-COLUMNS: tuple[Column[CollectionRow], ...] = (
-    Column("created", 9, lambda row, look: (moment(row.created_at, look), MUTED)),
+def _created(row: Matched, look: Look) -> Run:
+    at = row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
+    return moment(at, look), MUTED
+
+
+def _channel(row: Matched, _look: Look) -> Run:
+    return words.channel(row.channel) if isinstance(row, CollectionRow) else "—", PLAIN
+
+
+def _amount(row: Matched, _look: Look) -> Run:
+    currency = row.currency if isinstance(row, CollectionRow) else "TZS"
+    return money(row.amount, currency, expected="TZS"), PLAIN
+
+
+def _status(row: Matched, _look: Look) -> Run:
+    if isinstance(row, IntentRow):
+        return words.intent(row.state)
+    return words.status_of(row)
+
+
+COLUMNS: tuple[Column[Matched], ...] = (
+    Column("created", 9, _created),
     Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20),
-    Column("channel", 12, lambda row, _: (words.channel(row.channel), PLAIN), rank=1),
+    Column("channel", 12, _channel, rank=1),
     Column("amount TZS", 12, _amount, right=True),
-    Column("status", 15, lambda row, _: words.status(row.status)),
+    Column("status", 15, _status),
 )
 
 
@@ -49,14 +71,34 @@ class Answer(msgspec.Struct, frozen=True):
     """What the store says to the text in the box."""
 
     found: Found
-    evidence: Evidence | None
+    told: Told | None
 
 
 def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> Answer:
     """Return the matches of a text, with all that is known of the best one."""
     found = find(store, text, mode=mode, now=look.now, day=day_start)
-    best = gather(store, found.matches[0].row.id, look) if found.matches else None
-    return Answer(found, best)
+    rows = matched(found)
+    return Answer(found, tell(store, rows[0], look) if rows else None)
+
+
+def matched(found: Found) -> tuple[Matched, ...]:
+    """Return what was found as the table lists it: creations without an answer come first."""
+    return (
+        *(match.intent for match in found.creations),
+        *(match.row for match in found.matches),
+    )
+
+
+def tell(store: Store, row: Matched, look: Look) -> Told | None:
+    """Return all that is known of a match; raises StoreError."""
+    if isinstance(row, IntentRow):
+        return creation_story(store, row.id, now=look.now)
+    return gather(store, row.id, look)
+
+
+def record(told: Told) -> Matched:
+    """Return the record that a story is about."""
+    return told.intent if isinstance(told, CreationStory) else told.story.row
 
 
 class LookupScreen(PaymentScreen):
@@ -70,10 +112,10 @@ class LookupScreen(PaymentScreen):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.table: RecordTable[CollectionRow] = RecordTable(COLUMNS, look=desk.look, id="matches")
+        self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=desk.look, id="matches")
         self.table.follow = False
         self._found = Found(text="")
-        self._evidence: Evidence | None = None
+        self._told: Told | None = None
         self._unanswered = False
 
     def compose_body(self) -> ComposeResult:
@@ -119,33 +161,36 @@ class LookupScreen(PaymentScreen):
     def answered(self, what: str, value: Any) -> None:
         """Show the matches and the story."""
         if what == "answer":
-            self._found, self._evidence = value.found, value.evidence
+            self._found, self._told = value.found, value.told
             self.table.cursor = None
-            self.table.show(PageWindow(tuple(match.row for match in self._found.matches)))
+            self.table.show(PageWindow(matched(self._found)))
         elif what == "story":
-            self._evidence = value
+            self._told = value
         self._show()
 
     def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
         """Tell the story of the match that the cursor reached."""
-        row_id, told = message.row_id, self._evidence
-        if row_id is not None and (told is None or told.story.row.id != row_id):
+        row_id, told = message.row_id, self._told
+        if row_id is not None and (told is None or record(told).id != row_id):
             self.when_rested(lambda: self._fetch_pointed(row_id))
 
     def _fetch_pointed(self, row_id: str) -> None:
-        if self.table.cursor == row_id:  # not after the box was answered anew
-            self._fetch(row_id)
+        row = self.table.row
+        if row is not None and row.id == row_id:  # not after the box was answered anew
+            self._fetch(row)
 
-    def _fetch(self, row_id: str) -> None:
+    def _fetch(self, row: Matched) -> None:
         store, look = self.desk.store, self.desk.look
-        self.ask("story", lambda: gather(store, row_id, look))
+        self.ask("story", lambda: tell(store, row, look))
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
-        if self._unanswered:
+        told = self._told
+        if self._unanswered or (isinstance(told, CreationStory) and snapshot.intents):
+            # A creation that was answered meanwhile is found as its collection.
             self._ask(self.query_one("#box", Box).meant)
-        elif self._evidence is not None and self._evidence.story.row.id in snapshot.changed:
-            self._fetch(self._evidence.story.row.id)
+        elif told is not None and (snapshot.intents or record(told).id in snapshot.changed):
+            self._fetch(record(told))
 
     def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
         """Keep what is shown; the text in the box is asked again once the store answers."""
@@ -162,15 +207,17 @@ class LookupScreen(PaymentScreen):
         self._show()
 
     def _show(self) -> None:
-        told, look, found, mode = self._evidence, self.desk.look, self._found, self.desk.mode
-        self.set_class(len(found.matches) > 1, "-several")
+        told, look, found, mode = self._told, self.desk.look, self._found, self.desk.mode
+        self.set_class(found.count > 1, "-several")
         self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
         sheet, part = self.query_one("#story", Sheet), self.part
         asked = self.query_one("#box", Box).meant
         if self._unanswered and asked.strip() != found.text.strip():
             sheet.show(lambda _width: unanswered(asked))
             return
-        if told is not None and found.matches:
+        if isinstance(told, CreationStory) and found.count:
+            sheet.show(lambda width: creation_story_lines(told, look, width))
+        elif isinstance(told, Evidence) and found.count:
             sheet.show(lambda width: story_part(told, look, width, part=part))
         else:
             sheet.show(lambda _width: nothing(found, mode))
@@ -182,7 +229,7 @@ class LookupScreen(PaymentScreen):
 
     def action_move(self, by: int) -> None:
         """Move among the matches, or scroll the story when there is only one."""
-        if len(self._found.matches) > 1:
+        if self._found.count > 1:
             self.table.move(by)
         else:
             self.query_one("#telling", VerticalScroll).scroll_relative(y=by, animate=False)
@@ -204,13 +251,26 @@ class LookupScreen(PaymentScreen):
             self.post_message(ScreenAsked("live"))
 
     def subject(self) -> Subject | None:
-        """Return the collection whose story is told."""
-        if self._evidence is None or not self._found.matches:
+        """Return the collection or the creation whose story is told."""
+        if self._told is None or not self._found.count:
             return None
-        row = self._evidence.story.row
-        return Subject(name=safe(row.reference, 60), collection_id=row.id)
+        row = record(self._told)
+        name = safe(row.reference, 60)
+        if isinstance(row, IntentRow):
+            return Subject(name=name, intent_id=row.id)
+        return Subject(name=name, collection_id=row.id)
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return the JSON of the collection, or the body of the creation, phones masked."""
+        told = self._told
+        if isinstance(told, CreationStory):
+            return lambda: (
+                "request body, phone masked,",
+                masked(told.intent.body, told.intent.phone),
+            )
+        return super().exact()
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""
-        if self._evidence is not None:
-            self.post_message(CopyAsked("reference", self._evidence.story.row.reference))
+        if self._told is not None:
+            self.post_message(CopyAsked("reference", record(self._told).reference))

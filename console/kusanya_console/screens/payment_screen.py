@@ -7,15 +7,18 @@ text on the screen is never read back.
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from kusanya.lookup import advice
+from kusanya.lookup import advice, creation_advice, creation_story, story
+from kusanya.store import Store
 from kusanya.text import safe
+from kusanya.wording import Advice
 from kusanya_console.cards import spoken
+from kusanya_console.creation_cards import creation_story_lines
 from kusanya_console.desk import Subject
 from kusanya_console.doing import Ended
 from kusanya_console.evidence import gather, save_card
 from kusanya_console.messages import CopyAsked, DeedAsked
 from kusanya_console.payment_parts import evidence_lines
-from kusanya_console.present import Line, plain
+from kusanya_console.present import Line, Look, plain
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.words import PLAIN
@@ -24,6 +27,26 @@ CARD_CELLS = 100
 _NO_RECORD = "the cursor points at no record"
 _NO_COLLECTION = "no collection is known of this record"
 Card = Callable[[], Sequence[Line]]
+
+
+def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | None:
+    if intent_id is None:
+        return None
+
+    def read() -> list[Line]:
+        found = creation_story(store, intent_id, now=look.now)
+        return [] if found is None else creation_story_lines(found, look, CARD_CELLS)
+
+    return read
+
+
+def _advice(store: Store, subject: Subject, look: Look) -> Advice | None:
+    """Return what to say about the record, as the store knows it now; None where it does not."""
+    if subject.collection_id is not None:
+        found = story(store, subject.collection_id, now=look.now)
+        return None if found is None else advice(found)
+    created = creation_story(store, subject.intent_id or "", now=look.now)
+    return None if created is None else creation_advice(created)
 
 
 class PaymentScreen(ConsoleScreen):
@@ -39,10 +62,12 @@ class PaymentScreen(ConsoleScreen):
 
     def card(self) -> Card | None:
         """Return what reads the evidence card of the record under the cursor, on a thread."""
-        subject = self.subject()
-        if subject is None or subject.collection_id is None:
+        subject, store, look = self.subject(), self.desk.store, self.desk.look
+        if subject is None:
             return None
-        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+        if subject.collection_id is None:
+            return _creation_card(store, subject.intent_id, look)
+        collection_id = subject.collection_id
 
         def read() -> list[Line]:
             found = gather(store, collection_id, look)
@@ -113,16 +138,15 @@ class PaymentScreen(ConsoleScreen):
     def action_copy_sentence(self) -> None:
         """Copy what to say to the customer, first in English, then in Swahili."""
         subject = self.subject()
-        if subject is None or subject.collection_id is None:
+        if subject is None or (subject.collection_id or subject.intent_id) is None:
             self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
             return
-        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+        store, look = self.desk.store, self.desk.look
 
         def copy() -> Ended:
-            found = gather(store, collection_id, look)
-            if found is None:
+            said = _advice(store, subject, look)
+            if said is None:
                 return Ended("the store does not know it any more: nothing was copied", well=False)
-            said = advice(found.story, now=look.now)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
             self.post_message(CopyAsked("customer's sentence", both, told=True))
             return Ended(f"sent to the terminal's clipboard, say: {spoken(said.english)}")

@@ -22,18 +22,18 @@ from kusanya.store.schema import intent, intent_attempt, intent_change
 from kusanya.store.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
-_INTENT: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
+INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
 _new_ids: Final = Ids("int")
 # Made once: building a statement costs many times what running it does.
-_BY_ID: Final = select(*_INTENT).where(intent.c.id == bindparam("of"))
-_BY_KEY: Final = select(*_INTENT).where(
+_BY_ID: Final = select(*INTENT_COLUMNS).where(intent.c.id == bindparam("of"))
+_BY_KEY: Final = select(*INTENT_COLUMNS).where(
     intent.c.mode == bindparam("of_mode"),
     intent.c.profile == bindparam("of_profile"),
     intent.c.idempotency_key == bindparam("of_key"),
 )
 _BY_REFERENCE: Final = (
-    select(*_INTENT)
+    select(*INTENT_COLUMNS)
     .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
     .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
 )
@@ -167,7 +167,9 @@ class Intents(Base):
     ) -> Page[IntentRow]:
         """Return a page of intents, newest first, of one mode or of both, of one profile or all."""
         it = intent.c
-        query = select(*_INTENT).order_by(it.prepared_at.desc(), it.id.desc()).limit(limit + 1)
+        query = (
+            select(*INTENT_COLUMNS).order_by(it.prepared_at.desc(), it.id.desc()).limit(limit + 1)
+        )
         if mode is not None:
             query = query.where(it.mode == mode.value)
         if profile is not None:
@@ -179,7 +181,7 @@ class Intents(Base):
                 tuple_(it.prepared_at, it.id) < tuple_(older_than.value, older_than.id)
             )
         with self._reading("read intents") as connection:
-            found = tuple(_to_intent(row) for row in connection.execute(query).mappings())
+            found = tuple(to_intent(row) for row in connection.execute(query).mappings())
         return Page(rows=found[:limit], more=len(found) > limit)
 
     def attempts(self, intent_id: str) -> tuple[AttemptRow, ...]:
@@ -210,7 +212,7 @@ class Intents(Base):
 def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:
     """Return the one intent that `query` finds, or None."""
     row = connection.execute(query, values).mappings().one_or_none()
-    return None if row is None else _to_intent(row)
+    return None if row is None else to_intent(row)
 
 
 def the_intent(connection: Connection, intent_id: str) -> IntentRow:
@@ -229,7 +231,7 @@ def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> Int
 def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
     """Return the intents with exactly this reference, newest first."""
     wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
-    return tuple(_to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
+    return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
 
 
 def new_intent_id() -> str:
@@ -275,7 +277,8 @@ def _held(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
-def _to_intent(row: Any) -> IntentRow:
+def to_intent(row: Any) -> IntentRow:
+    """Return a row of the table as the record it is."""
     return IntentRow(
         **{
             **row,

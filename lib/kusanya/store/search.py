@@ -1,4 +1,4 @@
-"""References by any part of them.
+"""References by any part of them, and the open intents by what a person knows of them.
 
 An index of three-letter pieces leads to few candidates, and each is then looked at. The journal
 keeps it when it has nothing better to do, so that arrivals do not pay for it; what it has not
@@ -7,17 +7,19 @@ reached yet is looked through one by one.
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, column, exists, or_, select, table, text, update
+from sqlalchemy import Connection, Select, column, exists, func, or_, select, table, text, update
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
+from kusanya.store.intent_rows import INTENT_COLUMNS, to_intent
 from kusanya.store.order import unindexed
 from kusanya.store.projection import COLUMNS, to_row
-from kusanya.store.records import CollectionRow
-from kusanya.store.schema import collection, feed_head, observation
-from kusanya.store.values import NAME_MAX, clean
+from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.store.schema import collection, feed_head, intent, observation
+from kusanya.store.values import NAME_MAX, clean, to_us
 from kusanya.wire import Mode
 
 PIECE: Final = 3
@@ -32,6 +34,7 @@ _LOOKED_AT: Final = 20_000
 """Candidates that are looked at before giving up: a bound on the time of one question."""
 
 _AT_A_TIME: Final = 200
+_OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
 _search: Final = table("reference_search", column("rowid"), column("seq"))
 
 
@@ -61,6 +64,48 @@ class Search(Base):
                 if len(found) >= limit:
                     break
         return tuple(found.values())[:limit]
+
+    def open_intents(
+        self,
+        mode: Mode,
+        *,
+        phone: str | None = None,
+        reference: str | None = None,
+        reference_part: str | None = None,
+        amount: int | None = None,
+        prepared_from: datetime | None = None,
+        prepared_to: datetime | None = None,
+        limit: int = 200,
+    ) -> tuple[IntentRow, ...]:
+        """Return the intents that are neither answered nor over, newest first.
+
+        Terms are joined by AND, None does not restrict. `phone` is found with and without its
+        leading +, `reference_part` in any case. Only the open ones are looked through, and those
+        are few.
+        """
+        it = intent.c
+        query = (
+            select(*INTENT_COLUMNS)
+            .where(it.mode == mode.value, it.state.in_(_OPEN))
+            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
+            .limit(limit)
+        )
+        if phone is not None:
+            digits = clean(phone).removeprefix("+")
+            query = query.where(it.phone.in_((digits, f"+{digits}")))
+        if reference is not None:
+            query = query.where(it.reference == clean(reference, NAME_MAX))
+        if reference_part is not None:
+            wanted = clean(reference_part, NAME_MAX).lower()
+            query = query.where(func.lower(it.reference).contains(wanted, autoescape=True))
+        if amount is not None:
+            query = query.where(it.amount == amount)
+        if prepared_from is not None:
+            query = query.where(it.prepared_at >= to_us(prepared_from))
+        if prepared_to is not None:
+            query = query.where(it.prepared_at < to_us(prepared_to))
+        with self._reading("read intents") as connection:
+            return tuple(to_intent(row) for row in connection.execute(query).mappings())
 
 
 def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[int]) -> list[str]:

@@ -1,0 +1,46 @@
+"""What else is known around one payment: the same phone, the same reference, open creations.
+
+Whether a new request is safe depends on these as much as on the payment itself.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from kusanya.store import Store
+from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.wire import Mode
+
+ALSO_WITHIN: Final = timedelta(hours=24)
+"""How far back other collections on the same phone are told with a story."""
+
+
+class Around(msgspec.Struct, frozen=True, kw_only=True):
+    """The neighbours of one payment, in its mode; the payment itself is not among them."""
+
+    also: tuple[CollectionRow, ...]
+    """Other collections on the same phone within `ALSO_WITHIN`, newest first."""
+    same_reference: tuple[CollectionRow, ...]
+    """Other collections under the same reference, newest first."""
+    creations: tuple[IntentRow, ...]
+    """Open creations on the same phone or under the same reference, newest first."""
+
+
+def around(
+    store: Store, mode: Mode, *, phone: str, reference: str, but: str | None, now: datetime
+) -> Around:
+    """Return what is known around a payment; `but` is the id of the payment itself.
+
+    Raises StoreError when the store cannot be read.
+    """
+    same_phone = store.collections_by_phone(mode, phone, since=now - ALSO_WITHIN)
+    same_reference = store.collections_by_reference(mode, reference)
+    on_phone = store.open_intents(mode, phone=phone)
+    under = store.open_intents(mode, reference=reference)
+    creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
+    return Around(
+        also=tuple(row for row in same_phone if row.id != but),
+        same_reference=tuple(row for row in same_reference if row.id != but),
+        creations=tuple(sorted(creations.values(), key=lambda row: row.key, reverse=True)),
+    )

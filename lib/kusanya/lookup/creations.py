@@ -1,0 +1,74 @@
+"""The story of one creation that no collection is known of: how far it came and what is safe."""
+
+from datetime import datetime
+
+import msgspec
+
+from kusanya.lookup.around import Around, around
+from kusanya.lookup.moments import Moment, created, noted
+from kusanya.store import Store
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+
+
+class CreationStory(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is recorded about one creation without a known collection."""
+
+    intent: IntentRow
+    at: datetime
+    """When the store was read."""
+    attempts: tuple[AttemptRow, ...]
+    moments: tuple[Moment, ...]
+    around: Around
+    replay_until: datetime | None
+    """Until when the same key and bytes may be sent again; None where they may not."""
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it is not known yet what becomes of it."""
+        return self.intent.state in {
+            IntentState.PREPARED,
+            IntentState.SENT,
+            IntentState.UNKNOWN,
+        }
+
+    @property
+    def contradicts(self) -> bool:
+        """Tell whether facts contradict each other: of a creation alone there are none that can."""
+        return False
+
+    @property
+    def may_have_charged(self) -> bool:
+        """Tell whether the customer may have been asked to pay, as far as is recorded."""
+        return self.intent.state in {IntentState.SENT, IntentState.UNKNOWN}
+
+
+def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationStory | None:
+    """Return the story of one creation, or None when the store does not know it.
+
+    Raises StoreError when the store cannot be read.
+    """
+    # Late: it brings the client with it, which nothing needs before the first paint.
+    from kusanya.intents.window import replay_left
+
+    intent = store.intent(intent_id)
+    if intent is None:
+        return None
+    attempts = store.attempts(intent_id)
+    moments = [*created(intent, attempts), *noted(store.notes(intent_id))]
+    left = replay_left(intent, now=now)
+    told = CreationStory(
+        intent=intent,
+        at=now,
+        attempts=attempts,
+        moments=tuple(sorted(moments, key=lambda moment: moment.at)),
+        around=around(
+            store,
+            intent.mode,
+            phone=intent.phone,
+            reference=intent.reference,
+            but=intent.id,
+            now=now,
+        ),
+        replay_until=now + left if left else None,
+    )
+    return told if told.is_open else msgspec.structs.replace(told, replay_until=None)

@@ -1,0 +1,264 @@
+"""What a text may mean: collections, and creations that no collection is known of, ranked.
+
+Nothing is guessed: every match is returned with the way it was found.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
+from kusanya.store import Store
+from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, IntentRow
+from kusanya.wire import Mode, is_collection_id, is_event_id
+
+_BOUND: Final = 50
+_PHONE_LIKE: Final = re.compile(r"\+?[0-9][0-9\s().\-\u00a0\u2010-\u2015]{6,24}")
+_AMOUNT: Final = re.compile(
+    r"(?:TZS\s*)?([0-9][0-9,. ]{0,16}?)(?:\s+([0-2]?[0-9])[:.h]([0-5][0-9]))?", re.IGNORECASE
+)
+_AROUND: Final = timedelta(minutes=15)
+_PART_LENGTH: Final = 4
+"""Shorter parts of a reference or a note match too much to help anybody."""
+
+
+_INTENT_ID: Final = "int_"
+
+
+class Way(StrEnum):
+    """How a collection was found; in the order in which matches are ranked."""
+
+    ID = "id"
+    CREATION = "creation"
+    """The id of the creation that became it."""
+    EVENT = "event"
+    CLAIM = "claimed by a delivery"
+    REFERENCE = "reference"
+    PHONE = "phone"
+    PREFIX = "beginning of a reference"
+    NOTE = "note"
+    PART = "part of a reference"
+    AMOUNT = "amount"
+
+
+class Match(msgspec.Struct, frozen=True):
+    """One collection and how the text led to it."""
+
+    row: CollectionRow
+    way: Way
+
+
+class CreationMatch(msgspec.Struct, frozen=True):
+    """One creation that no collection is known of, and how the text led to it."""
+
+    intent: IntentRow
+    way: Way
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a text may mean in one mode, best first."""
+
+    text: str
+    creations: tuple[CreationMatch, ...] = ()
+    """Creations without a known collection: their customers may have been asked to pay."""
+    matches: tuple[Match, ...] = ()
+    more: bool = False
+    """True when more begin with this text than are listed."""
+    elsewhere: int = 0
+    """How many match in the other mode; counted only when none does in this one."""
+    trouble: str | None = None
+    """Why a text that looks like a phone number cannot be one."""
+
+    @property
+    def count(self) -> int:
+        """Count everything that was found in this mode."""
+        return len(self.creations) + len(self.matches)
+
+
+class _Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for, in one mode."""
+
+    text: str
+    mode: Mode
+    now: datetime
+    day: Callable[[datetime], datetime]
+    limit: int
+
+
+def find(
+    store: Store,
+    text: str,
+    *,
+    mode: Mode,
+    now: datetime,
+    day: Callable[[datetime], datetime],
+    limit: int = _BOUND,
+) -> Found:
+    """Return what `text` may mean: an id, an event, a reference, a phone, an amount and a time.
+
+    Of creations those are found that no collection is known of: by their id or whole reference in
+    every state, by the rest while they are open. `day` gives the first instant of the business day
+    that an instant lies on, so that "85000 15:20" means a time of today. The other mode is looked
+    at only when this one has nothing. Raises StoreError when the store cannot be read.
+    """
+    asked = text.strip()
+    if not asked:
+        return Found(text=asked)
+    question = _Question(text=asked, mode=mode, now=now, day=day, limit=limit)
+    found = _found(store, question)
+    if found.count:
+        return found
+    other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
+    elsewhere = _found(store, msgspec.structs.replace(question, mode=other))
+    return msgspec.structs.replace(found, elsewhere=elsewhere.count)
+
+
+def _found(store: Store, question: _Question) -> Found:
+    asked, mode, limit = question.text, question.mode, question.limit
+    exact = _by_id(store, asked, mode)
+    if exact is not None:
+        return exact
+    ranked = [
+        Match(row, Way.REFERENCE)
+        for row in store.collections_by_reference(mode, asked, limit=limit)
+    ]
+    phone, trouble = _as_phone(asked)
+    if phone is not None:
+        by_phone = store.collections_by_phone(mode, phone, limit=limit)
+        ranked += [Match(row, Way.PHONE) for row in by_phone]
+    page = store.collections_by_prefix(mode, asked, limit=limit)
+    ranked += [Match(row, Way.PREFIX) for row in page.rows]
+    created = _creations(store, question, phone)
+    ways = {match.way for match in ranked} | {match.way for match in created}
+    whole = bool(ways & {Way.REFERENCE, Way.PHONE})
+    # Parts cost most to find; whoever knows the whole does not ask for a part.
+    if len(asked) >= _PART_LENGTH and not whole and len(ranked) < limit:
+        noted, noted_creations = _by_note(store, asked, mode)
+        ranked += noted
+        created += noted_creations
+        ranked += [Match(row, Way.PART) for row in store.search_reference(mode, asked, limit=limit)]
+        parts = store.open_intents(mode, reference_part=asked, limit=limit)
+        created += [CreationMatch(intent, Way.PART) for intent in parts]
+    if not ranked and not created:
+        ranked, created = _by_amount(store, question)
+    once = {match.row.id: match for match in reversed(ranked)}
+    kept = [match for match in ranked if once[match.row.id] is match]
+    creations = {match.intent.id: match for match in reversed(created)}
+    return Found(
+        text=asked,
+        creations=tuple(match for match in created if creations[match.intent.id] is match)[:limit],
+        matches=tuple(kept[:limit]),
+        more=page.more or len(kept) > limit,
+        trouble=trouble,
+    )
+
+
+def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
+    """Return what has the very id that was asked for, or None where the text is no known id."""
+    if is_collection_id(asked):
+        row = store.collection(asked)
+        if row is not None:
+            return Found(text=asked, matches=(Match(row, Way.ID),) if row.mode is mode else ())
+    if is_event_id(asked):
+        by_event = _by_event(store, asked, mode)
+        if by_event:
+            return Found(text=asked, matches=tuple(by_event))
+    if asked.startswith(_INTENT_ID):
+        intent = store.intent(asked)
+        if intent is not None and intent.mode is not mode:
+            return Found(text=asked)
+        if intent is not None:
+            row = _became(store, intent)
+            if row is None:
+                return Found(text=asked, creations=(CreationMatch(intent, Way.ID),))
+            return Found(text=asked, matches=(Match(row, Way.CREATION),))
+    return None
+
+
+def _became(store: Store, intent: IntentRow) -> CollectionRow | None:
+    """Return the collection that a creation became, as far as the store has seen it."""
+    return None if intent.collection_id is None else store.collection(intent.collection_id)
+
+
+def _creations(store: Store, question: _Question, phone: str | None) -> list[CreationMatch]:
+    """Return creations without a known collection: by their whole reference, then by phone."""
+    under = store.intents_by_reference(question.mode, question.text)
+    found = [
+        CreationMatch(intent, Way.REFERENCE)
+        for intent in under[: question.limit]
+        if _became(store, intent) is None
+    ]
+    if phone is not None:
+        on_phone = store.open_intents(question.mode, phone=phone, limit=question.limit)
+        found += [CreationMatch(intent, Way.PHONE) for intent in on_phone]
+    return found
+
+
+def _by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[CreationMatch]]:
+    """Return what has a note that contains the text: an SMS receipt number, say.
+
+    A note on an intent leads to the collection that it became, or to the intent itself.
+    """
+    ids: list[str] = []
+    created: list[CreationMatch] = []
+    for note in store.search_notes(asked, limit=_BOUND):
+        intent = None if is_collection_id(note.subject) else store.intent(note.subject)
+        if intent is None:
+            ids.append(note.subject)
+        elif (row := _became(store, intent)) is not None:
+            ids.append(row.id)
+        elif intent.mode is mode:
+            created.append(CreationMatch(intent, Way.NOTE))
+    rows = store.collections_by_id(ids)
+    return [Match(row, Way.NOTE) for row in rows.values() if row.mode is mode], created
+
+
+def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:
+    event = store.event(event_id, mode)
+    if event is not None:
+        row = store.collection(event.collection_id)
+        return [Match(row, Way.EVENT)] if row is not None and row.mode is mode else []
+    # No authentic arrival: a rejected one may still name a collection that we know.
+    claims = store.deliveries(mode, where=DeliveryFilter(event_id=event_id), limit=_BOUND).rows
+    named = sorted({claim.collection_id for claim in claims if claim.collection_id is not None})
+    rows = store.collections_by_id(named)
+    return [Match(row, Way.CLAIM) for row in rows.values() if row.mode is mode]
+
+
+def _as_phone(asked: str) -> tuple[str | None, str | None]:
+    if not _PHONE_LIKE.fullmatch(asked):
+        return None, None
+    try:
+        return normalise_phone(asked), None
+    except PhoneError as error:
+        # Numbers of other countries are on the wire as they are, so they can be asked for as such.
+        compact = "".join(character for character in asked if character.isdigit())
+        known = asked.startswith("+") and is_wire_phone(compact)
+        return (compact if known else None), str(error)
+
+
+def _by_amount(store: Store, question: _Question) -> tuple[list[Match], list[CreationMatch]]:
+    parts = _AMOUNT.fullmatch(question.text)
+    if parts is None:
+        return [], []
+    amount = int(re.sub(r"[,. ]", "", parts[1]))
+    begin, end = question.day(question.now), question.now
+    if parts[2] is not None and int(parts[2]) < 24:  # noqa: PLR2004 - hours of a day
+        at = begin + timedelta(hours=int(parts[2]), minutes=int(parts[3]))
+        begin, end = at - _AROUND, at + _AROUND
+    where = CollectionFilter(
+        amount_min=amount, amount_max=amount, created_from=begin, created_to=end
+    )
+    mode, limit = question.mode, question.limit
+    rows = store.collections(mode, where=where, limit=limit).rows
+    opened = store.open_intents(
+        mode, amount=amount, prepared_from=begin, prepared_to=end, limit=limit
+    )
+    return (
+        [Match(row, Way.AMOUNT) for row in rows],
+        [CreationMatch(intent, Way.AMOUNT) for intent in opened],
+    )

@@ -1,0 +1,271 @@
+"""Whether a new request is safe, and what to say and do: one judgement, so that no two disagree.
+
+A new request is safe only where nothing that is known could still charge the customer for the same
+thing. The sentences for the customer and the next step for support follow from that judgement: none
+of them offers a new request where it is not safe.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kusanya.lookup.around import Around
+from kusanya.lookup.creations import CreationStory
+from kusanya.lookup.story import Story
+from kusanya.privacy import redact
+from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.text import safe
+from kusanya.wire import Status
+from kusanya.wording import CONTRADICTION, OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
+
+_IN_PROGRESS: Final = "payment_in_progress"
+_DUPLICATE: Final = "duplicate"
+_IN_PROGRESS_FOR: Final = timedelta(minutes=2)
+"""How long the network may keep another payment open on a phone."""
+_DOUBTED: Final = frozenset({"status", "mode", "amount", "currency", "phone", "reference"})
+"""Fields about which two answers leave nothing certain to tell a customer."""
+
+
+class Reason(StrEnum):
+    """Why a new request is safe or not."""
+
+    CONTRADICTION = "contradiction"
+    EARLIER_REQUEST = "earlier_request"
+    """An open creation of the same order, or of the same phone and amount."""
+    UNKNOWN_ON_PHONE = "unknown_on_phone"
+    """Another creation on the phone is open."""
+    NOT_FINAL = "not_final"
+    PROMPT_ON_PHONE = "prompt_on_phone"
+    PAID = "paid"
+    PAID_UNDER_REFERENCE = "paid_under_reference"
+    NETWORK_BUSY = "network_busy"
+    """The network said that another payment is open on the phone."""
+    NETWORK_DUPLICATE = "network_duplicate"
+    UNSEEN = "unseen"
+    """A person named a collection that the store has never heard of."""
+    NOTHING_OPEN = "nothing_open"
+
+
+class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a new request is safe, why, and what support does."""
+
+    safe: bool
+    reason: Reason
+    sentence: str
+    """For support; safe to show, no phone in it."""
+    next_step: str
+    """For support."""
+
+
+Telling = Story | CreationStory
+
+
+def new_request(told: Telling) -> NewRequest:
+    """Return whether a new request for the same customer is safe now."""
+    own = _of_collection(told) if isinstance(told, Story) else _of_creation(told)
+    around = told.around
+    phone = told.row.phone if isinstance(told, Story) else told.intent.phone
+    reasons = sorted(
+        (*own, *_of_neighbours(around, _reference(told), _amount(told), phone)),
+        key=lambda one: _ORDER[one.reason],
+    )
+    return reasons[0] if reasons else _SAFE
+
+
+_SAFE: Final = NewRequest(
+    safe=True,
+    reason=Reason.NOTHING_OPEN,
+    sentence="a new request is safe: this one is over and no prompt is open on this phone",
+    next_step="",
+)
+_ORDER: Final = {reason: place for place, reason in enumerate(Reason)}
+
+
+def _reference(told: Telling) -> str:
+    return told.row.reference if isinstance(told, Story) else told.intent.reference
+
+
+def _amount(told: Telling) -> int:
+    return told.row.amount if isinstance(told, Story) else told.intent.amount
+
+
+def _no(reason: Reason, because: str, next_step: str) -> NewRequest:
+    return NewRequest(
+        safe=False, reason=reason, sentence=f"no new request: {because}", next_step=next_step
+    )
+
+
+def _of_collection(told: Story) -> Iterator[NewRequest]:
+    row = told.row
+    if told.state.contradictions:
+        yield _no(
+            Reason.CONTRADICTION,
+            "the facts about this collection contradict each other",
+            "Escalate with the evidence card; send no prompt.",
+        )
+    if row.final_seen_at is None:
+        yield _no(
+            Reason.NOT_FINAL,
+            "this one is not final, its prompt may still be open",
+            "Wait, or fetch the present state; send no second prompt.",
+        )
+    elif row.status == Status.SUCCEEDED:
+        yield NewRequest(
+            safe=False,
+            reason=Reason.PAID,
+            sentence="paid: a new request would be a new payment",
+            next_step="Nothing to do.",
+        )
+    if row.status != Status.FAILED:
+        return
+    over = (row.completed_at or row.final_seen_at or row.created_at) + _IN_PROGRESS_FOR
+    if row.failure_code == _IN_PROGRESS and told.at < over:
+        yield _no(
+            Reason.NETWORK_BUSY,
+            "the network has another payment open on this phone",
+            "Wait two minutes; send no second prompt before.",
+        )
+    if row.failure_code == _DUPLICATE:
+        yield _no(
+            Reason.NETWORK_DUPLICATE,
+            "the network knows a similar request already",
+            "Look the other one up first; send no prompt.",
+        )
+
+
+def _of_creation(told: CreationStory) -> Iterator[NewRequest]:
+    intent = told.intent
+    if told.may_have_charged:
+        if told.replay_until is not None:
+            step = "Resume this one with its own key; never create another."
+        else:
+            step = "Its replay window is over: compare statements, then decide it."
+        yield _no(
+            Reason.EARLIER_REQUEST,
+            "wait, it is not known whether this one reached the customer; it may still charge",
+            step,
+        )
+    elif intent.state is IntentState.PREPARED:
+        yield _no(
+            Reason.EARLIER_REQUEST,
+            "wait, this one was not taken yet and may still be sent",
+            "Resume this one with its own key; never create another."
+            if told.replay_until is not None
+            else "Its replay window is over: kusanya intents resume closes it.",
+        )
+    elif intent.collection_id is not None:
+        yield _no(
+            Reason.UNSEEN,
+            "this one became a collection that the store has never seen",
+            "Ask the service for that collection first.",
+        )
+
+
+def _of_neighbours(around: Around, reference: str, amount: int, phone: str) -> Iterator[NewRequest]:
+    related = [one for one in around.creations if _is_related(one, reference, amount, phone)]
+    if related:
+        first = related[-1]
+        named = f"{safe(redact(first.reference), 60)}, {money(first.amount)}"
+        yield _no(
+            Reason.EARLIER_REQUEST,
+            f"wait, an earlier request ({named}) may still charge this customer",
+            f"Look {first.id} up: resume it with its own key, or have somebody decide it. "
+            "Never create another.",
+        )
+    elif around.creations:
+        yield _no(
+            Reason.UNKNOWN_ON_PHONE,
+            "the outcome of another creation on this phone is unknown",
+            f"Look {around.creations[-1].id} up first: resume it, or have somebody decide it.",
+        )
+    if any(row.final_seen_at is None for row in (*around.also, *around.same_reference)):
+        yield _no(
+            Reason.PROMPT_ON_PHONE,
+            "another prompt on this phone, or for this order, may still be open",
+            "Wait until the other prompt is over; send no second one before.",
+        )
+    paid = next((row for row in around.same_reference if row.status == Status.SUCCEEDED), None)
+    if paid is not None:
+        yield _no(
+            Reason.PAID_UNDER_REFERENCE,
+            f"the same reference is paid already, by {safe(paid.id, 60)}",
+            "Look the paid one up; send no prompt.",
+        )
+
+
+def _is_related(intent: IntentRow, reference: str, amount: int, phone: str) -> bool:
+    same_phone = intent.phone.removeprefix("+") == phone.removeprefix("+")
+    return intent.reference == reference or (same_phone and intent.amount == amount)
+
+
+def advice(told: Story) -> Advice:
+    """Return what to say and do about a collection, in both languages, as of its reading.
+
+    Nothing in it offers a new request where `new_request` says that none is safe.
+    """
+    verdict = new_request(told)
+    return _agreeing(_about(told, verdict), verdict)
+
+
+def _about(told: Story, verdict: NewRequest) -> Advice:
+    row = told.row
+    if any(one.field in _DOUBTED for one in told.state.contradictions):
+        return advise(CONTRADICTION)
+    over_unpaid = row.status in {Status.FAILED, Status.EXPIRED}
+    if over_unpaid and verdict.reason is Reason.EARLIER_REQUEST:
+        # What became of this one would be read as an invitation to pay again.
+        return advise(UNKNOWN_OUTCOME)
+    if over_unpaid and verdict.reason is Reason.PAID_UNDER_REFERENCE:
+        return _paid_by(told.around.same_reference)
+    return advise(
+        row.status,
+        failure_code=row.failure_code,
+        amount=row.amount,
+        currency=row.currency,
+        late=is_late(row.created_at, now=told.at),
+    )
+
+
+def _paid_by(rows: tuple[CollectionRow, ...]) -> Advice:
+    paid = next(row for row in rows if row.status == Status.SUCCEEDED)
+    return advise(paid.status, amount=paid.amount, currency=paid.currency)
+
+
+def _agreeing(found: Advice, verdict: NewRequest) -> Advice:
+    if verdict.safe:
+        if found.topic == _IN_PROGRESS:
+            return replace(
+                found, operator="The two minutes are over: send a new request if wished."
+            )
+        return found
+    keeps_its_own = not found.may_prompt and found.topic not in {OTHER, UNKNOWN_OUTCOME}
+    if keeps_its_own and verdict.reason in {Reason.NOT_FINAL, Reason.PAID, Reason.CONTRADICTION}:
+        return found
+    # "Shall we send a new request?" and its like are no questions now.
+    quiet = found.may_prompt
+    return replace(
+        found,
+        english=replace(found.english, next_step="") if quiet else found.english,
+        swahili=replace(found.swahili, next_step="") if quiet else found.swahili,
+        operator=verdict.next_step or found.operator,
+        may_prompt=False,
+    )
+
+
+def creation_advice(told: CreationStory) -> Advice:
+    """Return what to say and do about a creation without a known collection."""
+    verdict = new_request(told)
+    if verdict.reason is Reason.PAID_UNDER_REFERENCE:
+        found = _paid_by(told.around.same_reference)
+    elif verdict.reason in {Reason.EARLIER_REQUEST, Reason.UNSEEN}:
+        found = advise(UNKNOWN_OUTCOME)
+    else:
+        found = advise(OTHER)
+    if verdict.safe:
+        nothing = "Nothing was created: correct the cause, then send a new request."
+        found = replace(found, operator=nothing)
+    return _agreeing(found, verdict)
