@@ -77,6 +77,8 @@ FEW: dict[str, Callable[[Store, Any], object]] = {
         TEST, where=DeliveryFilter(collection_id="col_1", verdicts=(Verdict.VERIFIED,))
     ),
     "intents by reference": lambda s, _: s.intents_by_reference(TEST, "INV-1"),
+    "open intents by phone": lambda s, _: s.open_intents(TEST, phone="255754000001"),
+    "open intents by a part": lambda s, _: s.open_intents(TEST, reference_part="NV-1"),
 }
 
 
