@@ -293,7 +293,9 @@ class World:
             for host, secrets in self._secrets.items()
         ]
         if named:
-            self._receiver = receiver_app(self.store, named, clock=self.clock)
+            self._receiver = receiver_app(
+                self.store, named, clock=self.clock, resolve_intents=False
+            )
 
     def knows_secret(self, host: str, secret: str, mode: Mode) -> None:
         """Tell the receiver a secret; older ones stay."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kusanya.receiver.double_check import DoubleCheck
     from kusanya.receiver.serve import Serving
     from kusanya.store import Store
-    from kusanya.store.records import Arrival, Receipt
 
 
 _Given = ParamSpec("_Given")
@@ -78,7 +77,6 @@ def receive(
     from kusanya.profiles import parse_endpoint_secrets
     from kusanya.receiver import EndpointSecrets
     from kusanya.receiver.serve import run
-    from kusanya.receiver.settling import Settling
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.cli.lifeline import stop_when_stdin_closes
@@ -109,15 +107,7 @@ def receive(
         opened = stack.enter_context(Store.open(chosen.store, clock=time))
         if until_stdin_closes:
             stop_when_stdin_closes()
-        told = [stack.enter_context(Settling(opened, mode=chosen.mode, clock=time)).offer]
-        if double_check is not Policy.NEVER:
-            checks = stack.enter_context(_checks(chosen, opened, double_check, time, stack))
-            told.append(checks.offer)
-
-        def tell(arrival: "Arrival", receipt: "Receipt") -> None:
-            for offer in told:
-                offer(arrival, receipt)
-
+        is_checked = double_check is not Policy.NEVER
         run(
             opened,
             endpoints,
@@ -126,7 +116,7 @@ def receive(
             clock=time,
             signature_header=chosen.signature_header,
             on_ready=ready,
-            on_receipt=tell,
+            double_check=_checks(chosen, opened, double_check, time, stack) if is_checked else None,
             metrics=metrics,
         )
 

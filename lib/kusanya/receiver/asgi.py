@@ -16,8 +16,10 @@ from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
 from kusanya.receiver.acks import Pending, Refusal
+from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.intake import Intake, Journal, Limits
+from kusanya.receiver.intake import Follower, Intake, Journal, Limits
+from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
@@ -47,6 +49,8 @@ def app(
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+    resolve_intents: bool = True,
+    double_check: Follower | None = None,
     stopwatch: Callable[[], float] = time.perf_counter,
     metrics: bool = True,
 ) -> Receiver:
@@ -59,16 +63,27 @@ def app(
     loop after the answer has left, and returns at once. `stopwatch` gives the real seconds in which
     our answers are measured: an event loop's own time may count whole milliseconds only. Without
     `metrics` there is no /metrics: it tells everybody who reaches the port how much arrives.
+    Events resolve the intents whose answer was lost, on a thread of their own after the answer,
+    unless `resolve_intents` is False. `double_check` is a `double_check.DoubleCheck` over a client:
+    it asks the service about what was acknowledged. Both start with the first delivery, need no
+    lifespan events, and end with the application's shutdown or with the process.
     Raises ConfigurationError for secrets that cannot be used, TypeError for a store that is none
     and for an async `on_receipt`.
     """
     endpoints = Endpoints.of(secrets, mode=mode, signature_header=signature_header)
+    clock = clock or SystemClock()
+    followers: list[Follower] = []
+    if resolve_intents and isinstance(store, Store):
+        followers.append(IntentResolver(store, clock=clock))
+    if double_check is not None:
+        followers.append(double_check)
     intake = Intake(
         store,
         endpoints,
-        clock=clock or SystemClock(),
+        clock=clock,
         limits=limits,
         on_receipt=on_receipt,
+        followers=followers,
         stopwatch=stopwatch,
     )
     return _Receiver(intake, metrics=metrics)
@@ -99,7 +114,7 @@ class _Receiver:
             else:
                 await self._page(scope, send)
         elif scope["type"] == "lifespan":
-            await _lifespan(receive, send)
+            await _lifespan(receive, send, self.intake)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1000})
@@ -224,10 +239,15 @@ async def _answer(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
-    # The store belongs to whoever opened it: nothing is opened or closed here.
+async def _lifespan(receive: Receive, send: Send, intake: Intake) -> None:
+    # The store belongs to whoever opened it: it is neither opened nor closed here.
     while True:
         message = await receive()
+        if message["type"] == "lifespan.startup":
+            intake.start()
+        else:
+            # It waits for a look under way: not on the event loop.
+            await asyncio.to_thread(intake.close)
         await send({"type": f"{message['type']}.complete"})
         if message["type"] == "lifespan.shutdown":
             return

@@ -6,6 +6,8 @@ delivery's own, so that a difference shows up as a contradiction. Source: GET /v
 Delivery rules 5.
 """
 
+import logging
+import os
 import queue
 import threading
 import zlib
@@ -23,6 +25,8 @@ from kusanya.errors import KusanyaError, NotFound
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.wire import Collection, Event, Mode
+
+_log: Final = logging.getLogger("kusanya.receiver")
 
 
 class Policy(StrEnum):
@@ -82,9 +86,10 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DoubleCheck:
-    """Checks deliveries in the background; `with` starts and stops it.
+    """Checks deliveries in the background, on a thread that starts with the first of them.
 
-    `offer` is the `on_receipt` of a receiver.
+    Given to `receiver.app` as `double_check`, it is offered each acknowledged delivery and closed
+    when the application is shut down; `with` closes it too. In a forked child it begins anew.
     """
 
     def __init__(
@@ -106,11 +111,19 @@ class DoubleCheck:
         self._share = share
         self._clock = clock or SystemClock()
         self._on_checked = on_checked
-        self._queue: queue.Queue[tuple[Arrival, Receipt] | None] = queue.Queue(queue_events)
-        self._thread = threading.Thread(target=self._run, name="kusanya-double-check", daemon=True)
-        self._stopping = threading.Event()
+        self._queue_events = queue_events
         self.dropped = 0
         """Deliveries that were not checked because the queue was full or the check was stopping."""
+        self._begin_process()
+
+    def _begin_process(self) -> None:
+        self._pid = os.getpid()
+        self._begin_thread()
+
+    def _begin_thread(self) -> None:
+        self._queue: queue.Queue[tuple[Arrival, Receipt] | None] = queue.Queue(self._queue_events)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def offer(self, arrival: Arrival, receipt: Receipt) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
@@ -119,14 +132,29 @@ class DoubleCheck:
             or arrival.heard_in not in self._clients
         ):
             return
+        self.start()
         try:
             self._queue.put_nowait((arrival, receipt))
         except queue.Full:
             # The facts are durable; only their confirmation is missing, and it is counted.
             self.dropped += 1
 
+    def start(self) -> None:
+        """Start the thread where it does not run; called on one thread alone, as `offer` is."""
+        if self._pid != os.getpid():
+            # A forked child: the thread stayed with its parent.
+            self._begin_process()
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._run,
+                args=(self._queue, self._stopping),
+                name="kusanya-double-check",
+                daemon=True,
+            )
+            self._thread.start()
+
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(
@@ -135,7 +163,13 @@ class DoubleCheck:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Finish the check under way and drop the others."""
+        self.close()
+
+    def close(self) -> None:
+        """Finish the check under way and drop the others; a later delivery starts it again."""
+        thread = self._thread
+        if thread is None or self._pid != os.getpid():
+            return
         self._stopping.set()
         while True:
             try:
@@ -143,7 +177,8 @@ class DoubleCheck:
                 break
             except queue.Full:
                 self._drop_one()
-        self._thread.join()
+        thread.join()
+        self._begin_thread()
 
     def _drop_one(self) -> None:
         try:
@@ -152,15 +187,21 @@ class DoubleCheck:
             return
         self.dropped += 1
 
-    def _run(self) -> None:
-        while (offered := self._queue.get()) is not None:
-            if self._stopping.is_set():
+    def _run(
+        self,
+        offers: "queue.Queue[tuple[Arrival, Receipt] | None]",
+        stopping: threading.Event,
+    ) -> None:
+        while (offered := offers.get()) is not None:
+            if stopping.is_set():
                 self.dropped += 1
                 continue
-            arrival, receipt = offered
-            checked = self._check(arrival, receipt)
-            if checked is not None and self._on_checked is not None:
-                self._on_checked(checked)
+            try:
+                checked = self._check(*offered)
+                if checked is not None and self._on_checked is not None:
+                    self._on_checked(checked)
+            except Exception:  # noqa: BLE001 - one mistake, or a callback's, ends no later check
+                _log.exception("a double check failed")
 
     def _check(self, arrival: Arrival, receipt: Receipt) -> Checked | None:
         event_id, mode = arrival.event_id or "", arrival.heard_in

@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -45,6 +45,22 @@ class Journal(Protocol):
         ...
 
 
+class Follower(Protocol):
+    """What works on deliveries in the background, after they were acknowledged."""
+
+    def offer(self, arrival: Arrival, receipt: Receipt, /) -> None:
+        """Take note of an acknowledged delivery; returns at once and never raises."""
+        ...
+
+    def start(self) -> None:
+        """Begin; called before the first delivery and after a `close`, and returns at once."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is under way; a later delivery may start it again."""
+        ...
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one delivery and all of them together may take."""
 
@@ -69,6 +85,7 @@ class Intake:
         clock: Clock,
         limits: Limits,
         on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+        followers: Sequence[Follower] = (),
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
         if not hasattr(store, "post"):
@@ -90,7 +107,24 @@ class Intake:
         self.stopwatch: Final = stopwatch
         self._endpoints = endpoints
         self._on_receipt = on_receipt
+        self._followers = tuple(followers)
+        self._started = False
         self._acks: Acks | None = None
+
+    def start(self) -> None:
+        """Start what works in the background; the first delivery does so where nobody else did.
+
+        A mounted application is often told of no start and no end.
+        """
+        self._started = True
+        for follower in self._followers:
+            follower.start()
+
+    def close(self) -> None:
+        """End what works in the background, after its work under way; the store stays open."""
+        self._started = False
+        for follower in self._followers:
+            follower.close()
 
     def admit(self, headers: Headers) -> None:
         """Look at a delivery whose body is still to come. Raises Refusal."""
@@ -127,6 +161,8 @@ class Intake:
         `meter.in_flight`; it is counted off here. Whoever has sent the answer of a durable one
         calls `left`.
         """
+        if not self._started:
+            self.start()
         arrival = judge(
             body,
             headers,
@@ -164,6 +200,8 @@ class Intake:
         seconds = self.stopwatch() - durable.began
         self.meter.acknowledged(durable.arrival, durable.receipt.verdict, seconds)
         log_receipt(durable.arrival, durable.receipt)
+        for follower in self._followers:
+            follower.offer(durable.arrival, durable.receipt)
         if self._on_receipt is not None:
             self._on_receipt(durable.arrival, durable.receipt)
 

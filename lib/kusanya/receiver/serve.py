@@ -22,7 +22,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.receiver.asgi import Receiver, app, intake_of
 from kusanya.receiver.direct import direct
 from kusanya.receiver.endpoints import AnySecrets
-from kusanya.receiver.intake import Journal, Limits
+from kusanya.receiver.intake import Follower, Journal, Limits
 from kusanya.receiver.protocol import ConnectionLimits, protocol
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
@@ -72,11 +72,14 @@ def run(
     connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
     on_ready: Callable[[Serving], None] | None = None,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+    resolve_intents: bool = True,
+    double_check: Follower | None = None,
     metrics: bool = True,
 ) -> None:
     """Receive deliveries until SIGINT, SIGTERM or `Serving.stop`, then return.
 
-    Blocks. `on_ready` is called once, when connections are accepted. The store stays open.
+    Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
+    works in the background, see `app`, begins at once and has ended on return.
     Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.
     """
     application = app(
@@ -87,6 +90,8 @@ def run(
         signature_header=signature_header,
         limits=limits,
         on_receipt=on_receipt,
+        resolve_intents=resolve_intents,
+        double_check=double_check,
         metrics=metrics,
     )
     serve(application, host=host, port=port, connections=connections, on_ready=on_ready)
@@ -119,9 +124,13 @@ def serve(
     )
     server = _Server(config, host, on_ready)
     try:
+        if intake is not None:
+            intake.start()
         server.run(sockets=[listener])
     finally:
         listener.close()
+        if intake is not None:
+            intake.close()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -235,6 +235,37 @@ def test_a_full_queue_drops_and_counts_and_stopping_does_not_wait_for_it(
     assert checks.dropped + service.asked.count("evt_1") == 6
 
 
+def test_a_failing_callback_is_logged_and_ends_no_later_check(
+    store: Store,
+    clock: Clock,
+    acknowledged: Acknowledged,
+    body: Body,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    results: queue.Queue[Checked] = queue.Queue()
+
+    def fail_once(checked: Checked) -> None:
+        results.put(checked)
+        if results.qsize() == 1:
+            raise ZeroDivisionError("the caller's")
+
+    service = Service(body())
+    checks = DoubleCheck(
+        store, {Mode.TEST: service}, policy=Policy.ALWAYS, clock=clock, on_checked=fail_once
+    )
+    first, other = acknowledged(), acknowledged(body(data={"fee": 60}))
+    checks.offer(*first)
+    checks.offer(*other)
+    checks.close()
+    assert results.qsize() + checks.dropped == 2
+    # What was closed begins again with the next delivery.
+    checks.offer(*other)
+    while results.qsize() + checks.dropped < 3:
+        pass
+    checks.close()
+    assert "a double check failed" in [line.message for line in caplog.records]
+
+
 def test_a_share_outside_0_to_1_is_the_callers_mistake(store: Store) -> None:
     for share in (-0.1, 1.1):
         with pytest.raises(ValueError, match="between 0 and 1"):

@@ -1,21 +1,31 @@
 """The receiver as an ASGI application: when it says 2xx, and what it says otherwise."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from kusanya.clock import Clock, ManualClock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
-from kusanya.receiver import EndpointSecrets, Limits, app
+from kusanya.receiver import EndpointSecrets, Limits, Receiver, app
+from kusanya.receiver.asgi import intake_of
+from kusanya.receiver.double_check import DoubleCheck, Policy
 from kusanya.store import Store
 from kusanya.store.journal import Promise
-from kusanya.store.records import Arrival, DeliveryRow, Receipt, Verdict
-from kusanya.wire import Mode, decode_event
+from kusanya.store.records import (
+    Arrival,
+    DeliveryRow,
+    IntentRow,
+    IntentState,
+    Receipt,
+    Verdict,
+)
+from kusanya.wire import Collection, Event, Mode, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -533,3 +543,107 @@ async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> N
         assert sent == expected
     with pytest.raises(ValueError, match="HTTP"):
         await receiver({"type": "smtp"}, receive, send)
+
+
+def lost_answer(store: Store) -> IntentRow:
+    """Return an intent whose create was sent a minute ago and never answered."""
+    begun = store.begin_intent(
+        idempotency_key="key-1",
+        body=b"{}",
+        mode=Mode.TEST,
+        profile="shop",
+        reference="order-1",
+        amount=5000,
+        phone="255754000001",
+        at=NOON - timedelta(minutes=1),
+        by="till",
+        until=NOON - timedelta(seconds=30),
+    ).result()
+    return store.finish_attempt(
+        begun.intent.id,
+        1,
+        at=NOON - timedelta(seconds=50),
+        outcome="no_answer",
+        status=None,
+        request_id=None,
+        took_us=None,
+        state=IntentState.UNKNOWN,
+    ).result()
+
+
+class Service:
+    """A service that knows one event."""
+
+    def __init__(self, body: bytes) -> None:
+        self._event = decode_event(body)
+
+    def get_event(self, event_id: str, /) -> Event:
+        """Return the event."""
+        return self._event
+
+    def get_collection(self, collection_id: str, /) -> Collection:
+        """Return its collection."""
+        return self._event.data
+
+
+async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_without_lifespan(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    intent, payload = lost_answer(store), body()
+    checks = DoubleCheck(store, {Mode.TEST: Service(payload)}, policy=Policy.ALWAYS, clock=clock)
+    receiver = app(store, SECRET, mode="test", clock=clock, double_check=checks)
+    program = Starlette(routes=[Mount("/hooks", app=receiver)])
+    assert (await ask(program, payload, signed(payload), path="/hooks/")).status == 200
+
+    def resolved() -> bool:
+        found, event = store.intent(intent.id), store.event("evt_1")
+        assert found is not None
+        assert event is not None
+        return found.state is IntentState.SETTLED and event.checked_at is not None
+
+    await until(resolved)
+    found = store.intent(intent.id)
+    assert found is not None
+    assert found.collection_id == "col_1"
+    await lifespan(receiver, "lifespan.shutdown")
+    intake = intake_of(receiver)
+    assert intake is not None
+    assert [vars(follower)["_thread"] for follower in intake._followers] == [None, None]
+
+
+async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_the_start(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload, quiet = body(), app(store, SECRET, mode="test", clock=clock, resolve_intents=False)
+    assert (await ask(quiet, payload, signed(payload))).status == 200
+    intent = lost_answer(store)
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    await lifespan(receiver, "lifespan.startup")
+
+    def resolved() -> bool:
+        found = store.intent(intent.id)
+        assert found is not None
+        return found.state is IntentState.SETTLED
+
+    await until(resolved)
+    await lifespan(receiver, "lifespan.shutdown")
+
+
+async def lifespan(receiver: Receiver, *kinds: str) -> None:
+    incoming, sent = iter(kinds), list[str]()
+
+    async def receive() -> dict[str, Any]:
+        try:
+            return {"type": next(incoming)}
+        except StopIteration:
+            raise asyncio.CancelledError from None
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    with contextlib.suppress(asyncio.CancelledError):
+        await receiver({"type": "lifespan"}, receive, send)
+    assert sent == [f"{kind}.complete" for kind in kinds]

@@ -1,17 +1,23 @@
-"""Intents whose answer was lost, settled by the event that arrives for them."""
+"""Intents whose answer was lost, resolved by the event that arrives for them."""
 
+import logging
+import os
 import queue
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
+from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.ingest import judge
-from kusanya.receiver.settling import Settling
 from kusanya.store import Store
 from kusanya.store.records import Arrival, IntentRow, IntentState, Receipt
 from kusanya.wire import Mode
@@ -31,7 +37,7 @@ class Rests:
         self._begun: queue.Queue[None] = queue.Queue()
         self._over: queue.Queue[bool] = queue.Queue()
 
-    def __call__(self, stopping: threading.Event) -> bool:
+    def __call__(self, stopping: threading.Event, _seconds: float) -> bool:
         """Pause until the test says so."""
         self._begun.put(None)
         return self._over.get(timeout=10) or stopping.is_set()
@@ -97,29 +103,29 @@ def state_of(store: Store, intent: IntentRow) -> IntentState:
     return found.state
 
 
-def test_an_event_with_its_reference_settles_an_intent_without_an_answer(
+def test_an_event_with_its_reference_resolves_an_intent_without_an_answer(
     store: Store, clock: Clock, heard: Heard
 ) -> None:
     mine, other, rests = unanswered(store), unanswered(store, 2, amount=7), Rests()
-    with Settling(store, mode=Mode.TEST, clock=clock, rest=rests) as settling:
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
-        assert (state_of(store, mine), settling.settled) == (IntentState.UNKNOWN, 0)
-        settling.offer(*heard(1))
-        settling.offer(*heard(2))
+        assert (state_of(store, mine), resolver.resolved) == (IntentState.UNKNOWN, 0)
+        resolver.offer(*heard(1))
+        resolver.offer(*heard(2))
         rests.go_on()
         rests.after_a_look()
         rests.end()
-    assert (state_of(store, mine), settling.settled) == (IntentState.SETTLED, 1)
+    assert (state_of(store, mine), resolver.resolved) == (IntentState.SETTLED, 1)
     # Its amount differs: a person decides that one.
     assert state_of(store, other) is IntentState.UNKNOWN
 
 
-def test_what_was_heard_before_a_stop_is_settled_by_the_next_start(
+def test_what_arrived_before_a_stop_is_resolved_by_the_next_start(
     store: Store, clock: Clock, heard: Heard
 ) -> None:
     mine, rests = unanswered(store), Rests()
     heard(1)
-    with Settling(store, mode=Mode.TEST, clock=clock, rest=rests):
+    with IntentResolver(store, clock=clock, rest=rests):
         rests.after_a_look()
         rests.end()
     assert state_of(store, mine) is IntentState.SETTLED
@@ -128,10 +134,10 @@ def test_what_was_heard_before_a_stop_is_settled_by_the_next_start(
 def test_a_repeat_is_no_reason_to_look_again(store: Store, clock: Clock, heard: Heard) -> None:
     rests = Rests()
     heard(1)
-    with Settling(store, mode=Mode.TEST, clock=clock, rest=rests) as settling:
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
-        settling.offer(*heard(1))
-        assert not settling._heard.is_set()
+        resolver.offer(*heard(1))
+        assert not resolver._wanted
         rests.end()
 
 
@@ -147,11 +153,94 @@ def test_a_store_that_fails_is_looked_at_again(
         return working(*args, **kwargs)  # type: ignore[arg-type] # handed on as given
 
     monkeypatch.setattr(store, "intents", failing)
-    with Settling(store, mode=Mode.TEST, clock=clock, rest=rests) as settling:
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
-        assert settling.failed == 1
+        assert resolver.failed == 1
         rests.go_on()
         rests.after_a_look()
-        assert settling.failed == 1
+        assert resolver.failed == 1
         rests.end()
     assert state_of(store, mine) is IntentState.UNKNOWN
+
+
+def test_a_mistake_in_one_look_is_logged_and_ends_no_later_one(
+    store: Store,
+    clock: Clock,
+    heard: Heard,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "kusanya.receiver")
+    mine, rests = unanswered(store), Rests()
+    heard(1)
+    working, faults = store.intents, [ZeroDivisionError("ours")]
+
+    def failing(*args: object, **kwargs: object) -> object:
+        if faults:
+            raise faults.pop()
+        return working(*args, **kwargs)  # type: ignore[arg-type] # handed on as given
+
+    monkeypatch.setattr(store, "intents", failing)
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
+        rests.after_a_look()
+        rests.go_on()
+        rests.after_a_look()
+        rests.end()
+    assert (resolver.failed, resolver.resolved) == (1, 1)
+    assert state_of(store, mine) is IntentState.SETTLED
+    assert [line.message for line in caplog.records] == [
+        "looking at the open intents failed",
+        "intents resolved by events",
+    ]
+
+
+def test_there_is_no_thread_while_there_is_nothing_to_look_at(store: Store, clock: Clock) -> None:
+    rests = Rests()
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
+        rests.after_a_look()
+        thread = resolver._thread
+        assert thread is not None
+        rests.go_on()
+        thread.join(10)
+        assert not thread.is_alive()
+        resolver.start()
+        rests.after_a_look()
+        rests.end()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_resolves_with_a_thread_of_its_own(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    command = [sys.executable, "-c", FORKED, str(shutil.copy(empty_store, tmp_path / "s.db"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("1 look in the child\n", 0), done.stderr
+
+
+FORKED = """
+import os, sys, threading
+from kusanya.receiver.background_resolution import IntentResolver
+from kusanya.store import Store
+
+looked = threading.Event()
+def rest(stopping, seconds):
+    looked.set()
+    return stopping.wait(30)
+
+with Store.open(sys.argv[1]) as store:
+    resolver = IntentResolver(store, rest=rest)
+    resolver.start()
+    assert looked.wait(30)
+    looked.clear()
+    # The worst instant: the parent's thread is about to end and holds the lock.
+    resolver._lock.acquire()
+    child = os.fork()
+    if child == 0:
+        resolver.start()
+        print("1 look in the child" if looked.wait(30) else "none", flush=True)
+        resolver.close()
+        os._exit(0)
+    resolver._lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    resolver.close()
+"""
