@@ -7,11 +7,64 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kusanya import receiver, reconcile, state, webhooks
+    from kusanya import (
+        assumptions,
+        business_day,
+        catch_up,
+        client,
+        clock,
+        errors,
+        filters,
+        health,
+        intents,
+        limits,
+        lookup,
+        privacy,
+        profiles,
+        receiver,
+        reconcile,
+        secret,
+        service_clock,
+        state,
+        store,
+        text,
+        watch,
+        webhooks,
+        wire,
+        wording,
+    )
     from kusanya.client import AsyncClient, Client
     from kusanya.store import Store
 
-__all__ = ["AsyncClient", "Client", "Store", "receiver", "reconcile", "state", "webhooks"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Store",
+    "assumptions",
+    "business_day",
+    "catch_up",
+    "client",
+    "clock",
+    "errors",
+    "filters",
+    "health",
+    "intents",
+    "limits",
+    "lookup",
+    "privacy",
+    "profiles",
+    "receiver",
+    "reconcile",
+    "secret",
+    "service_clock",
+    "state",
+    "store",
+    "text",
+    "watch",
+    "webhooks",
+    "wire",
+    "wording",
+]
 
 _HOMES = {
     "AsyncClient": "kusanya.client",
@@ -19,10 +72,11 @@ _HOMES = {
     "Store": "kusanya.store",
 }
 
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in __all__:
-        return import_module(f"kusanya.{name}")
-    raise AttributeError(f"module 'kusanya' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in __all__:
+            return import_module(f"kusanya.{name}")
+        raise AttributeError(f"module 'kusanya' has no attribute {name!r}")

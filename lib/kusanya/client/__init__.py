@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncClient", "Client", "ResponseInfo", "new_idempotency_key"]
 
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name == "AsyncClient":
-        from kusanya.client.aio import AsyncClient
+    def __getattr__(name: str) -> Any:
+        if name == "AsyncClient":
+            from kusanya.client.aio import AsyncClient
 
-        return AsyncClient
-    raise AttributeError(f"module 'kusanya.client' has no attribute {name!r}")
+            return AsyncClient
+        raise AttributeError(f"module 'kusanya.client' has no attribute {name!r}")

@@ -77,10 +77,11 @@ __all__ = [
     "terms",
 ]
 
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name == "run":
-        return import_module("kusanya.reconcile.close").run
-    if name in __all__:
-        return import_module(f"kusanya.reconcile.{name}")
-    raise AttributeError(f"module 'kusanya.reconcile' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "run":
+            return import_module("kusanya.reconcile.close").run
+        if name in __all__:
+            return import_module(f"kusanya.reconcile.{name}")
+        raise AttributeError(f"module 'kusanya.reconcile' has no attribute {name!r}")

@@ -39,8 +39,9 @@ _HOMES = {
     "silence": "kusanya.watch.hearing",
 }
 
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kusanya.watch' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'kusanya.watch' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
