@@ -1,7 +1,6 @@
 """Connections to the two engines, set up so that a commit is durable and a reader cannot write.
 
-SQLite runs through pysqlite3, which brings its own library: those before 3.51.3 can corrupt a WAL
-when two connections write or checkpoint at once. Writers begin with BEGIN IMMEDIATE, so that a
+`kusanya.sqlite` says which SQLite opens a file. Writers begin with BEGIN IMMEDIATE, so that a
 transaction never fails half-way because another one got ahead of it.
 """
 
@@ -16,10 +15,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
+from kusanya.sqlite import sqlite_driver, sqlite_refusal
 from kusanya.store.connections import Connections
 
-SQLITE_MIN: Final = (3, 51, 3)
-"""The first SQLite without the WAL-reset corruption of 3.7.0 to 3.51.2."""
 BUSY_TIMEOUT_S: Final = 5.0
 """How long one statement waits for another process's lock before it fails."""
 _NO_DATABASE: Final = "file is not a database"
@@ -89,14 +87,12 @@ def engines(url: str, *, read_only: bool = False) -> Engines:
 
 
 def _sqlite(path: Path, *, read_only: bool) -> Engines:
-    # Late: only an SQLite store needs the driver.
-    from pysqlite3 import dbapi2
-
-    if dbapi2.sqlite_version_info < SQLITE_MIN:
-        raise StoreUnavailable(
-            f"SQLite {dbapi2.sqlite_version} can corrupt a store that two processes write; "
-            "install pysqlite3 0.6.1 or newer"
-        )
+    try:
+        dbapi2 = sqlite_driver()
+    except ImportError as error:
+        raise StoreUnavailable(str(error)) from None
+    if refusal := sqlite_refusal(dbapi2):
+        raise StoreUnavailable(refusal)
     path = path.absolute()
     address = URL.create(
         "sqlite+pysqlite",
@@ -195,7 +191,7 @@ def _postgresql(address: URL) -> Engines:
         )
     except ImportError:
         raise StoreUnavailable(
-            "a postgresql:// store needs psycopg: install kusanya[postgres]"
+            "a postgresql:// store needs psycopg: pip install 'kusanya[postgres]'"
         ) from None
 
 
@@ -270,6 +266,8 @@ def create_file(path: Path) -> bool:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in `folder` durable: SQLite ignores it when its own attempt fails."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return  # Windows opens no folders; NTFS keeps its names in a journal of its own
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

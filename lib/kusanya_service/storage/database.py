@@ -1,16 +1,14 @@
 """Opening the database: durable settings, migrations, and clear refusals.
 
-WAL with synchronous=FULL: a change that was answered survives power loss. The driver brings its own
-SQLite, because the releases before 3.51.3 can corrupt a WAL when two connections write or
-checkpoint at once.
+WAL with synchronous=FULL: a change that was answered survives power loss. `kusanya.sqlite`
+says which SQLite is new enough for that.
 """
 
 import os
 from pathlib import Path
 from typing import Any, Final
 
-from pysqlite3 import dbapi2 as sqlite
-
+from kusanya.sqlite import sqlite_driver, sqlite_refusal
 from kusanya_service.errors import DataDamaged, DataFolderUnusable, DataTooNew
 from kusanya_service.storage.schema import MIGRATIONS
 
@@ -18,11 +16,11 @@ Connection = Any
 """A connection of the driver, which ships no types."""
 
 FILE_NAME: Final = "service.sqlite"
-_OLDEST_SQLITE: Final = (3, 51, 3)
 _LOCK_WAIT_S: Final = 5.0
 _CACHE_KIB: Final = 64 * 1024
 _CHECKPOINT_PAGES: Final = 2_000
 
+sqlite: Final = sqlite_driver()
 OperationalError: Final = sqlite.OperationalError
 DatabaseError: Final = sqlite.DatabaseError
 
@@ -32,10 +30,8 @@ def open_database(path: Path) -> Connection:
 
     Raises DataTooNew before anything was touched, DataDamaged, or DataFolderUnusable.
     """
-    if sqlite.sqlite_version_info < _OLDEST_SQLITE:
-        raise DataFolderUnusable(
-            f"SQLite {sqlite.sqlite_version} can corrupt its log: install pysqlite3 0.6.1 or newer"
-        )
+    if refusal := sqlite_refusal(sqlite):
+        raise DataFolderUnusable(refusal)
     try:
         connection = _connect(path)
         _refuse_newer(connection)
