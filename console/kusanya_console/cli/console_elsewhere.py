@@ -29,7 +29,7 @@ def in_a_browser(
     try:
         from kusanya_console.web import serve
     except ImportError:
-        raise Refused("--web needs textual-serve: install kusanya[web]", code=USAGE) from None
+        raise Refused("--web needs more packages: pip install 'kusanya[web]'") from None
     from kusanya_console.web_child import Settings
 
     parse_clock(clock, max_age_s=0.25)  # tells now what a browser could not

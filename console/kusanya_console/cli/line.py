@@ -1,14 +1,15 @@
 """The command line: one room per group of commands, each importing late what it needs.
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C. An error is one line
-on standard error: never a traceback, never a secret or a full phone number.
+Exit codes: 0 done, 1 refused or failed (also where a command's packages are not installed), 2 wrong
+usage, 130 stopped by Ctrl-C. An error is one line on standard error: never a traceback, never a
+secret or a full phone number.
 """
 
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -27,7 +28,8 @@ from kusanya_console.cli import (
     reconcile,
     service,
 )
-from kusanya_console.cli.output import DONE, FAILED, USAGE, Refused, complain
+from kusanya_console.cli.extras import version_line, with_its_packages
+from kusanya_console.cli.output import DONE, FAILED, USAGE, Refused, complain, say
 from kusanya_console.cli.plain_values import taking_plain_values
 from kusanya_console.cli.starting import once_started
 
@@ -36,7 +38,6 @@ app = typer.Typer(
     help="Collect mobile money safely: service, receiver, console, look-ups and reconciliation.",
     epilog="Begin with: kusanya demo",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -56,6 +57,8 @@ for room in (
     room.add_to(app)
 
 
+_EVERYWHERE: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""Settings that every command and group below inherits."""
 STARTS_LONGER: Final = {"console", "find", "show", "verify"}
 """Commands that end as soon as they have started, or that end their start themselves."""
 _INTERRUPTED = 128 + signal.SIGINT
@@ -71,21 +74,45 @@ def command_line() -> Any:
     """Return every command, ready to be called with arguments."""
     line = taking_plain_values(typer.main.get_command(app))
     for name, command in line.commands.items():
-        if name not in STARTS_LONGER:
-            _end_start_before(command)
+        _prepare(name, command)
     return line
 
 
-def _end_start_before(command: Any) -> None:
-    for under in getattr(command, "commands", {}).values():
-        _end_start_before(under)
-    if command.callback is not None:
+def _prepare(name: str, command: Any) -> None:
+    """Let a command refuse where its packages are missing, and end the start before it runs."""
+    # In a list of commands: the whole first sentence, which would be cut after 45 characters.
+    command.short_help = " ".join((command.help or "").split()).partition(". ")[0].rstrip(".")
+    for word, under in getattr(command, "commands", {}).items():
+        _prepare(f"{name} {word}", under)
+    if command.callback is None:
+        return
+    command.callback = with_its_packages(name, command.callback)
+    if name not in STARTS_LONGER:
         command.callback = once_started(command.callback)
+
+
+def _tell_version(asked: bool) -> None:  # noqa: FBT001 - called by the command line
+    if asked:
+        say(version_line())
+        raise typer.Exit
+
+
+@app.callback(context_settings=_EVERYWHERE)
+def _options_of_all(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_tell_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def _run() -> int:
     try:
-        result = command_line()(standalone_mode=False)
+        result = command_line()(prog_name="kusanya", standalone_mode=False)
     except BrokenPipeError:
         # Whoever read our output has gone; say nothing more to a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -94,6 +121,10 @@ def _run() -> int:
         complain("stopped")
         return _INTERRUPTED
     except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            # A group without a command: its help is what was asked for, not a mistake.
+            say(str(getattr(error, "message", "")))
+            return DONE
         if os.environ.get("KUSANYA_DEBUG"):
             raise
         code, message = _judge(error)
@@ -117,7 +148,8 @@ def _judge(error: Exception) -> tuple[int, str]:
     if isinstance(error, typer.TyperException):
         # The command line's own complaints: an unknown command, a missing or unfit option.
         message = getattr(error, "format_message", error.__str__)()
-        hint = f"{message} (kusanya --help lists what there is)" if message else ""
+        where = getattr(getattr(error, "ctx", None), "command_path", "kusanya")
+        hint = f"{message} ({where} -h shows what there is)" if message else ""
         return getattr(error, "exit_code", USAGE), hint
     # The last line: a bug is told in one line, with its place and never with its locals.
     return FAILED, f"unexpected {type(error).__name__} {_where(error)}: {error}"

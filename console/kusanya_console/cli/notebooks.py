@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
+from kusanya.text import safe
 from kusanya_console.cli.options import ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import Refused
+from kusanya_console.cli.output import Refused, say
 
-_PLACES = (
-    Path(__file__).parents[3] / "notebooks",  # a checkout
-    Path(__file__).parents[1] / "notebooks",  # an installed wheel
-)
+_CHECKOUT = Path(__file__).parents[3] / "notebooks"
+_INSTALLED = Path(__file__).parents[1] / "_notebooks"
 _FILE = "sqlite:///"
 
 
@@ -29,14 +28,9 @@ def notebooks(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of JupyterLab.")] = 8888,
 ) -> None:
     """Open the notebooks in JupyterLab on loopback, behind its token."""
-    import importlib.util
-
     chosen = profile_of(profile, store)
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise Refused("JupyterLab is not installed: pip install 'kusanya[notebooks]'")
-    folder = next((place for place in _PLACES if (place / "README.md").exists()), None)
-    if folder is None:
-        raise Refused("the notebooks are not installed beside the program")
+    folder = _folder()
+    say(f"notebooks in {safe(str(folder), 600)}")
     # The notebooks read the store and the mode; they never see a key or a signing secret.
     inherited = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
     found = {"KUSANYA_STORE": _from_anywhere(chosen.store), "KUSANYA_MODE": chosen.mode.value}
@@ -44,6 +38,43 @@ def notebooks(
     arguments = _arguments(folder, browser=browser, port=port)
     # In place of this process, so that Ctrl-C and the exit code are JupyterLab's own.
     os.execvpe(arguments[0], arguments, environ)  # noqa: S606 - our own interpreter and arguments
+
+
+def _folder() -> Path:
+    """Return the folder to work in: a checkout's own, else a copy of the installed notebooks.
+
+    The copy is the user's to change. Another version of the program makes another one, and what is
+    there already is never written over.
+    """
+    if not _INSTALLED.is_dir():
+        if not (_CHECKOUT / "README.md").exists():
+            raise Refused("this installation holds no notebooks: install kusanya again")
+        return _CHECKOUT
+    from importlib.metadata import version
+
+    from kusanya.profiles import data_folder
+
+    folder = data_folder() / "notebooks" / version("kusanya")
+    try:
+        _copy_missing(_INSTALLED, folder)
+    except OSError as error:
+        raise Refused(
+            f"cannot copy the notebooks to {folder}: {error.strerror}; "
+            "KUSANYA_DATA names another folder"
+        ) from error
+    return folder
+
+
+def _copy_missing(source: Path, target: Path) -> None:
+    for found in sorted(source.rglob("*")):
+        copy = target / found.relative_to(source)
+        if "__pycache__" in found.parts or found.is_dir() or copy.exists():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        # A copy that was interrupted must not stand there as the user's own.
+        part = copy.with_name(f"{copy.name}.part")
+        part.write_bytes(found.read_bytes())
+        part.replace(copy)
 
 
 def _from_anywhere(store: str) -> str:
@@ -65,5 +96,5 @@ def _arguments(folder: Path, *, browser: bool, port: int) -> list[str]:
         f"--ServerApp.port={port}",
         f"--LabApp.app_settings_dir={folder / 'labconfig'}",
         *([] if browser else ["--no-browser"]),
-        *(["--allow-root"] if os.geteuid() == 0 else []),
+        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
     ]

@@ -10,14 +10,16 @@ from typing import Any
 import typer
 
 
-def taking_plain_values(command: Any) -> Any:
+def taking_plain_values(command: Any, parent: typer.Context | None = None) -> Any:
     """Return `command`, a built one with all that are under it, made to take plain values as such.
 
     A version of Typer that converts in another way is left as it is.
     """
+    # A command inherits from those above it by which names its help is asked for.
+    context = typer.Context(command, parent, **command.context_settings)
     for under in getattr(command, "commands", {}).values():
-        taking_plain_values(under)
-    for parameter in command.get_params(typer.Context(command)):
+        taking_plain_values(under, context)
+    for parameter in command.get_params(context):
         told = getattr(parameter, "type_descriptor", None)
         if told is not None and told.parameter_info.parser is None:
             parameter._runtime_param = _AsItStands(told.annotation)  # noqa: SLF001 - no other door

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -30,9 +31,12 @@ def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> No
 
 async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        # The application is asked to leave, so that it restores the terminal itself.
-        loop.add_signal_handler(number, app.exit, None, 128 + number)
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+        # The application is asked to leave, so that it restores the terminal itself. Windows has
+        # no SIGHUP, and its event loops take no handlers: there Ctrl-C stays a key.
+        if sys.platform != "win32":
+            number = getattr(signal, name)
+            loop.add_signal_handler(number, app.exit, None, 128 + number)
     # Nothing of a start is garbage: it is not searched then, and never again afterwards, so that
     # later searches are short and a key never waits for one.
     gc.disable()

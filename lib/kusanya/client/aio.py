@@ -13,6 +13,7 @@ from kusanya.client.effects import Do, Effect, Reply, Request, Send, Sleep, Step
 from kusanya.client.retry import Patience
 from kusanya.client.sync import DEFAULT_WAIT_S
 from kusanya.clock import Clock, SystemClock
+from kusanya.errors import ConfigurationError
 from kusanya.secret import Secret
 from kusanya.wire import Collection, Event, Mode, Principal
 
@@ -154,7 +155,12 @@ class AsyncClient:
 
 
 def _network(address: Address, api_key: Secret) -> "LoopNetwork":
-    # aiohttp costs a third of a second to import, which users of the blocking client save.
-    from kusanya.client.loop_network import LoopNetwork
-
+    # aiohttp costs a third of a second to import, which users of the blocking client save; they
+    # need not install it either.
+    try:
+        from kusanya.client.loop_network import LoopNetwork
+    except ImportError as error:
+        raise ConfigurationError(
+            "AsyncClient needs aiohttp and httpx-aiohttp: pip install 'kusanya[async]'"
+        ) from error
     return LoopNetwork(address, api_key)

@@ -105,7 +105,9 @@ class Export(Base):
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise StoreUnavailable("export needs pyarrow: install kusanya[reports]") from None
+            raise StoreUnavailable(
+                "an export needs pyarrow: pip install 'kusanya[reconcile]'"
+            ) from None
         schema = _schema(pa)
         target = folder / f"business_day={day.isoformat()}" / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,13 @@
 """What is refused before a byte leaves, and what may not be configured."""
 
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kusanya.client import AsyncClient
 from kusanya.client.address import address_of, mode_of
 from kusanya.client.requests import check_idempotency_key, creation_body
 from kusanya.errors import ConfigurationError
@@ -156,3 +158,12 @@ def test_a_client_shows_no_secret(driver: Any) -> None:
 
 def _forbidden(*arguments: Any) -> Any:
     raise AssertionError(f"something was sent: {arguments}")
+
+
+def test_an_asynchronous_client_without_its_packages_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "kusanya.client.loop_network", raising=False)
+    monkeypatch.setitem(sys.modules, "httpx_aiohttp", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'kusanya\[async\]'"):
+        AsyncClient("shop_test_sk_1", base_url="http://127.0.0.1:9")
