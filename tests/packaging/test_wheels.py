@@ -168,7 +168,7 @@ def test_a_command_with_its_extra_starts(
         if need.name != extra:
             continue
         programs = installed(VERSIONS[0], extra)
-        environ = {"KUSANYA_DATA": str(tmp_path), "KUSANYA_CONFIG": str(tmp_path / "none.toml")}
+        environ = {"KUSANYA_DATA": str(tmp_path)}
         ended = run(programs / "kusanya", *command.split(), "--help", environ=environ)
         assert (ended.returncode, ended.stderr) == (0, "")
         modules = ", ".join(need.modules)
@@ -215,7 +215,7 @@ def test_the_installed_notebooks_are_found_and_start(
         "sys.argv = ['kusanya', 'notebooks', '--no-browser']\n"
         "main()\n"
     )
-    environ = {"KUSANYA_DATA": str(tmp_path), "KUSANYA_CONFIG": str(tmp_path / "none.toml")}
+    environ = {"KUSANYA_DATA": str(tmp_path)}
     ended = run(programs / "python", "-c", script, cwd=tmp_path, environ=environ)
     assert (ended.returncode, ended.stderr) == (0, "")
     folder = tmp_path / "notebooks" / PROJECT["version"]

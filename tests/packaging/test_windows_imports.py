@@ -89,7 +89,8 @@ def run(script: str, *, first: str = "") -> subprocess.CompletedProcess[str]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> Path:
     """Return the current folder, with an empty store in it and nobody's configuration."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    (tmp_path / "config.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     shutil.copyfile(empty_store, tmp_path / "kusanya.sqlite")
     monkeypatch.setenv("KUSANYA_STORE", "kusanya.sqlite")
