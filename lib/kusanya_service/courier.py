@@ -2,10 +2,12 @@
 
 Success is any 2xx whose exchange ends in time. A redirect is a failure and is never followed; the
 answer's body is read up to a bound, never inflated and never kept. Sockets take real time whatever
-the service's clock. Source: Delivery rules 1; Signature.
+the service's clock. However an attempt ends, it has an outcome: without one it would not be
+recorded, and its delivery would fall out of the schedule. Source: Delivery rules 1; Signature.
 """
 
 import asyncio
+import logging
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -18,6 +20,7 @@ import msgspec
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.webhooks.signature import sign
 from kusanya_service.asgi import PIECES, pieces_of
+from kusanya_service.errors import code_places
 from kusanya_service.faults import NO_TAMPER, Tamper
 from kusanya_service.guard import Blocked, Border, Guard, Unresolved
 from kusanya_service.instants import SECOND_MS
@@ -25,6 +28,7 @@ from kusanya_service.resolver import Resolve
 from kusanya_service.storage.records import Endpoint
 from kusanya_service.urls import Target, parse_url
 
+_log = logging.getLogger("kusanya_service")
 ANSWER_MAX_BYTES: Final = 64 * 1024
 """How much of an answer's body is read; a longer one is cut and judged by its status."""
 CONNECTIONS: Final = 16
@@ -112,7 +116,7 @@ class Courier:
     async def carry(
         self, endpoint: Endpoint, letter: Letter, tamper: Tamper = NO_TAMPER
     ) -> Exchange:
-        """Send one letter and tell how it went; only a bug raises."""
+        """Send one letter and return how it went; nothing that happens on the way raises."""
         exchange = await self._timed(endpoint, letter, tamper)
         if tamper.doubled:
             await self._timed(endpoint, letter, tamper)
@@ -137,6 +141,8 @@ class Courier:
             exchange = _failed("connection_lost", "the connection was lost before the answer ended")
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol):
             exchange = _failed("protocol_error", "the answer is not HTTP/1.1")
+        except Exception as error:  # noqa: BLE001 - a bug too is an attempt that failed
+            exchange = _unexpected(error)
         duration_ms = round((time.monotonic() - started) * SECOND_MS)
         return msgspec.structs.replace(exchange, duration_ms=duration_ms)
 
@@ -227,6 +233,12 @@ def _not_connected(error: httpcore.ConnectError) -> Exchange:
     if any(isinstance(known, ConnectionRefusedError) for known in causes):
         return _failed("connection_refused", "nothing listens at the endpoint's address")
     return _failed("connect_error", "the endpoint could not be reached")
+
+
+def _unexpected(error: Exception) -> Exchange:
+    kind = type(error).__name__
+    _log.error("an attempt failed with an unexpected %s:\n%s", kind, code_places(error))
+    return _failed("internal_error", f"the attempt failed inside the service ({kind})")
 
 
 def _failed(outcome: str, error: str) -> Exchange:

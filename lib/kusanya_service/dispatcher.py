@@ -2,18 +2,20 @@
 
 A dead endpoint fills its own slots and nobody else's. One attempt of an event to an endpoint is in
 flight at a time. Whatever is about to be sent is read from the storage first, so that nothing is
-sent after success, giving up, holding or deletion. Source: Delivery rules.
+sent after success, giving up, holding or deletion. An attempt that a bug of ours ends goes back on
+the schedule, and the other attempts go on. Source: Delivery rules.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from kusanya_service.agenda import Agenda, Attempt
 from kusanya_service.courier import CONNECTIONS, Courier, Exchange, Letter
-from kusanya_service.errors import StorageError
+from kusanya_service.errors import StorageError, code_places
 from kusanya_service.faults import Faults, Kind, tamper_of
 from kusanya_service.instants import SECOND_MS
 from kusanya_service.recording import Ended, record
@@ -29,6 +31,8 @@ _WHILE_FAILING: Final = 2
 """Attempts in flight to an endpoint whose last attempt failed."""
 _BUSY_MS: Final = SECOND_MS
 """When to look again at a delivery whose event is in flight to the endpoint already."""
+_AFTER_A_BUG_MS: Final = 60 * SECOND_MS
+"""When to try an attempt again that a bug has ended: the first gap of the retry schedule."""
 _STORAGE_WAIT_S: Final = 0.5
 """How long to wait before telling a full or failing storage again."""
 
@@ -90,20 +94,33 @@ class Dispatcher:
             lane.running += 1
             task = asyncio.create_task(self._run(lane, lane.waiting.popleft()))
             self._tasks.add(task)
-            task.add_done_callback(self._ended)
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            # A bug of ours: its delivery stays open and is sent again at the next start.
-            _log.error("an attempt could not be made: %s", type(error).__name__)
+            task.add_done_callback(self._tasks.discard)
 
     async def _run(self, lane: _Lane, attempt: Attempt) -> None:
         try:
-            await self._attempt_and_record(lane, attempt)
+            await self._attempt_safely(lane, attempt)
         finally:
             lane.running -= 1
             self._pump(lane)
+
+    @contextmanager
+    def _rescheduling(self, *attempts: Attempt) -> Iterator[None]:
+        """Put attempts that a bug ends back on the schedule: they are open and nobody else's.
+
+        An endpoint cannot bring this about: whatever it does is an outcome (courier.py).
+        """
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - logged, and nothing falls out of the schedule
+            due_at = self._timeline.steady_ms() + _AFTER_A_BUG_MS
+            for attempt in attempts:
+                self._agenda.put(due_at, attempt)
+            kind, places = type(error).__name__, code_places(error)
+            _log.error("an attempt could not be made (%s):\n%s", kind, places)
+
+    async def _attempt_safely(self, lane: _Lane, attempt: Attempt) -> None:
+        with self._rescheduling(attempt):
+            await self._attempt_and_record(lane, attempt)
 
     async def _attempt_and_record(self, lane: _Lane, attempt: Attempt) -> None:
         parcel, endpoint = await self._look(attempt)
@@ -137,7 +154,7 @@ class Dispatcher:
     async def at_once(self, attempts: Sequence[Attempt]) -> None:
         """Make attempts beside the lanes and return when they have ended."""
         lane = _Lane()
-        await asyncio.gather(*(self._attempt_and_record(lane, one) for one in attempts))
+        await asyncio.gather(*(self._attempt_safely(lane, one) for one in attempts))
 
     # Time stands still
 
@@ -148,26 +165,33 @@ class Dispatcher:
         """
         now = self._timeline.steady_ms()
         room: dict[int, int] = {}
-        chosen: list[tuple[Parcel, Endpoint]] = []
+        chosen: list[tuple[Attempt, Parcel, Endpoint]] = []
         pairs: set[tuple[int, int]] = set()
         for attempt in attempts:
-            parcel, endpoint = await self._look(attempt)
-            if parcel is None or endpoint is None:
-                continue
-            pair = (parcel.event, parcel.endpoint)
-            if pair in pairs or room.get(attempt.endpoint, 0) >= CONNECTIONS:
-                self._agenda.put(now, attempt)
-                continue
-            room[attempt.endpoint] = room.get(attempt.endpoint, 0) + 1
-            pairs.add(pair)
-            chosen.append((parcel, endpoint))
-        ended = await asyncio.gather(
-            *(self._send(parcel, endpoint, manual=False) for parcel, endpoint in chosen)
-        )
-        if ended:
-            self.schedule(await self._kept(ended))
-        for parcel, _ in chosen:
-            await self._let_go(parcel)
+            with self._rescheduling(attempt):
+                parcel, endpoint = await self._look(attempt)
+                if parcel is None or endpoint is None:
+                    continue
+                pair = (parcel.event, parcel.endpoint)
+                if pair in pairs or room.get(attempt.endpoint, 0) >= CONNECTIONS:
+                    self._agenda.put(now, attempt)
+                    continue
+                room[attempt.endpoint] = room.get(attempt.endpoint, 0) + 1
+                pairs.add(pair)
+                chosen.append((attempt, parcel, endpoint))
+        sent = await asyncio.gather(*(self._sent(*one) for one in chosen))
+        ended = [one for one in sent if one is not None]
+        with self._rescheduling(*(attempt for attempt, _, _ in chosen)):
+            if ended:
+                self.schedule(await self._kept(ended))
+            for _, parcel, _ in chosen:
+                await self._let_go(parcel)
+
+    async def _sent(self, attempt: Attempt, parcel: Parcel, endpoint: Endpoint) -> Ended | None:
+        """Make one of several attempts; None when a bug ended it and it was put back."""
+        with self._rescheduling(attempt):
+            return await self._send(parcel, endpoint, manual=False)
+        return None
 
     # Both
 

@@ -14,6 +14,8 @@
 `ApiError` is what a caller over HTTP sees; it becomes the error envelope.
 """
 
+import traceback
+
 
 class PaymentServiceError(Exception):
     """Base of every error that leaves this package."""
@@ -77,3 +79,11 @@ class ApiError(Exception):
         self.message = message
         self.param = param
         self.retry_after_s = retry_after_s
+
+
+def code_places(error: BaseException) -> str:
+    """Return where in the code an error was raised, for a log.
+
+    Without the error's own words and without values: both could repeat what was sent.
+    """
+    return "".join(traceback.format_tb(error.__traceback__))

@@ -86,6 +86,9 @@ class Guard(httpcore.AsyncNetworkBackend):
                 refusal = error
                 continue
             peer = stream.get_extra_info("server_addr")
+            if peer is None:
+                await stream.aclose()
+                raise httpcore.ReadError("the connection was reset before its peer was known")
             if parse_numeric(str(peer[0])) != parse_numeric(address):
                 await stream.aclose()
                 raise Blocked("the connection ended at another address than the one judged")

@@ -1,14 +1,18 @@
 """A network for httpcore on plain asyncio streams.
 
 httpcore's own goes through anyio, which costs a delivery a third of its time. It connects to
-numeric addresses alone: who may be connected to is decided before (guard.py).
+numeric addresses alone: who may be connected to is decided before (guard.py). A connection that the
+other side has reset fails with an OSError on one event loop and with a RuntimeError on another:
+uvloop refuses to use a closed transport. Both are the same end of a connection.
 """
 
 import asyncio
 import ssl
-from typing import Any
+from typing import Any, Final
 
 import httpcore
+
+_CONNECTION_ERRORS: Final = (OSError, RuntimeError)
 
 
 class Stream(httpcore.AsyncNetworkStream):
@@ -25,7 +29,7 @@ class Stream(httpcore.AsyncNetworkStream):
                 return await self._reader.read(max_bytes)
         except TimeoutError as error:
             raise httpcore.ReadTimeout from error
-        except OSError as error:
+        except _CONNECTION_ERRORS as error:
             raise httpcore.ReadError from error
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the interface of httpcore
@@ -36,7 +40,7 @@ class Stream(httpcore.AsyncNetworkStream):
                 await self._writer.drain()
         except TimeoutError as error:
             raise httpcore.WriteTimeout from error
-        except OSError as error:
+        except _CONNECTION_ERRORS as error:
             raise httpcore.WriteError from error
 
     async def aclose(self) -> None:
@@ -56,13 +60,16 @@ class Stream(httpcore.AsyncNetworkStream):
         except TimeoutError as error:
             self._writer.close()
             raise httpcore.ConnectTimeout from error
-        except OSError as error:
+        except _CONNECTION_ERRORS as error:
             self._writer.close()
             raise httpcore.ConnectError from error
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        """Return the peer, the TLS object, or whether an idle connection has ended."""
+        """Return the peer, the TLS object, or whether an idle connection has ended.
+
+        The peer of a connection that the other side has reset is None on some event loops.
+        """
         if info == "server_addr":
             return self._writer.get_extra_info("peername")
         if info == "ssl_object":
@@ -79,5 +86,5 @@ async def connect(address: str, port: int, timeout: float | None) -> Stream:  # 
             return Stream(*await asyncio.open_connection(address, port))
     except TimeoutError as error:
         raise httpcore.ConnectTimeout from error
-    except OSError as error:
+    except _CONNECTION_ERRORS as error:
         raise httpcore.ConnectError from error

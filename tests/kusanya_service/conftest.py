@@ -1,5 +1,6 @@
 """What the service's tests share: endpoints that capture, and services to drive over HTTP."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -8,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.sink import CapturingEndpoint
-from kusanya_service.testing import PaymentService, payment_service, running_service
-
-__all__ = ["payment_service"]  # the fixture for merchants, used here as they use it
+from kusanya_service.testing import PaymentService, running_service
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Start = Callable[..., AbstractContextManager[PaymentService]]
+Loop = Callable[[], asyncio.AbstractEventLoop]
 
 
 @pytest.fixture
@@ -30,7 +31,9 @@ def endpoint() -> Iterator[CapturingEndpoint]:
 def start(tmp_path: Path, endpoint: CapturingEndpoint) -> Start:
     """Give a function that runs a service on this test's data folder, virtual unless told else."""
 
-    def run(*, registered: bool = True, **options: Any) -> AbstractContextManager[PaymentService]:
+    def run(
+        *, registered: bool = True, loop: Loop = new_event_loop, **options: Any
+    ) -> AbstractContextManager[PaymentService]:
         chosen: dict[str, Any] = {
             "data": tmp_path / "data",
             "clock": "virtual",
@@ -39,7 +42,9 @@ def start(tmp_path: Path, endpoint: CapturingEndpoint) -> Start:
             "allow_local": (endpoint.place,),
         }
         return running_service(
-            Options(**(chosen | options)), endpoint=endpoint if registered else None
+            Options(**(chosen | options)),
+            endpoint=endpoint if registered else None,
+            loop_factory=loop,
         )
 
     return run

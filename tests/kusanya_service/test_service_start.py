@@ -33,8 +33,9 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from kusanya_service.server import Options, run
-data, clock, host, port = sys.argv[1:]
-options = Options(data=Path(data), clock=clock, seed=1, allow_local=((host, int(port)),))
+data, clock, *ports = sys.argv[1:]
+places = tuple(("127.0.0.1", int(port)) for port in ports)
+options = Options(data=Path(data), clock=clock, seed=1, allow_local=places)
 run(options, lambda running: print(json.dumps(running.facts.revealed()), flush=True))
 """
 
@@ -42,9 +43,10 @@ run(options, lambda running: print(json.dumps(running.facts.revealed()), flush=T
 class Process:
     """A service in a process of its own."""
 
-    def __init__(self, data: Path, clock: str, place: tuple[str, int]) -> None:
+    def __init__(self, data: Path, clock: str, *places: tuple[str, int]) -> None:
+        ports = [str(port) for _, port in places]
         self.child = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(data), clock, place[0], str(place[1])],
+            [sys.executable, "-c", PROGRAM, str(data), clock, *ports],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -74,8 +76,8 @@ class Process:
 
 
 @contextmanager
-def process(data: Path, clock: str, place: tuple[str, int]) -> Iterator[Process]:
-    one = Process(data, clock, place)
+def process(data: Path, clock: str, *places: tuple[str, int]) -> Iterator[Process]:
+    one = Process(data, clock, *places)
     try:
         yield one
     finally:

@@ -33,8 +33,8 @@ _PUBLIC: Final = "93.184.216.34"
 MIX: Final = {"succeeded": 7, "insufficient_funds": 2, "user_cancelled": 1, "expired": 1}
 
 
-class SenderDied(Exception):  # noqa: N818 - a condition, raised where the service is killed
-    """The service dies with an attempt in flight."""
+class SenderDied(BaseException):
+    """The service dies with an attempt in flight: nothing in it may catch that and go on."""
 
 
 class Rates(msgspec.Struct, kw_only=True):
