@@ -14,6 +14,7 @@ from kusanya_service.errors import ApiError
 
 URL_MAX_LENGTH: Final = 2_048
 _HOST_MAX_LENGTH: Final = 253
+_LABEL_MAX_LENGTH: Final = 63
 _PORTS: Final = {"http": 80, "https": 443}
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST: Final = re.compile(r"[a-z0-9._\-]+|[0-9a-f:.]+")
@@ -73,7 +74,12 @@ def _host(parts: SplitResult) -> str:
         except UnicodeError:
             raise _refused("the host of the url is no host name") from None
     host = host.lower()
-    if not host or len(host) > _HOST_MAX_LENGTH or not _HOST.fullmatch(host):
+    labels = host.removesuffix(".").split(".")
+    if (
+        len(host) > _HOST_MAX_LENGTH
+        or not _HOST.fullmatch(host)
+        or not all(0 < len(label) <= _LABEL_MAX_LENGTH for label in labels)
+    ):
         raise _refused("the host of the url is no host name")
     return host
 

@@ -217,6 +217,10 @@ def test_a_live_endpoint_uses_https(shared: PaymentService) -> None:
         "https://" + "a" * 254 + "/",
         "https://example.com/" + "a" * 2048,
         "https://a" + "é" * 70 + ".com/",
+        "https://" + "a" * 64 + ".com/",
+        "https://localhost../",
+        "https://shop..example/",
+        "https://./",
     ],
 )
 def test_a_url_that_no_delivery_goes_to_is_refused(url: str) -> None:
