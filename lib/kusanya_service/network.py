@@ -12,6 +12,7 @@ import msgspec
 
 from kusanya.assumptions import LIVE_EXPIRY
 from kusanya.limits import TEST_COMPLETION_MAX, TEST_COMPLETION_MIN
+from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import Mode
 from kusanya_service.chance import Chance
 from kusanya_service.errors import BadOption
@@ -104,16 +105,24 @@ class Operators:
         self._extra: dict[str, Script] = {}
 
     def script(self, phone: str, outcome: str) -> None:
-        """Set what a test-mode phone does from now on. Raises BadOption for no known outcome."""
+        """Set what a test-mode phone does from now on, in whichever way its number is written.
+
+        Raises BadOption for no known outcome, and for what is no phone number.
+        """
         check_outcome(outcome)
-        self._extra[phone.removeprefix("+")] = Script(outcome=outcome)
+        number = _canonical(phone)
+        if not is_wire_phone(number):
+            raise BadOption(
+                "that is no phone number: write it as 255 and nine digits, such as 255754123456"
+            )
+        self._extra[number] = Script(outcome=outcome)
 
     def script_of(self, phone: str, mode: str) -> Script:
         """Return what is scripted for a phone; a plain script where nothing is."""
         if mode != Mode.TEST:
             return PLAIN
-        digits = phone.removeprefix("+")
-        return self._extra.get(digits) or SCRIPTED.get(digits, PLAIN)
+        number = _canonical(phone)
+        return self._extra.get(number) or SCRIPTED.get(number, PLAIN)
 
     def plan(self, phone: str, mode: str, number: int) -> Plan:
         """Decide what becomes of collection `number`."""
@@ -148,6 +157,14 @@ class Operators:
             if point < 0:
                 return outcome
         raise AssertionError("a point below the total falls on one of the weights")
+
+
+def _canonical(phone: str) -> str:
+    """Return a Tanzanian number as 255 and nine digits, and any other without its plus."""
+    try:
+        return normalise_phone(phone)
+    except PhoneError:
+        return phone.removeprefix("+")
 
 
 def check_outcome(outcome: str) -> None:

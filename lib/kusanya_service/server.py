@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 import uvicorn
-import uvloop
 
 from kusanya_service.access import Access
 from kusanya_service.errors import PortTaken
+from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.protocol import BoundedProtocol
 from kusanya_service.service import Service
@@ -66,13 +66,13 @@ def run(options: Options, on_ready: OnReady | None = None) -> None:
     `on_ready` is called once it listens. Raises PortTaken, DataFolderUnusable, DataTooNew and the
     other errors of errors.py, before anything listens.
     """
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve(options, on_ready))
 
 
 async def serve(options: Options, on_ready: OnReady | None = None, *, signals: bool = True) -> None:
     """Run a service on the running loop until it is asked to end; see `run`."""
-    listener = _listen(options.host, options.port)
+    listener = listen(options.host, options.port)
     try:
         host, port = listener.getsockname()[:2]
         service = Service(options)
@@ -137,8 +137,15 @@ class _Server(uvicorn.Server):
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, server: _Server) -> Generator[None, None, None]:
     chosen = (signal.SIGINT, signal.SIGTERM)
-    for number in chosen:
-        loop.add_signal_handler(number, server.end)
+    try:
+        for number in chosen:
+            loop.add_signal_handler(number, server.end)
+    except NotImplementedError:
+        # The loops of Windows know no signal handlers of their own.
+        for number in chosen:
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.end))
+        yield
+        return
     try:
         yield
     finally:
@@ -146,7 +153,8 @@ def _signals(loop: asyncio.AbstractEventLoop, server: _Server) -> Generator[None
             loop.remove_signal_handler(number)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that accepts connections; port 0 takes a free one. Raises PortTaken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

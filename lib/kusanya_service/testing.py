@@ -1,6 +1,6 @@
 """For merchants' own tests: the whole service on a free port, its time in the test's hand.
 
-    from kusanya_service.testing import PaymentService, payment_service
+    from kusanya_service.testing import PaymentService
 
 
     def test_an_order_that_was_not_paid(payment_service: PaymentService) -> None:
@@ -12,8 +12,17 @@
         assert delivery.event["type"] == "collection.failed"
         assert delivery.event["data"]["id"] == created["id"]
 
-The fixture gives a `PaymentService`: create through HTTP as in production, `script` what a phone
-does, `advance` the virtual clock, look at `deliveries`. Nothing else of this project is needed.
+The fixture gives a `PaymentService`, without an import where this package is installed: create
+through HTTP as in production, `script` what a phone does, `advance` the virtual clock, look at
+`deliveries`, or let the merchant's own program have them:
+
+    app = receiver.app(
+        store, [payment_service.signing_secret], mode=Mode.TEST, clock=payment_service.clock
+    )
+    payment_service.deliver_to(app)
+
+Whatever is given `payment_service.clock` lives in the service's time: a receiver accepts what was
+signed after an hour of virtual time. Nothing else of this project is needed.
 """
 
 import asyncio
@@ -21,22 +30,38 @@ import http.client
 import json
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import msgspec
-import pytest
-import uvloop
 
+from kusanya.clock import Clock
+from kusanya_service.asgi import App
+from kusanya_service.forwarding import AppServer, Forwarder
+from kusanya_service.instants import from_ms
+from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
+from kusanya_service.pytest_plugin import payment_service
 from kusanya_service.server import Running, serve
 from kusanya_service.sink import Captured, CapturingEndpoint, Reply
+from kusanya_service.timeline import RunningTimeline, Timeline
 
-__all__ = ["Answer", "Captured", "PaymentService", "Reply", "payment_service", "running_service"]
+__all__ = [
+    "Answer",
+    "Captured",
+    "PaymentService",
+    "Reply",
+    "StandingClock",
+    "fresh_service",
+    "payment_service",
+    "running_service",
+]
 
 _START_WITHIN_S: Final = 30.0
 _ANSWER_WITHIN_S: Final = 60.0
@@ -55,6 +80,32 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return json.loads(self.body)
 
 
+class StandingClock:
+    """The virtual time of a running service; it moves when the service's does.
+
+    Waiting on it waits in real time, because nobody knows when it moves; durations are real too.
+    """
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def now(self) -> datetime:
+        """Return where the service's time stands."""
+        return from_ms(self._timeline.now_ms())
+
+    def monotonic(self) -> float:
+        """Return real seconds: virtual time has no pace of its own."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait in real time."""
+        time.sleep(max(0.0, seconds))
+
+    async def asleep(self, seconds: float) -> None:
+        """Wait in real time."""
+        await asyncio.sleep(max(0.0, seconds))
+
+
 class PaymentService:
     """A running service, seen from a test."""
 
@@ -62,6 +113,12 @@ class PaymentService:
         facts = running.facts.revealed()
         self._running = running
         self._endpoint = endpoint
+        self._apps: list[AppServer] = []
+        timeline = running.service.timeline
+        self.clock: Final[Clock] = (
+            timeline.clock if isinstance(timeline, RunningTimeline) else StandingClock(timeline)
+        )
+        """The service's time, for a store, a receiver and a client to share."""
         self.base_url: Final = facts["base_url"]
         self.dashboard_url: Final = facts["dashboard_url"]
         self.dashboard_token: Final = facts["dashboard_token"]
@@ -138,8 +195,32 @@ class PaymentService:
         return answer.json if answer.body else None
 
     def script(self, phone: str, outcome: str) -> None:
-        """Set what a test-mode phone does: succeeded, expired, never or a failure code."""
+        """Set what a test-mode phone does: succeeded, expired, never or a failure code.
+
+        The number may be written in any usual way. Raises BadOption for what is no phone number or
+        no outcome.
+        """
         self._running.service.operators.script(phone, outcome)
+
+    def deliver_to(self, target: App | str) -> str:
+        """Let a program have every delivery from now on; returns the secret that it verifies with.
+
+        `target` is an ASGI application, which runs on a thread and an event loop of its own until
+        the service ends, or the http URL of a program on this machine. What it answers is what the
+        service hears; `deliveries` goes on growing. Raises BadOption for a URL of another machine.
+        """
+        endpoint = self.endpoint
+        if isinstance(target, str):
+            endpoint.reply = Forwarder(target)
+        else:
+            self._apps.append(AppServer(target))
+            endpoint.reply = Forwarder(self._apps[-1].url)
+        return self.signing_secret
+
+    def close(self) -> None:
+        """Stop the applications that `deliver_to` has started."""
+        while self._apps:
+            self._apps.pop().close()
 
     def advance(self, seconds: float) -> None:
         """Move the virtual clock; returns when everything due has happened."""
@@ -148,7 +229,10 @@ class PaymentService:
 
 @contextmanager
 def running_service(
-    options: Options, *, endpoint: CapturingEndpoint | None = None
+    options: Options,
+    *,
+    endpoint: CapturingEndpoint | None = None,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = new_event_loop,
 ) -> Iterator[PaymentService]:
     """Run a service on a thread of its own for the length of a with block.
 
@@ -164,7 +248,7 @@ def running_service(
 
     def work() -> None:
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=loop_factory) as runner:
                 runner.run(serve(options, ready, signals=False))
         except BaseException as error:  # noqa: BLE001 - raised again on the caller's thread
             errors.append(error)
@@ -178,7 +262,11 @@ def running_service(
             raise TimeoutError("the service did not start in time")
         if errors:
             raise errors[0]
-        yield PaymentService(running[0], endpoint)
+        service = PaymentService(running[0], endpoint)
+        try:
+            yield service
+        finally:
+            service.close()
     finally:
         if running:
             running[0].stop()
@@ -187,9 +275,12 @@ def running_service(
         raise errors[0]
 
 
-@pytest.fixture
-def payment_service() -> Iterator[PaymentService]:
-    """Give a fresh service with a virtual clock and an endpoint that captures its deliveries."""
+@contextmanager
+def fresh_service() -> Iterator[PaymentService]:
+    """Run a service with a virtual clock, an endpoint that captures and a folder of its own.
+
+    What the fixture `payment_service` gives, for tests without pytest.
+    """
     endpoint = CapturingEndpoint()
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -103,6 +103,8 @@ def _migrate(connection: Connection) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return  # Windows opens no folder to sync it; NTFS keeps a journal of names
     # SQLite passes over a failed sync of the folder; without it a new file can be lost whole.
     handle = os.open(folder, os.O_RDONLY)
     try:

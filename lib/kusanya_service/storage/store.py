@@ -1,7 +1,7 @@
 """The storage as the rest of the service sees it: a folder, one writer, one reader."""
 
-import fcntl
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
@@ -86,7 +86,15 @@ class Storage:
 
 
 def _take(lock: int) -> None:
+    # Late: each of the two modules exists on its own platform alone.
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         raise DataFolderInUse("another service process works on this data folder") from None
