@@ -129,7 +129,7 @@ class _Receiver:
             meter.discarded += 1
             return
         except Refusal as refusal:
-            intake.refused(refusal.status, refusal.text)
+            intake.refused(refusal)
             closing = ((b"connection", b"close"), *refusal.headers)
             await _answer(send, refusal.status, refusal.text, *closing)
             return
@@ -182,8 +182,9 @@ class _Receiver:
             else:
                 await _answer(send, 200, found[0], content_type=found[1])
         else:
-            intake.refused(405, "deliveries are POSTed")
-            await _answer(send, 405, b"deliveries are POSTed", (b"allow", b"POST"))
+            refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
+            intake.refused(refusal)
+            await _answer(send, refusal.status, refusal.text, *refusal.headers)
 
     async def _healthy(self) -> tuple[int, bytes]:
         # One question at a time: a store that hangs must not collect a thread per probe.

@@ -122,6 +122,9 @@ class IntentResolver:
         """Resolve what can be resolved; tell whether the look was complete."""
         try:
             resolved = settle_waiting(self._store, now=self._clock.now())
+        except ReferenceError:
+            # The store of `handle` was let go: there is nothing left to look at.
+            return True
         except StoreError as error:
             _log.warning("open intents cannot be looked at", extra={"why": str(error)})
         except Exception:  # noqa: BLE001 - one mistake of ours must not end all later looks

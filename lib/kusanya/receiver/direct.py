@@ -199,7 +199,7 @@ class DirectProtocol(BoundedProtocol):
         if durable is not None:
             self.intake.left(durable)
         else:
-            self.intake.refused(outcome.status, outcome.text)
+            self.intake.refused(outcome)
 
 
 @lru_cache(maxsize=64)

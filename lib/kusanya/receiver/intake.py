@@ -88,11 +88,7 @@ class Intake:
         followers: Sequence[Follower] = (),
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if not hasattr(store, "post"):
-            raise TypeError(
-                f"a receiver writes into an open Store, not a {type(store).__name__}: give "
-                "kusanya.Store.open(...)"
-            )
+        check_store(store)
         if on_receipt is not None and is_async(on_receipt):
             raise TypeError(
                 "on_receipt is a plain function: it is called on the event loop and nobody would "
@@ -130,17 +126,11 @@ class Intake:
         """Look at a delivery whose body is still to come. Raises Refusal."""
         if self.meter.in_flight > self.limits.in_flight:
             raise Refusal(503, "too many deliveries at once")
-        for name, value in headers:
-            if name == b"content-length" and value.isdigit():
-                self.admit_size(int(value[:20]))
-            elif name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
-                # Inflating comes after verifying, and a genuine delivery is signed as it is sent.
-                raise Refusal(415, "a delivery is not compressed", _UNCOMPRESSED)
+        admit_headers(headers, self.limits)
 
     def admit_size(self, size: int) -> None:
         """Raise Refusal for a body of more bytes than an event has."""
-        if size > self.limits.body_bytes:
-            raise Refusal(413, "the body is too large to be an event")
+        admit_size(size, self.limits)
 
     def take(
         self,
@@ -189,9 +179,9 @@ class Intake:
             pending.reply(pending)
         elif isinstance(pending.error, StoreError):
             # Busy, unavailable or damaged: it is not durable, so the sender must try again.
-            pending.reply(Refusal(503, "cannot be made durable now"))
+            pending.reply(not_durable())
         else:
-            pending.reply(Refusal(503, "not made durable in time"))
+            pending.reply(not_in_time())
 
     def left(self, durable: Pending) -> None:
         """Count a delivery whose answer has left, and tell who wants to know of it."""
@@ -205,11 +195,52 @@ class Intake:
         if self._on_receipt is not None:
             self._on_receipt(durable.arrival, durable.receipt)
 
-    def refused(self, status: int, text: str | bytes) -> None:
+    def refused(self, refusal: Refusal) -> None:
         """Count and log a request that was answered without being kept."""
-        self.meter.refused[status] += 1
-        said = text if isinstance(text, str) else text.decode()
-        _log.warning("request refused", extra={"status": status, "why": said})
+        self.meter.refused[refusal.status] += 1
+        log_refusal(refusal)
+
+
+# Made anew each time: an error that is raised again and again keeps all its tracebacks.
+def not_durable() -> Refusal:
+    """Return the answer to a delivery that the store does not take."""
+    return Refusal(503, "cannot be made durable now")
+
+
+def not_in_time() -> Refusal:
+    """Return the answer to a delivery that may yet become durable."""
+    return Refusal(503, "not made durable in time")
+
+
+def check_store(store: object) -> None:
+    """Raise TypeError for what is no store, such as the path of one."""
+    if not hasattr(store, "post"):
+        raise TypeError(
+            f"a receiver writes into an open Store, not a {type(store).__name__}: give "
+            "kusanya.Store.open(...)"
+        )
+
+
+def admit_headers(headers: Headers, limits: Limits) -> None:
+    """Raise Refusal for a delivery whose headers say that it is too large or compressed."""
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            admit_size(int(value[:20]), limits)
+        elif name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
+            # Inflating comes after verifying, and a genuine delivery is signed as it is sent.
+            raise Refusal(415, "a delivery is not compressed", _UNCOMPRESSED)
+
+
+def admit_size(size: int, limits: Limits) -> None:
+    """Raise Refusal for a body of more bytes than an event has."""
+    if size > limits.body_bytes:
+        raise Refusal(413, "the body is too large to be an event")
+
+
+def log_refusal(refusal: Refusal) -> None:
+    """Log a request that was answered without being kept."""
+    details = {"status": refusal.status, "why": refusal.text.decode()}
+    _log.warning("request refused", extra=details)
 
 
 def is_async(function: Callable[..., object]) -> bool:
