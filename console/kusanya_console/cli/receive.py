@@ -65,6 +65,19 @@ def receive(
     double_check: Annotated[
         Policy, typer.Option(help="Which deliveries to ask the service about, after the answer.")
     ] = Policy.NEVER,
+    connections: Annotated[
+        int, typer.Option(min=1, help="Connections at once; the longest idle gives way.")
+    ] = 256,
+    connections_per_peer: Annotated[
+        int, typer.Option(min=1, help="Of them, from one address that is no trusted proxy.")
+    ] = 32,
+    request_seconds: Annotated[
+        float, typer.Option(min=0.1, max=8.0, help="Time for a whole request to arrive.")
+    ] = 8.0,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Network of your own proxies, as 10.0.0.0/8; may repeat."),
+    ] = None,
     metrics: Annotated[
         bool, typer.Option(help="Answer /metrics; turn it off where the port is public.")
     ] = True,
@@ -76,6 +89,7 @@ def receive(
     """Receive signed deliveries; answer 2xx only after each is durable in the store."""
     from kusanya.profiles import parse_endpoint_secrets
     from kusanya.receiver import EndpointSecrets
+    from kusanya.receiver.places import ConnectionLimits
     from kusanya.receiver.serve import run
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
@@ -90,6 +104,14 @@ def receive(
         raise Refused("no signing secret: set KUSANYA_SECRETS or give --secret", code=USAGE)
     endpoints = tuple(
         _usable(EndpointSecrets, name=one.name, mode=its_mode, secrets=one.secrets) for one in given
+    )
+    bounds = _usable(
+        ConnectionLimits,
+        connections=connections,
+        per_peer=connections_per_peer,
+        header_s=min(5.0, request_seconds),
+        request_s=request_seconds,
+        trusted_proxies=tuple(trusted_proxy or ()),
     )
     time = parse_clock(clock)
 
@@ -115,6 +137,7 @@ def receive(
             port=port,
             clock=time,
             signature_header=chosen.signature_header,
+            connections=bounds,
             on_ready=ready,
             double_check=_checks(chosen, opened, double_check, time, stack) if is_checked else None,
             metrics=metrics,

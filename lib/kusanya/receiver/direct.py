@@ -6,7 +6,6 @@ is not plainly a delivery (another method, an upgrade, a request sent before the
 answered) goes the usual way through the ASGI application.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -20,7 +19,8 @@ from msgspec.structs import replace
 from kusanya.receiver.acks import Pending, Refusal
 from kusanya.receiver.ingest import Headers
 from kusanya.receiver.intake import Intake
-from kusanya.receiver.protocol import BoundedProtocol, ConnectionLimits
+from kusanya.receiver.places import ConnectionLimits, Places
+from kusanya.receiver.protocol import BoundedProtocol
 
 
 class _Delivery:
@@ -159,6 +159,7 @@ class DirectProtocol(BoundedProtocol):
             self._receiving = False
             begun.whole = True
             self._whole = begun
+            self.places.answer(self)
 
     def _begun(self) -> _Delivery | None:
         """Return the delivery that is being received, if it is one and not answered yet."""
@@ -229,13 +230,6 @@ _STATUS_LINES: Final = {
 def direct(limits: ConnectionLimits, intake: Intake) -> type[DirectProtocol]:
     """Return a protocol class under `limits` whose deliveries go to `intake`."""
     # No body may take longer than the whole of its delivery.
-    request_s = min(limits.request_s, intake.limits.receipt_s)
-    return type(
-        "Direct",
-        (DirectProtocol,),
-        {
-            "limits": replace(limits, request_s=request_s),
-            "peers": Counter(),
-            "intake": intake,
-        },
-    )
+    bounds = replace(limits, request_s=min(limits.request_s, intake.limits.receipt_s))
+    own = {"limits": bounds, "places": Places(bounds), "intake": intake}
+    return type("Direct", (DirectProtocol,), own)

@@ -6,42 +6,22 @@ and a count of its bytes. Only what is complete in one piece, the usual case, co
 """
 
 import asyncio
-from collections import Counter
+import logging
 from typing import Any, ClassVar, Final
 
 import httptools
-import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from kusanya.limits import EVENT_BODY_MAX_BYTES
+from kusanya.receiver.places import ConnectionLimits, Places
 
-_LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
-
-
-class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one connection and all of them together may take."""
-
-    header_bytes: int = 16 * 1024
-    """Request line, headers and trailers of one request."""
-    header_fields: int = 64
-    header_s: float = 5.0
-    """From the first byte (or the connection) until the headers are complete."""
-    request_s: float = 8.0
-    """Until the whole request has arrived."""
-    request_bytes: int = 2 * EVENT_BODY_MAX_BYTES
-    """Everything of one request on the wire, so that chunks cannot be all framing."""
-    connections: int = 256
-    per_peer: int = 32
-    """Connections from one address. Loopback is exempt: that is a reverse proxy, or a test."""
-    pipelined: int = 32
-    """Requests that wait on one connection while the one before is answered."""
+_log: Final = logging.getLogger("kusanya.receiver")
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """One connection under `limits`; `protocol` makes the class that uvicorn is given."""
 
     limits: ClassVar[ConnectionLimits] = ConnectionLimits()
-    peers: ClassVar[Counter[str]] = Counter()
+    places: ClassVar["Places[BoundedProtocol]"] = Places(limits)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,17 +35,26 @@ class BoundedProtocol(HttpToolsProtocol):
         self._peer = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
-        """Arm the first request's timer, or turn away one connection too many."""
+        """Arm the first request's timer; where all places are taken somebody gives way."""
         super().connection_made(transport)
         self._peer = self.client[0] if self.client else ""
-        self.peers[self._peer] += 1
-        crowded = self.peers[self._peer] > self.limits.per_peer
-        if len(self.connections) > self.limits.connections or (
-            crowded and not self._peer.startswith(_LOOPBACK)
-        ):
+        gone = self.places.enter(self, self._peer)
+        if gone is not None:
+            gone.give_way()
+        if gone is not self:
+            self._arm()
+
+    def give_way(self) -> None:
+        """Close, because there is no place left, without waiting for whom does not read."""
+        is_kept = not self._bytes and getattr(self, "cycle", None) is not None
+        if is_kept:
+            # Between two requests a server may close at any time, and nothing was asked.
+            self._disarm()
+            self.transport.close()
+        else:
             self._cut(b"503 Service Unavailable")
-            return
-        self._arm()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the connection's place back."""
@@ -74,9 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._running is not None and not self._running.response_complete:
             # Uvicorn tells only the newest request; an answer to this one would be an error.
             self._running.disconnected = True
-        self.peers[self._peer] -= 1
-        if self.peers[self._peer] <= 0:
-            del self.peers[self._peer]
+        self.places.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -142,6 +129,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Stop the clock: what follows is our time, not the sender's."""
         self._receiving = False
         super().on_message_complete()
+        if self._answering() is not None:
+            self.places.answer(self)
 
     def pause_writing(self) -> None:
         """Give a sender that reads no answers the time of a request to do so."""
@@ -158,10 +147,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Go on with the next request, or see the sender off."""
         super().on_response_complete()
+        if self._receiving or self._answering() is None:
+            self.places.wait(self)
         self._see_off()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
+        self._log_cut("400 Bad Request")
         super().send_400_response(msg)
         self._see_off()
 
@@ -210,6 +202,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _cut(self, status: bytes) -> None:
         self._disarm()
         if not self.transport.is_closing():
+            self._log_cut(status.decode())
             cycle = self._answering()
             if cycle is None or not cycle.response_started:
                 self.transport.write(
@@ -218,7 +211,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
             self._see_off()
 
+    def _log_cut(self, status: str) -> None:
+        details = {"status": int(status[:3]), "why": status[4:], "peer": self._peer}
+        _log.warning("connection cut", extra=details)
+
 
 def protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
-    """Return a protocol class under `limits` with its own count of peers."""
-    return type("Bounded", (BoundedProtocol,), {"limits": limits, "peers": Counter()})
+    """Return a protocol class under `limits` with its own places."""
+    return type("Bounded", (BoundedProtocol,), {"limits": limits, "places": Places(limits)})

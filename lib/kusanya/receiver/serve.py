@@ -23,7 +23,8 @@ from kusanya.receiver.asgi import Receiver, app, intake_of
 from kusanya.receiver.direct import direct
 from kusanya.receiver.endpoints import AnySecrets
 from kusanya.receiver.intake import Follower, Journal, Limits
-from kusanya.receiver.protocol import ConnectionLimits, protocol
+from kusanya.receiver.places import ConnectionLimits
+from kusanya.receiver.protocol import protocol
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
@@ -80,15 +81,18 @@ def run(
 
     Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
     works in the background, see `app`, begins at once and has ended on return.
+    `connections` bounds how many there may be, of one address and in all, and their time.
     Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.
     """
+    # Half of them may be sending slowly: that is no reason to refuse the others.
+    in_flight = max(limits.in_flight, 2 * connections.connections)
     application = app(
         store,
         secrets,
         mode=mode,
         clock=clock,
         signature_header=signature_header,
-        limits=limits,
+        limits=msgspec.structs.replace(limits, in_flight=in_flight),
         on_receipt=on_receipt,
         resolve_intents=resolve_intents,
         double_check=double_check,

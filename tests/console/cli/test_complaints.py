@@ -153,6 +153,18 @@ def test_what_cannot_be_a_signing_secret_is_a_usage_error(
         assert "canary" not in err
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--trusted-proxy=10.0.0.1/8", "--connections=0", "--connections-per-peer=0", "--mode=both"],
+)
+def test_limits_of_a_receiver_that_cannot_be_are_usage_errors(
+    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    code, _, err = kusanya("receive", "--port=0", "--mode=test", option)
+    assert (code, is_one_clear_line(err)) == (2, True)
+
+
 def test_a_receiver_does_not_guess_its_mode(
     kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from kusanya.clock import Clock, ManualClock
 from kusanya.receiver.asgi import Receiver
-from kusanya.receiver.protocol import ConnectionLimits
+from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import Serving, serve
 from kusanya.store import Store
 from kusanya.webhooks import sign

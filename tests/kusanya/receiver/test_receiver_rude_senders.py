@@ -17,7 +17,7 @@ from kusanya.clock import Clock
 from kusanya.receiver import app
 from kusanya.receiver.acks import Pending
 from kusanya.receiver.intake import Limits
-from kusanya.receiver.protocol import ConnectionLimits
+from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import Serving
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict

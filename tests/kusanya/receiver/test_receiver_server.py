@@ -1,5 +1,6 @@
 """The receiver on real sockets: slow, odd and many peers, starting and stopping."""
 
+import contextlib
 import http.client
 import queue
 import select
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from tests.kusanya.receiver.slow_journal import SlowJournal
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
 from kusanya.receiver import app
-from kusanya.receiver.protocol import ConnectionLimits
+from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import AddressRefused, PortTaken, Serving, run, serve
 from kusanya.store import Store
 from kusanya.store.records import Receipt, Verdict
@@ -321,7 +323,7 @@ def test_a_slow_but_timely_delivery_is_received(
         assert read_answer(peer) == b"200 OK"
 
 
-def test_one_connection_too_many_is_turned_away_and_a_freed_place_is_given_again(
+def test_the_connection_that_waits_longest_gives_way_to_one_too_many(
     store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
     serving = serve_app(
@@ -334,12 +336,61 @@ def test_one_connection_too_many_is_turned_away_and_a_freed_place_is_given_again
         return read_answer(peer)
 
     first, second, third = (connect(serving) for _ in range(3))
-    assert read_answer(third) == b"503 Service Unavailable"
-    assert (deliver(first), deliver(second)) == (b"200 OK", b"200 OK")
+    assert read_answer(first) == b"503 Service Unavailable"
+    assert (deliver(second), deliver(third)) == (b"200 OK", b"200 OK")
+    with connect(serving) as again:
+        # Of two that were answered the one that waits longer is closed, without a word.
+        assert deliver(again) == b"200 OK"
+        assert second.recv(100) == b""
+        assert deliver(third) == b"200 OK"
     for peer in (first, second, third):
         peer.close()
-    with connect(serving) as again:
-        assert deliver(again) == b"200 OK"
+
+
+@pytest.mark.parametrize("beginning", SLOW.values(), ids=SLOW.keys())
+def test_slow_and_idle_connections_do_not_keep_honest_deliveries_out(  # noqa: PLR0917 - fixtures
+    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve, beginning: bytes
+) -> None:
+    patient = ConnectionLimits(connections=8, header_s=60, request_s=60)
+    serving = serve_app(app(store, SECRET, mode="test", clock=clock), patient)
+
+    def deliver(peer: socket.socket, number: int) -> bytes:
+        peer.sendall(request(body(number), signed(body(number))))
+        return read_answer(peer)
+
+    with ExitStack() as stack:
+        kept = stack.enter_context(connect(serving))
+        assert deliver(kept, 0) == b"200 OK"
+        answers = []
+        for number in range(1, 25):
+            slow = stack.enter_context(connect(serving))
+            with contextlib.suppress(ConnectionError):
+                slow.sendall(beginning)
+            with connect(serving) as honest:
+                answers.append(deliver(honest, number))
+        assert answers == [b"200 OK"] * 24
+        assert deliver(kept, 25) == b"200 OK"
+    assert len(store.deliveries(Mode.TEST).rows) == 26
+
+
+def test_a_connection_that_is_being_answered_never_gives_way(
+    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+) -> None:
+    journal = SlowJournal()
+    serving = serve_app(
+        app(journal, SECRET, mode="test", clock=clock), ConnectionLimits(connections=2)
+    )
+    asked = request(body(), signed(body()))
+    with connect(serving) as first, connect(serving) as second:
+        promises = []
+        for peer in (first, second):
+            peer.sendall(asked)
+            promises.append(journal.submitted.get(timeout=10))
+        with connect(serving) as third:
+            assert read_answer(third) == b"503 Service Unavailable"
+        for promise in promises:
+            promise.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        assert (read_answer(first), read_answer(second)) == (b"200 OK", b"200 OK")
 
 
 def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
