@@ -189,18 +189,17 @@ class DirectProtocol(BoundedProtocol):
 
     def _answer(self, delivery: _Delivery, outcome: Pending | Refusal) -> None:
         delivery.response_started = delivery.response_complete = True
-        durable = outcome if isinstance(outcome, Pending) else None
-        closes = durable is None or not delivery.keep_alive
+        closes = isinstance(outcome, Refusal) or not delivery.keep_alive
         if not self.transport.is_closing():
             defaults = self.server_state.default_headers
             self.transport.write(_answer_bytes(outcome, defaults, closes=closes))
             if closes:
                 self.transport.close()
         self.on_response_complete()
-        if durable is not None:
-            self.intake.left(durable)
-        else:
+        if isinstance(outcome, Refusal):
             self.intake.refused(outcome)
+        else:
+            self.intake.left(outcome)
 
 
 @lru_cache(maxsize=64)

@@ -31,7 +31,7 @@ from kusanya.store.records import Arrival
 from kusanya.wire import Mode
 
 HeaderText = str | bytes
-AnyHeaders = Mapping[str, Any] | Iterable[tuple[HeaderText, HeaderText]]
+AnyHeaders = Mapping[str, Any] | Mapping[bytes, Any] | Iterable[tuple[HeaderText, HeaderText]]
 
 _NO_LIMITS_GIVEN: Final = Limits()
 _resolvers: Final[WeakKeyDictionary[Store, IntentResolver]] = WeakKeyDictionary()

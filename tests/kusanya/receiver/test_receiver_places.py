@@ -1,5 +1,7 @@
 """Who holds a connection, and who gives way."""
 
+from typing import Any
+
 import pytest
 
 from kusanya.errors import ConfigurationError
@@ -65,8 +67,9 @@ def test_loopback_and_trusted_proxies_have_no_bound_of_their_own(
 
 def test_limits_that_let_nobody_in_and_networks_that_are_none_are_refused() -> None:
     for limit in ("connections", "per_peer", "request_s", "header_s"):
+        nothing: dict[str, Any] = {limit: 0}
         with pytest.raises(ConfigurationError, match="above zero"):
-            ConnectionLimits(**{limit: 0})
+            ConnectionLimits(**nothing)
     for network in ("10.0.0.1/8", "proxy.example", ""):
         with pytest.raises(ConfigurationError, match=r"10\.0\.0\.0/8"):
             ConnectionLimits(trusted_proxies=(network,))
