@@ -130,6 +130,11 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(chosen) if chosen else platformdirs.user_data_path(APPLICATION)
 
 
+def default_store(profile: str, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the address of the store of a profile that names none: a file in the data folder."""
+    return f"sqlite:///{data_folder(environ) / f'{profile}.sqlite'}"
+
+
 def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) -> Profile:
     """Return the profile `name`, or the one that KUSANYA_PROFILE or the file chooses.
 
@@ -152,7 +157,9 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         mode=mode or Mode.TEST,
         mode_given=mode is not None,
         base_url=environ.get("KUSANYA_BASE_URL") or section.base_url,
-        store=environ.get("KUSANYA_STORE") or section.store or _default_store(chosen, environ),
+        store=environ.get("KUSANYA_STORE")
+        or section.store
+        or default_store(chosen, environ=environ),
         signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
         key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
         api_key=_secret(environ, "KUSANYA_API_KEY") or _keyring(f"{chosen}:api_key"),
@@ -252,7 +259,3 @@ def _keyring(name: str) -> Secret | None:
     except KeyringError as error:
         raise ConfigurationError(f"the system's keyring cannot be read: {error}") from error
     return Secret(value) if value else None
-
-
-def _default_store(profile: str, environ: Mapping[str, str]) -> str:
-    return f"sqlite:///{data_folder(environ) / f'{profile}.sqlite'}"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from nbclient import NotebookClient
 
+from kusanya_console.cli.notebooks import environment
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 Run = Callable[..., Any]
 nbformat: Any = import_module("nbformat")
@@ -33,12 +35,21 @@ def read_notebook() -> Callable[[str], dict[str, Any]]:
 def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a notebook top to bottom in a kernel of its own and return it with its outputs.
 
-    Parameters replace those of its parameters cell; `after` is a last cell of the test's own.
+    The kernel has the environment that `kusanya notebooks` hands over, called with `--store` where
+    `store` is given, by a person who has set up nothing yet. Parameters replace those of the
+    parameters cell; `after` is a last cell of the test's own.
     """
 
-    def run(name: str, parameters: Mapping[str, str] | None = None, after: str = "") -> Any:
+    def run(
+        name: str,
+        parameters: Mapping[str, str] | None = None,
+        after: str = "",
+        store: str | None = None,
+    ) -> Any:
         for variable in [name for name in os.environ if name.startswith("KUSANYA_")]:
             monkeypatch.delenv(variable)
+        monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+        monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
         for folder in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
             (tmp_path / folder).mkdir(exist_ok=True)
             monkeypatch.setenv(folder, str(tmp_path / folder))
@@ -54,7 +65,7 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         client = NotebookClient(
             notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}
         )
-        client.execute()
+        client.execute(env=environment(store=store))
         return notebook
 
     return run

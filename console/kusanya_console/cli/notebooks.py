@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kusanya.profiles import default_store
 from kusanya.text import safe
 from kusanya_console.cli.options import ProfileName, StoreUrl, profile_of
 from kusanya_console.cli.output import Refused, say
@@ -28,16 +29,31 @@ def notebooks(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of JupyterLab.")] = 8888,
 ) -> None:
     """Open the notebooks in JupyterLab on loopback, behind its token."""
-    chosen = profile_of(profile, store)
+    environ = environment(profile, store)
     folder = _folder()
     say(f"notebooks in {safe(str(folder), 600)}")
-    # The notebooks read the store and the mode; they never see a key or a signing secret.
-    inherited = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
-    found = {"KUSANYA_STORE": _from_anywhere(chosen.store), "KUSANYA_MODE": chosen.mode.value}
-    environ = inherited | found
     arguments = _arguments(folder, browser=browser, port=port)
     # In place of this process, so that Ctrl-C and the exit code are JupyterLab's own.
     os.execvpe(arguments[0], arguments, environ)  # noqa: S606 - our own interpreter and arguments
+
+
+def environment(profile: str | None = None, store: str | None = None) -> dict[str, str]:
+    """Return the environment of the notebooks: store and mode, never a key or a signing secret.
+
+    Without a store they show the sample month: a store is handed over where an option, a variable
+    or a profile named one, or where the file that lies in the data folder by default exists.
+    Raises Refused for settings that cannot be used.
+    """
+    chosen = profile_of(profile, store)
+    passed = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
+    default = default_store(chosen.name)
+    named = store is not None or os.environ.get("KUSANYA_STORE") or chosen.store != default
+    if not named and not Path(default.removeprefix(_FILE)).exists():
+        return passed
+    return passed | {
+        "KUSANYA_STORE": _from_anywhere(chosen.store),
+        "KUSANYA_MODE": chosen.mode.value,
+    }
 
 
 def _folder() -> Path:

@@ -5,9 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from kusanya.store import Store
 from kusanya_console.cli import notebooks as module
-from kusanya_console.cli.notebooks import notebooks
+from kusanya_console.cli.notebooks import environment, notebooks
 from kusanya_console.cli.output import Refused
+
+
+@pytest.fixture(autouse=True)
+def nothing_set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "none.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
 
 
 @pytest.mark.parametrize(
@@ -84,3 +94,30 @@ def test_a_folder_that_cannot_be_made_is_told_with_the_way_out(
     (tmp_path / "data").write_text("a file", encoding="utf-8")
     with pytest.raises(Refused, match=r"cannot copy the notebooks.*KUSANYA_DATA"):
         opened(monkeypatch)
+
+
+def test_without_any_store_none_is_named_so_that_the_sample_month_is_shown() -> None:
+    assert not [name for name in environment() if name.startswith("KUSANYA_")]
+
+
+def test_the_store_in_the_data_folder_is_named_as_soon_as_it_exists(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with Store.open(tmp_path / "data" / "main.sqlite"):
+        pass
+    assert environment()["KUSANYA_STORE"] == f"sqlite:///{tmp_path}/data/main.sqlite"
+
+
+def test_a_store_that_was_named_and_is_missing_is_never_replaced_by_the_sample_month(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = str(tmp_path / "gone.sqlite")
+    assert environment(store=missing)["KUSANYA_STORE"] == missing
+    default = f"sqlite:///{tmp_path}/data/main.sqlite"
+    monkeypatch.setenv("KUSANYA_STORE", default)
+    assert environment()["KUSANYA_STORE"] == default
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_store_is_refused_and_is_not_the_current_folder(empty: str) -> None:
+    with pytest.raises(Refused, match="--store is empty"):
+        environment(store=empty)
