@@ -1,6 +1,7 @@
 """What a report is made from: one value that every notebook and the month-end run pass on."""
 
 from datetime import date, datetime
+from typing import Final
 
 import msgspec
 import pandas as pd
@@ -11,6 +12,9 @@ from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.quality import Quality
 from kusanya.reconcile.terms import PLAIN, Tolerance
 from kusanya.wire import Mode
+
+EXPORT: Final = "export"
+"""The store id of what was read from an export."""
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):

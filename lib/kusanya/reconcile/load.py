@@ -18,7 +18,7 @@ from kusanya.reconcile import columns, exported, files, plants, sample, scan, ta
 from kusanya.reconcile.columns import CONTROL, INTENTS
 from kusanya.reconcile.days import DAY, Period, business_day, cutoff, month_of, period
 from kusanya.reconcile.facts import dress
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.inputs import EXPORT, Inputs
 from kusanya.reconcile.mapping import read_mapping
 from kusanya.reconcile.quality import Quality
 from kusanya.reconcile.scan import Progress
@@ -243,7 +243,7 @@ def _exported(
         period=span,
         mode=mode,
         source=f"export {folder.resolve().name}",
-        store_id="export",
+        store_id=EXPORT,
         as_of=reached.seq,
         as_of_at=at,
         judged_on=_judged_on(at, span, tolerance),

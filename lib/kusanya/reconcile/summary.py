@@ -12,10 +12,11 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.days import Period, shown_cutoff
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.inputs import EXPORT, Inputs
 from kusanya.reconcile.report import Report, Verdict
+from kusanya.reconcile.sample import STORE_ID as SAMPLE
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 
@@ -62,7 +63,7 @@ def first_sheet(
         ("business days", str(inputs.period)),
         ("money counts by", "business day of completion; fees and failures by day of creation"),
         ("mode", inputs.mode.value),
-        ("source", inputs.source),
+        ("source", _origin(inputs)),
         ("facts known up to", inputs.as_of),
         ("ages counted to", inputs.judged_on.isoformat()),
         ("run id", run_id),
@@ -77,6 +78,15 @@ def first_sheet(
     ]
     facts += [(f"SHA-256 of {name}", value) for name, value in made_from["inputs"].items()]
     return facts
+
+
+def _origin(inputs: Inputs) -> str:
+    """Return which data these are, by what the identity holds: a path would be other bytes."""
+    if inputs.store_id == SAMPLE:
+        return inputs.source
+    if inputs.store_id == EXPORT:
+        return "an export; the SHA-256 of its collections is below"
+    return f"store {inputs.store_id}"
 
 
 def by_code(made: Report) -> dict[str, int]:

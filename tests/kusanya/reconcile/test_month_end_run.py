@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -102,6 +103,24 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     manifest = json.loads((first.folder / "manifest.json").read_text())
     assert manifest["files"]["pack.xlsx"]["bytes"] == (first.folder / "pack.xlsx").stat().st_size
     assert "tmp" not in json.dumps(first.told()["by_code"])
+
+
+def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(
+    tmp_path: Path,
+) -> None:
+    with Store.open(tmp_path / "store.db") as opened:
+        opened.record(paid(1))
+    (tmp_path / "moved").mkdir()
+    shutil.copy(tmp_path / "store.db", tmp_path / "moved" / "shop.db")
+    ledger = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
+    options = {**MARCH, "ledger": ledger, "out": tmp_path / "out"}
+    first = reconcile.run(**options, store=str(tmp_path / "store.db"))
+    again = reconcile.run(**options, store=str(tmp_path / "moved" / "shop.db"))
+    assert (first.exit_code, again.sentence) == (0, first.sentence)
+    assert again.folder == first.folder
+    assert first.folder is not None
+    for path in first.folder.rglob("*.*"):
+        assert str(tmp_path).encode() not in path.read_bytes(), path.name
 
 
 def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_path: Path) -> None:
