@@ -42,15 +42,26 @@ LEDGER: Final[dict[str, Verdict]] = {
     "timing_unseen": Verdict(_E, "booked, not seen yet", "Wait."),
     "missing_at_provider": Verdict(_B, "booked, never paid", "Find the payment or reverse."),
     "timing_unbooked": Verdict(_E, "paid, not booked yet", "Wait."),
-    "missing_in_ledger": Verdict(_B, "paid, never booked", "Book it."),
+    "perhaps_booked_earlier": Verdict(
+        _B,
+        "paid, perhaps booked before these books begin",
+        "Look in the earlier books, or give the earlier pack; else book it.",
+    ),
+    "missing_in_ledger": Verdict(_B, "paid, not in the books", "Book it."),
     "late_success": Verdict(_B, "paid, the books say not", "Deliver, or refund."),
     "still_open": Verdict(_B, "booked while not final", "Poll it, then decide."),
     "status_mismatch": Verdict(_B, "booked, but it did not succeed", "Reverse the booking."),
     "not_billable": Verdict(_O, "neither side says paid", "None."),
     "currency_mismatch": Verdict(_B, "paid in two currencies", "Correct the currency."),
-    "booked_net": Verdict(_B, "booked after the fee, paid in full", "Book the fee."),
+    "booked_net": Verdict(
+        _B, "booked after the fee, paid in full", "Correct it to the gross amount."
+    ),
     "amount_mismatch": Verdict(_B, "the amounts differ", "Correct the amount."),
     "fee_mismatch": Verdict(_B, "the fees differ", "Claim the fee, or correct it."),
+    "paid_in_earlier_period": Verdict(_E, "agree, paid in an earlier period", "None."),
+    "paid_in_later_period": Verdict(_E, "agree, paid in a later period", "None."),
+    "booked_in_earlier_period": Verdict(_E, "agree, booked in an earlier period", "None."),
+    "booked_in_later_period": Verdict(_E, "agree, booked in a later period", "None."),
     "timing": Verdict(_E, "agree, on different days", "None."),
     "matched": Verdict(_O, "agree", "None."),
 }

@@ -27,6 +27,12 @@ SELECT id, reference FROM collections
 WHERE created_at >= $begins AND created_at < $ends
 ORDER BY created_at, id
 """
+_NAMED: Final = """
+SELECT * FROM collections
+WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
+    OR reference IN (SELECT reference FROM keys WHERE reference IS NOT NULL)
+ORDER BY created_at, id
+"""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +98,18 @@ def references(folder: Path, *, mode: Mode, period: Period) -> pd.DataFrame:
         return engine.frame(_KEYS, KEYS, {"begins": period.begins, "ends": period.ends})
 
 
+def of_keys(folder: Path, keys: pd.DataFrame, *, mode: Mode) -> pd.DataFrame:
+    """Return the exported collections of `mode` that the keys name, of whichever day."""
+    paths = tuple(path for _, path in _files(folder, mode))
+    if keys.empty or not paths:
+        return columns.empty(COLLECTIONS)
+    found = Dataset(paths)
+    with Engine(folders=found.folders) as engine:
+        engine.give("collections", found, COLLECTIONS)
+        engine.give("keys", keys, KEYS)
+        return engine.frame(_NAMED, COLLECTIONS)
+
+
 def whole(found: Dataset) -> pd.DataFrame:
     """Return the collections as a frame, ordered by creation and id, as a store gives them."""
     with Engine(folders=found.folders) as engine:
@@ -99,13 +117,17 @@ def whole(found: Dataset) -> pd.DataFrame:
         return engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
 
 
-def digest(found: Dataset) -> str:
-    """Return the SHA-256 of the files, each with the name of its day."""
+def digest(folder: Path) -> str:
+    """Return the SHA-256 of all files of the export, each with the name of its day and mode.
+
+    Of whichever day: keys of the books are looked up in all of them.
+    """
     told = hashlib.sha256()
-    for path in found.paths:
-        told.update(path.parent.name.encode() + b"\n")
-        with path.open("rb") as file:
-            told.update(hashlib.file_digest(file, "sha256").digest())
+    for mode in Mode:
+        for _, path in _files(folder, mode):
+            told.update(f"{path.parent.name}/{path.name}\n".encode())
+            with path.open("rb") as file:
+                told.update(hashlib.file_digest(file, "sha256").digest())
     return told.hexdigest()
 
 

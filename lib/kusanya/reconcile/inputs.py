@@ -23,6 +23,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     collections: Source
     """Reaches some days past the period on both sides; Parquet that is never loaded whole where the
     inputs are an export."""
+    outside: pd.DataFrame | None = None
+    """Collections of other days that the period's lines of the books name; from the whole store."""
     other_mode: pd.DataFrame
     """Keys of the other mode, so that a booking on the wrong side is recognised."""
     intents: pd.DataFrame

@@ -30,6 +30,10 @@ from kusanya.reconcile.sides import Side, Span, gather
 from kusanya.reconcile.terms import PLAIN, TERMS, Tolerance, terms
 
 _EPOCH: Final = date(1970, 1, 1)
+_ALL: Final = """
+CREATE TEMP VIEW collections AS
+SELECT * FROM loaded UNION ALL SELECT * FROM outside
+"""
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +67,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> Matched | None:
     return match(
         inputs.collections,
         inputs.ledger,
+        outside=inputs.outside,
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
@@ -78,6 +83,7 @@ def match(
     ledger: Source,
     *,
     period: Period,
+    outside: pd.DataFrame | None = None,
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
     basis: str = "gross",
@@ -88,14 +94,19 @@ def match(
 ) -> Matched:
     """Match a ledger with the collections of one mode over a period.
 
-    A row is in the result when either of its days is in the period. `basis` says whether the
-    ledger books gross or net amounts, `as_of` is the day that ages are counted to. `everything`
-    False leaves rows that agree out of `rows`; the other frames still count them. No answer depends
-    on `key_bits`, which is how much is read of the hashes that find keys. Raises ValueError for
-    collections of both modes.
+    A row is in the result when either of its days is in the period. `outside` are collections of
+    other days that the lines name, so that what was paid long ago is not called unpaid. `basis`
+    says whether the ledger books gross or net amounts, `as_of` is the day that ages are counted to.
+    `everything` False leaves rows that agree out of `rows`; the other frames still count them. No
+    answer depends on `key_bits`, which is how much is read of the hashes that find keys. Raises
+    ValueError for collections of both modes.
     """
     with Engine(folders=folders_of(collections, ledger)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.give("loaded", collections, COLLECTIONS)
+        engine.give(
+            "outside", columns.empty(COLLECTIONS) if outside is None else outside, COLLECTIONS
+        )
+        engine.run(_ALL)
         engine.one_mode("collections")
         engine.give("ledger", ledger, LEDGER)
         asked = terms(period, tolerance, as_of=as_of, basis=basis, everything=everything)

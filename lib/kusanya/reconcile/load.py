@@ -14,9 +14,10 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import columns, exported, files, plants, sample, scan, tariff_file
-from kusanya.reconcile.columns import CONTROL, INTENTS
+from kusanya.reconcile import columns, elsewhere, exported, files, plants, sample, scan, tariff_file
+from kusanya.reconcile.columns import CONTROL, INTENTS, KEYS
 from kusanya.reconcile.days import DAY, Period, business_day, cutoff, month_of, period
+from kusanya.reconcile.engine import Source
 from kusanya.reconcile.facts import dress
 from kusanya.reconcile.inputs import EXPORT, Inputs
 from kusanya.reconcile.mapping import read_mapping
@@ -94,18 +95,24 @@ def inputs(
                 )
                 other = scan.references(connection, mode=_other(chosen), period=wide, as_of=upto)
                 intents = scan.unknown_intents(connection, mode=chosen, as_of=upto)
+                frame = dress(raw, key=opened.store_id, cutoff=turn)
+                del raw
+                keys = _unmet(frame, given, span)
+                named = scan.of_keys(connection, keys, mode=chosen, as_of=upto)
+                more = scan.keys_of(connection, keys, mode=_other(chosen), as_of=upto)
         finally:
             found.dispose()
-        frame = dress(raw, key=opened.store_id, cutoff=turn)
+        outside = elsewhere.new(dress(named, key=opened.store_id, cutoff=turn), frame)
         rollups = opened.rollups(chosen, since=span.begins, until=span.ends)
         # Rollups know no past: once the journal has moved on they speak of another moment.
         still = opened.head() == upto
         heard = opened.changes(upto - 1, limit=1) if upto else ()
         at = heard[0].at if heard else span.begins
-        loaded = Quality(source="collections", rows=len(raw), kept=len(frame))
+        loaded = Quality(source="collections", rows=len(frame), kept=len(frame))
         return Inputs(
             collections=frame,
-            other_mode=other,
+            outside=outside,
+            other_mode=_joined(other, more),
             intents=intents,
             control=control(frame, rollups, period=span) if still else _no_control(),
             tolerance=tolerance,
@@ -170,6 +177,16 @@ def control(
     return columns.frame(CONTROL, both.assign(agrees=agrees))
 
 
+def _unmet(collections: Source, given: dict[str, Any], span: Period) -> pd.DataFrame:
+    if "ledger" not in given:
+        return columns.empty(KEYS)
+    return elsewhere.unmet(collections, given["ledger"], period=span)
+
+
+def _joined(keys: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([keys, more], ignore_index=True).drop_duplicates(ignore_index=True)
+
+
 def _no_control() -> pd.DataFrame:
     return columns.empty(CONTROL)
 
@@ -228,15 +245,19 @@ def _exported(
     found = exported.collections(folder, mode=mode, period=wide)
     reached = exported.head(found)
     at = reached.at or span.begins
+    keys = _unmet(found, given, span)
+    other = exported.references(folder, mode=_other(mode), period=wide)
+    more = exported.of_keys(folder, keys, mode=_other(mode))
     loaded = Quality(
         source="collections",
         rows=reached.rows,
         kept=reached.rows,
-        sha256=exported.digest(found),
+        sha256=exported.digest(folder),
     )
     return Inputs(
         collections=found,
-        other_mode=exported.references(folder, mode=_other(mode), period=wide),
+        outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode), found),
+        other_mode=_joined(other, columns.frame(KEYS, more)),
         intents=columns.empty(INTENTS),
         control=_no_control(),
         tolerance=tolerance,

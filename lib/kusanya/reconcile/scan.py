@@ -6,7 +6,7 @@ month can be run again: later facts do not exist for it.
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -37,6 +37,8 @@ from kusanya.store.values import to_us
 from kusanya.wire import Mode
 
 _PIECE: Final = 50_000
+_KEYS: Final = 500
+"""Keys named in one query; SQLite takes 32,766 values, and short statements stay cached."""
 _UNKNOWN: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
 Progress = Callable[[int], None]
 """Called with the number of rows read so far."""
@@ -73,10 +75,44 @@ def collections(
     With `evidence` the fees of the 202, of the event and of the GET are told apart; without it
     those columns are missing.
     """
+    raw = _read(connection, [_query(mode, _around(period))], mode, as_of, progress)
+    return with_fees(connection, raw, as_of=as_of) if evidence else raw
+
+
+def of_keys(connection: Connection, keys: pd.DataFrame, *, mode: Mode, as_of: int) -> pd.DataFrame:
+    """Return the raw collections of `mode` that the keys name by id or reference, however old."""
+    it = collection.c
+    queries = (
+        _query(mode, column.in_(part))
+        for column, name in ((it.id, "id"), (it.reference, "reference"))
+        for part in _parts(keys[name])
+    )
+    return _read(connection, queries, mode, as_of).drop_duplicates("id", ignore_index=True)
+
+
+def keys_of(connection: Connection, keys: pd.DataFrame, *, mode: Mode, as_of: int) -> pd.DataFrame:
+    """Return id and reference of the collections of `mode` that the keys name, however old."""
+    found = of_keys(connection, keys, mode=mode, as_of=as_of)
+    return columns.frame(columns.KEYS, found)
+
+
+def _parts(values: "pd.Series[Any]") -> Iterator[list[str]]:
+    named = values.dropna().drop_duplicates().tolist()
+    yield from (named[start : start + _KEYS] for start in range(0, len(named), _KEYS))
+
+
+def _read(
+    connection: Connection,
+    queries: Iterable[Select[Any]],
+    mode: Mode,
+    as_of: int,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return what the queries find as it was at `as_of`."""
     pieces = [RAW.arrow.empty_table()]
     changed: list[str] = []
     read = 0
-    for piece in _pieces(connection, _query(mode, period)):
+    for piece in (piece for query in queries for piece in _pieces(connection, query)):
         current = compute.less_equal(piece["seq"], as_of)
         pieces.append(piece.filter(current))
         if len(pieces[-1]) < len(piece):
@@ -87,7 +123,7 @@ def collections(
     raw = columns.from_arrow(pa.concat_tables(pieces))
     if changed:
         raw = pd.concat([raw, _folded(connection, changed, mode, as_of)], ignore_index=True)
-    return with_fees(connection, raw, as_of=as_of) if evidence else raw
+    return raw
 
 
 def references(connection: Connection, *, mode: Mode, period: Period, as_of: int) -> pd.DataFrame:
@@ -131,7 +167,7 @@ def _frame(connection: Connection, query: Select[Any], schema: Schema) -> pd.Dat
     return columns.from_arrow(_arrow(rows, list(schema.columns), schema))
 
 
-def _query(mode: Mode, period: Period) -> Select[Any]:
+def _query(mode: Mode, wanted: ColumnElement[bool]) -> Select[Any]:
     it = collection.c
     # An event is looked up only where the service left completed_at out.
     joined = collection.outerjoin(
@@ -139,13 +175,15 @@ def _query(mode: Mode, period: Period) -> Select[Any]:
         and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
     )
     chosen = select(*[it[name] for name in _TAKEN], event.c.created_at.label("event_at"))
-    return chosen.select_from(joined).where(
-        it.mode == mode.value,
-        or_(
-            _within(it.created_at, period),
-            # Created before, final since: its business day may lie in the period.
-            and_(it.created_at < to_us(period.begins), it.final_seen_at >= to_us(period.begins)),
-        ),
+    return chosen.select_from(joined).where(it.mode == mode.value, wanted)
+
+
+def _around(period: Period) -> ColumnElement[bool]:
+    it = collection.c
+    return or_(
+        _within(it.created_at, period),
+        # Created before, final since: its business day may lie in the period.
+        and_(it.created_at < to_us(period.begins), it.final_seen_at >= to_us(period.begins)),
     )
 
 

@@ -109,6 +109,7 @@ def expected(
     )
     meet(lambda b: b["reference"], lambda s: s["reference"], "reference")
 
+    books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
     met_b = {b["row_no"] for b, _, _ in pairs}
     met_s = {s["id"] for _, s, _ in pairs}
     whole: list[tuple[Row | None, Row | None, str | None]] = [*pairs]
@@ -159,7 +160,9 @@ def expected(
         if came and (b is None or b["status"] == "open") and fresh:
             return "timing_unbooked"
         if came and b is None:
-            return "missing_in_ledger"
+            # A line for it may lie before the first one that was given.
+            since = day_of(s["created_at"]) - timedelta(days=TERMS.grace_days)
+            return "perhaps_booked_earlier" if since < books_from else "missing_in_ledger"
         if came and not booked:
             return "late_success"
         if booked and s["status"] == "created":
@@ -178,6 +181,11 @@ def expected(
         if b["fee"] is not None and abs(b["fee"] - s["fee"]) > TERMS.fee:
             return "fee_mismatch"
         if day_of(b["booked_at"]) != day_of(s["completed_at"]):
+            for who, when in (("paid", s["completed_at"]), ("booked", b["booked_at"])):
+                if day_of(when) < MARCH.first:
+                    return f"{who}_in_earlier_period"
+                if day_of(when) > MARCH.last:
+                    return f"{who}_in_later_period"
             return "timing"
         return "matched"
 
@@ -201,13 +209,20 @@ def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         services,
         lines,
         st.booleans(),
-        st.lists(references, max_size=1),
-        st.lists(references, max_size=1),
+        st.tuples(st.lists(references, max_size=1), st.lists(references, max_size=1)),
+        st.integers(0, 7),
     )
     def holds(
-        service: list[Row], books: list[Row], net: bool, other: list[str], unknown: list[str]
+        service: list[Row],
+        books: list[Row],
+        net: bool,
+        elsewhere: tuple[list[str], list[str]],
+        outside: int,
     ) -> None:
-        agree(collections_of, service, books, net=net, other=other, unknown=unknown)
+        other, unknown = elsewhere
+        agree(
+            collections_of, service, books, net=net, other=other, unknown=unknown, outside=outside
+        )
 
     holds()
 
@@ -220,6 +235,7 @@ def agree(
     net: bool,
     other: list[str],
     unknown: list[str],
+    outside: int,
 ) -> None:
     open_ones = {"created", "on_hold"}
     said = [
@@ -264,6 +280,9 @@ def agree(
         frame.sample(frac=1, random_state=len(booked)),
         book.sample(frac=1, random_state=len(said)),
     )
+    # Nor does it matter which collections were looked up one by one.
+    asked["outside"] = shuffled[0].iloc[:outside].reset_index(drop=True)
+    shuffled = (shuffled[0].iloc[outside:].reset_index(drop=True), shuffled[1])
     found = ledger.match(*shuffled, **asked)
     columns.check(found.rows, MATCHES)
     left = found.rows[["row_no", "collection_id", "match_rule", "break_code"]].astype("object")

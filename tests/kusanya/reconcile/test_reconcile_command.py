@@ -104,7 +104,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     told = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert told == [
         ["missing_at_provider", "1", "booked, never paid: Find the payment or reverse."],
-        ["missing_in_ledger", "1", "paid, never booked: Book it."],
+        ["missing_in_ledger", "1", "paid, not in the books: Book it."],
         ["amount_mismatch", "1", "the amounts differ: Correct the amount."],
     ]
     code, out, _ = kusanya(

@@ -100,7 +100,8 @@ SELECT
     s.said,
     s.paid,
     s.business_day,
-    s.day
+    s.day,
+    s.since
 FROM pairing AS p
 LEFT JOIN few_books AS b ON b.row_no = p.row_no
 LEFT JOIN few_service AS s ON s.id = p.id;

@@ -106,7 +106,9 @@ WHERE row_no IS NOT NULL AND id IS NULL;
 UPDATE judged
 SET break_code = 'double_payment'::code
 WHERE row_no IS NULL
-    AND break_code IN ('timing_unbooked'::code, 'missing_in_ledger'::code)
+    AND break_code IN (
+        'timing_unbooked'::code, 'perhaps_booked_earlier'::code, 'missing_in_ledger'::code
+    )
     AND id IN (SELECT id FROM seconds);
 
 -- Never a match, only a hint: same money within minutes on the other side.

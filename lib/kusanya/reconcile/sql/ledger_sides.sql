@@ -34,6 +34,7 @@ SELECT
     contradictions,
     business_day::DATE AS business_day,
     coalesce(business_day, created_day)::DATE AS day,
+    created_day::DATE AS since,
     status = 'succeeded' AS paid,
     CASE WHEN getvariable('net_basis') THEN amount - fee ELSE amount END AS due,
     CASE
@@ -63,3 +64,7 @@ SELECT
     status = 'open' AS is_open,
     CASE status WHEN 'paid' THEN 0 WHEN 'open' THEN 1 ELSE 2 END AS rank
 FROM ledger;
+
+-- From which day on the books are known: a payment that may have been booked before it is not called
+-- unbooked.
+SET VARIABLE books_from = (SELECT least(min(booked_day), getvariable('first')) FROM books);

