@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kusanya.reconcile import close, failures, fees, ledger, load, settlement, show
+from kusanya.reconcile import close, failures, fees, ledger, load, report, settlement, show
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.xdist_group("notebooks")
@@ -48,7 +48,8 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     assert html(ran, "settlement") == paid.to_html()
     assert "image/png" in outputs(ran, "summary-chart")[0].data
     assert "image/png" in outputs(ran, "codes-chart")[0].data
-    assert ">51<" in html(ran, "verdict")
+    assert html(ran, "verdict") == show.verdict(report.report(day)).to_html()
+    assert ">3, KES 42,000; 42, TZS 1,329,051<" in html(ran, "verdict")
 
 
 def test_the_month_end_notebook_writes_the_pack_of_the_command(

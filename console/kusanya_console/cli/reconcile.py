@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,12 @@ def reconcile(
     previous: Annotated[
         Path | None, typer.Option(help="An earlier pack, whose late changes this one carries.")
     ] = None,
+    double_minutes: Annotated[
+        int,
+        typer.Option(
+            min=0, help="How close two payments of one customer and amount are suspected."
+        ),
+    ] = 10,
     max_breaks: Annotated[int, typer.Option(min=0, help="Breaks that are tolerated.")] = 0,
     profile: ProfileName = None,
     store: StoreUrl = None,
@@ -61,6 +67,7 @@ def reconcile(
     """
     from kusanya.errors import ConfigurationError
     from kusanya.reconcile.close import run
+    from kusanya.reconcile.terms import Tolerance
 
     chosen = profile_of(profile, store)
     days = (day_of("--from", first), day_of("--to", last))
@@ -81,6 +88,7 @@ def reconcile(
                 as_of=as_of,
                 previous=previous,
                 max_breaks=max_breaks,
+                tolerance=Tolerance(double_minutes=double_minutes),
                 said=said,
             )
     except ConfigurationError as error:
@@ -101,12 +109,20 @@ def _tell(outcome: "Outcome", mode: Mode, days: tuple[date, date]) -> None:
         return
     say(f"{mode.value} collections, business days {days[0]} to {days[1]}, East Africa Time")
     say(safe(outcome.sentence, 600))
+    for row in outcome.found:
+        if row["rows"]:
+            say(safe(f"  {_found(row)}", 200))
     verdicts = {**LEDGER, **SETTLEMENT}
     for code in sorted(outcome.by_code, key=list(verdicts).index):
         told = verdicts[code]
         say(f"  {code:<24}{outcome.by_code[code]:>8,}  {told.meaning}: {told.action}")
     say(f"run {outcome.run_id}, pack in {safe(str(outcome.folder), 600)}")
     say("read report.html there; sign pack.xlsx")
+
+
+def _found(row: dict[str, Any]) -> str:
+    money = "" if row["amount"] is None else f", {row['currency']} {row['amount']:,}"
+    return f"{row['rows']:,} {row['finding']}{money}"
 
 
 @contextmanager

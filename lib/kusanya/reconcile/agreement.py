@@ -118,6 +118,12 @@ def hasty(keys: Any, payments: Any, *, minutes: int) -> Any:
     )
 
 
+def repeated(keys: Any, facts: Any) -> Any:
+    """Return the hashes of references that more than one success has."""
+    ordered = np.sort(keys[classes(facts) == PAID])
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
 class _Seen(msgspec.Struct, frozen=True):
     """What one look at the pairs and the lonely found."""
 

@@ -7,6 +7,7 @@ late is a delta that the next pack carries.
 
 import hashlib
 import json
+from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     unexplained: int = 0
     by_code: dict[str, int] = {}
     """How many rows each break code has, of both legs."""
+    found: tuple[dict[str, Any], ...] = ()
+    """Everything that needs a person, as `findings` lists it; empty for a failed run."""
 
     @property
     def exit_code(self) -> int:
@@ -56,6 +59,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             "breaks": self.breaks,
             "unexplained": self.unexplained,
             "by_code": self.by_code,
+            "findings": list(self.found),
         }
 
 
@@ -218,6 +222,7 @@ def pack(
         breaks=made.breaks,
         unexplained=made.unexplained,
         by_code=summary.by_code(made),
+        found=tuple(_plain(row) for row in made.found.to_dict("records")),
     )
 
 
@@ -259,6 +264,10 @@ def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputRefused(f"{previous.resolve().name} is not the folder of a pack") from error
     return told, checked
+
+
+def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
+    return {str(name): None if pd.isna(value) else value for name, value in row.items()}
 
 
 def _digest(path: str) -> str | None:

@@ -29,6 +29,7 @@ DELTA: Final = Schema(
     {
         "closed_run_id": T,
         "key": T,
+        "currency": T,
         "change": T,
         "field": T,
         "before": T,
@@ -49,3 +50,9 @@ CHECKS: Final = Schema("checks", {"what": T, "found": T, "good": F})
 
 FILES: Final = Schema("files", {"file": T, "bytes": W, "sha256": T})
 """One row per file of a pack."""
+
+FINDINGS: Final = Schema(
+    "findings",
+    {"finding": T, "currency": T, "rows": W, "amount": W, "page": T, "note": T},
+)
+"""One row per kind of finding and currency: how many, their sum, and the page that lists them."""

@@ -3,7 +3,7 @@
 The schemas lie by theme in the `*_columns` rooms, their types in `kinds`.
 """
 
-from kusanya.reconcile.close_columns import CHECKS, CLOSED, DELTA, FILES, STORY
+from kusanya.reconcile.close_columns import CHECKS, CLOSED, DELTA, FILES, FINDINGS, STORY
 from kusanya.reconcile.failure_columns import HOURS, PARETO, RATES, RECOVERY
 from kusanya.reconcile.fee_columns import (
     DAILY,
@@ -15,6 +15,7 @@ from kusanya.reconcile.fee_columns import (
     POINTS,
     STRADDLERS,
     UNPAID,
+    UNPRICED,
 )
 from kusanya.reconcile.input_columns import (
     ACCOUNT,
@@ -29,7 +30,7 @@ from kusanya.reconcile.input_columns import (
     TARIFF,
 )
 from kusanya.reconcile.kinds import Kind, Schema, check, empty, frame, from_arrow, records, to_arrow
-from kusanya.reconcile.match_columns import AGEING, BRIDGE, DOUBLES, MATCHES, SETTLED
+from kusanya.reconcile.match_columns import AGEING, BRIDGE, DOUBLES, LINES, MATCHES, SETTLED
 
 __all__ = [
     "ACCOUNT",
@@ -46,12 +47,14 @@ __all__ = [
     "EXCEPTIONS",
     "EXPECTED",
     "FILES",
+    "FINDINGS",
     "FOUND",
     "HOURS",
     "INTEGRITY",
     "INTENTS",
     "KEYS",
     "LEDGER",
+    "LINES",
     "MATCHES",
     "PARETO",
     "PLANTED",
@@ -65,6 +68,7 @@ __all__ = [
     "STRADDLERS",
     "TARIFF",
     "UNPAID",
+    "UNPRICED",
     "Kind",
     "Schema",
     "check",

@@ -321,6 +321,8 @@ def to_html(made: Report, *, summary: Summary) -> str:
     )
     parts = [_headline(made, dict(summary)), _part("summary", show.table(facts, "Summary"))]
     for page in made.pages:
+        if page.name == "findings":
+            continue  # they stand on top
         picture = _picture(page)
         if picture is not None:
             data = base64.b64encode(picture).decode()
@@ -334,6 +336,7 @@ def _headline(made: Report, summary: dict[str, Any]) -> str:
     return (
         f"<h1>Reconciliation of {html.escape(str(made.inputs.period))}</h1>\n"
         f'<p class="verdict">{html.escape(safe(str(summary.get("what it means", "")), 400))}</p>\n'
+        f"{_part('findings', show.table(made.found, 'What needs a person'))}\n"
         f"<nav>{links}</nav>"
     )
 

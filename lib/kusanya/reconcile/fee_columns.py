@@ -154,3 +154,6 @@ STRADDLERS: Final = Schema(
     },
 )
 """One row per collection that was created on one business day and completed on another."""
+
+UNPRICED: Final = Schema("unpriced", {"currency": T, "rows": W, "fee": W})
+"""One row per currency: collections for whose fee the tariff has no price, and what they cost."""

@@ -27,6 +27,7 @@ from kusanya.reconcile.columns import (
     STRADDLERS,
     TARIFF,
     UNPAID,
+    UNPRICED,
     Schema,
 )
 from kusanya.reconcile.days import Period
@@ -89,6 +90,11 @@ def expected(
 def exceptions(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
     """Return every collection whose fee is not the tariff's, the largest drift first."""
     return _priced(collections, tariff, "exceptions", EXCEPTIONS, period)
+
+
+def unpriced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
+    """Return by currency how many collections the tariff has no price for, and their fees."""
+    return _priced(collections, tariff, "unpriced", UNPRICED, period)
 
 
 class Agreed(msgspec.Struct, frozen=True, kw_only=True):

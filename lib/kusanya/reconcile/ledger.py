@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from kusanya.reconcile import agreement, breaks, columns
@@ -21,7 +22,9 @@ from kusanya.reconcile.columns import (
     INTENTS,
     KEYS,
     LEDGER,
+    LINES,
     MATCHES,
+    STATEMENT,
 )
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Engine, Source, folders_of, query
@@ -34,6 +37,18 @@ _ALL: Final = """
 CREATE TEMP VIEW collections AS
 SELECT * FROM loaded UNION ALL SELECT * FROM outside
 """
+
+
+def lines(
+    ledger: pd.DataFrame | None, statement: pd.DataFrame | None, *, period: Period
+) -> pd.DataFrame:
+    """Return how many lines of each file lie before, in and after the period, and their sums."""
+    with Engine() as engine:
+        engine.give("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
+        paid_out = columns.empty(STATEMENT) if statement is None else statement
+        engine.give("statement", paid_out, STATEMENT)
+        days = {"first": period.first, "last": period.last}
+        return engine.frame(query("lines"), LINES, days)
 
 
 class Matched(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,11 +136,12 @@ def match(
         hasty = agreement.hasty(
             ours["keys"], ours.pop("payments"), minutes=tolerance.double_minutes
         )
+        twice = agreement.repeated(ours["keys"], ours["facts"])
         found = agreement.find(
             Side(**ours),
             Side(**_seen(engine, "books", naming=naming)),
             span=Span((period.first - _EPOCH).days, (period.last - _EPOCH).days),
-            hasty=hasty,
+            hasty=np.union1d(hasty, twice),
             net=basis == "net",
             everything=everything,
             bits=key_bits,

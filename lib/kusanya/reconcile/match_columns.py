@@ -79,12 +79,29 @@ DOUBLES: Final = Schema(
         "payments": W,
         "amount": W,
         "booked": W,
+        "rule": T,
         "suspected": F,
         "refund": W,
         "fee": W,
     },
 )
-"""One row per reference that was paid more often than booked, then the suspected pairs."""
+"""One row per reference that was paid more often than booked, then what is only suspected;
+`rule` says why: one reference with two payments, or one customer who paid the same soon again."""
+
+LINES: Final = Schema(
+    "lines",
+    {
+        "input": T,
+        "currency": T,
+        "part": T,
+        "rows": W,
+        "amount": W,
+        "rows_not_paid": W,
+        "amount_not_paid": W,
+    },
+)
+"""One row per input file, currency and part of it (before, in and after the period, then all
+lines), so that no line vanishes: rows and money that are paid, and those that are not."""
 
 SETTLED: Final = Schema(
     "settled",

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile import columns, failures, fees, ledger, quality, settlement
+from kusanya.reconcile import columns, failures, fees, findings, ledger, quality, settlement
 from kusanya.reconcile.columns import (
     AGEING,
     BRIDGE,
@@ -52,6 +52,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pages: tuple[Page, ...]
     late: pd.DataFrame
     """What changed in an earlier period since it was closed."""
+    found: pd.DataFrame
+    """Everything that a person must look at, as `findings` lists it."""
 
     @property
     def closed(self) -> pd.DataFrame:
@@ -74,9 +76,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return int((~self.inputs.control["agrees"]).sum())
 
     def verdict(self, *, max_breaks: int = 0) -> Verdict:
-        """Return reconciled when the books were proven: no more breaks, nothing unexplained."""
-        proven = self.matched is not None and not self.unexplained and not self.disagrees
-        return Verdict.RECONCILED if proven and self.breaks <= max_breaks else Verdict.BREAKS
+        """Return failed when a row could not be read, reconciled when nothing is left to look at.
+
+        Up to `max_breaks` breaks of books and statement are tolerated; any other finding is not.
+        """
+        if self.inputs.rejected:
+            return Verdict.FAILED
+        within = self.breaks <= max_breaks
+        left = findings.left(self.found, within=within)
+        return Verdict.RECONCILED if self.matched is not None and left.empty else Verdict.BREAKS
 
     def page(self, name: str) -> Page:
         """Return a page by its name. Raises KeyError for none of that name."""
@@ -102,7 +110,17 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
     agreed = inputs.tariff if inputs.tariff is not None else charged
     tell("counting failures")
     delta = columns.empty(DELTA) if late is None else late
+    exceptions = fees.exceptions(rows, period=period, tariff=agreed)
+    found = findings.findings(
+        inputs,
+        matched=matched,
+        settled=settled,
+        exceptions=exceptions,
+        unpriced=fees.unpriced(rows, period=period, tariff=agreed),
+        late=late,
+    )
     pages = (
+        Page("findings", "What needs a person", found),
         Page("bridge", _title("From the ledger to the service", matched), _bridge(matched)),
         Page("breaks", _title("Breaks, worst first", matched), _rows(matched)),
         Page("ageing", _title("Breaks by age in days", matched), _ageing(matched)),
@@ -126,7 +144,7 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
         Page(
             "fee_exceptions",
             "Fees that are not the tariff's",
-            fees.exceptions(rows, period=period, tariff=agreed),
+            exceptions,
         ),
         Page("fee_drift", "Fees that moved", fees.drifted(rows, period=period)),
         Page(
@@ -146,6 +164,11 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
             ),
         ),
         Page("inputs", "What was read", quality.account(*inputs.quality)),
+        Page(
+            "lines",
+            "Lines of the files, in the period and outside it",
+            ledger.lines(inputs.ledger, inputs.statement, period=period),
+        ),
         Page("remarks", "Rows that were not simply kept", quality.remarks(*inputs.quality)),
         Page("late", "What changed since an earlier close", delta),
     )
@@ -155,6 +178,7 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
         settled=settled,
         pages=pages,
         late=delta,
+        found=found,
     )
 
 

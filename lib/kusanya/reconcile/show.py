@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import breaks, quality
+from kusanya.reconcile import breaks, columns, quality
 from kusanya.reconcile.columns import Kind
 from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.ledger import Matched
@@ -155,27 +155,28 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(made: "Report") -> Styler:
-    """Return how the period stands, in one small table."""
-    facts = {
-        "verdict": made.verdict().value,
-        "breaks": f"{made.breaks:,}",
-        "unexplained": f"{made.unexplained:,}",
-        "ledger": "proven" if made.matched is not None else "not proven: none was given",
-        "statement": "proven" if made.settled is not None else "not proven: none was given",
-        "input rows rejected": f"{made.inputs.rejected:,}",
-    }
+    """Return how the period stands: the verdict, and every finding with its count and sum."""
+    facts = {"verdict": made.verdict().value, **_found(made)}
     return _facts(facts, "How the period stands")
 
 
-def outcome(ended: "Outcome") -> Styler:
-    """Return how a run ended and where its pack lies."""
+def _found(made: "Report") -> dict[str, str]:
+    facts: dict[str, str] = {}
+    for row in columns.records(made.found):
+        money = "" if pd.isna(row.amount) else f", {row.currency} {row.amount:,}"
+        told = row.note if pd.isna(row.rows) else f"{row.rows:,}{money}"
+        facts[row.finding] = f"{facts[row.finding]}; {told}" if row.finding in facts else told
+    return facts
+
+
+def outcome(ended: "Outcome", made: "Report | None" = None) -> Styler:
+    """Return how a run ended and where its pack lies; of a report also every finding."""
     facts = {
         "verdict": ended.verdict.value,
         "in words": ended.sentence,
         "run id": ended.run_id or _MISSING,
         "pack": _MISSING if ended.folder is None else str(ended.folder),
-        "breaks": f"{ended.breaks:,}",
-        "unexplained": f"{ended.unexplained:,}",
+        **({} if made is None else _found(made)),
     }
     return _facts(facts, "How the run ended")
 

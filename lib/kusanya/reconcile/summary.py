@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.reconcile import columns, findings
 from kusanya.reconcile.days import Period, shown_cutoff
 from kusanya.reconcile.inputs import EXPORT, Inputs
 from kusanya.reconcile.report import Report, Verdict
@@ -60,6 +61,7 @@ def first_sheet(
     facts: list[tuple[str, Any]] = [
         ("verdict", verdict.value),
         ("what it means", sentence(made, verdict)),
+        *_found(made),
         ("business days", str(inputs.period)),
         ("money counts by", "business day of completion; fees and failures by day of creation"),
         ("mode", inputs.mode.value),
@@ -69,14 +71,39 @@ def first_sheet(
         ("run id", run_id),
         ("library", made_from["library"]),
         ("ledger books", f"{inputs.basis} amounts"),
-        ("breaks", made.breaks),
-        ("unexplained", made.unexplained),
+        *_outside(made),
     ]
     facts += [
         (f"tolerance: {name.replace('_', ' ')}", value)
         for name, value in made_from["tolerance"].items()
     ]
     facts += [(f"SHA-256 of {name}", value) for name, value in made_from["inputs"].items()]
+    return facts
+
+
+def _found(made: Report) -> list[tuple[str, Any]]:
+    """Return every finding with its count and its sum, the nil ones too."""
+    facts: list[tuple[str, Any]] = []
+    for row in columns.records(made.found):
+        if pd.isna(row.rows):
+            facts.append((row.finding, row.note))
+            continue
+        name = row.finding if pd.isna(row.currency) else f"{row.finding}, {row.currency}"
+        facts.append((name, int(row.rows)))
+        if not pd.isna(row.amount):
+            facts.append((f"{name}: sum", int(row.amount)))
+    return facts
+
+
+def _outside(made: Report) -> list[tuple[str, Any]]:
+    """Return how many lines of the files lie outside the period, and their sum."""
+    lines = made.page("lines").frame
+    beyond = lines[lines["part"].isin(["before the period", "after the period"])]
+    facts: list[tuple[str, Any]] = []
+    for row in columns.records(beyond):
+        name = f"{row.input} lines {row.part}, {row.currency}"
+        facts.append((name, int(row.rows) + int(row.rows_not_paid)))
+        facts.append((f"{name}: sum of those that are paid", int(row.amount)))
     return facts
 
 
@@ -99,13 +126,18 @@ def by_code(made: Report) -> dict[str, int]:
 
 def sentence(made: Report, verdict: Verdict) -> str:
     """Return what the verdict means, for people."""
+    if made.inputs.rejected:
+        return f"Nothing is closed: {made.inputs.rejected:,} input row(s) could not be read."
     if made.matched is None:
         return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
         return "The bridge does not close: rows were lost or counted twice; do not sign."
-    if made.matched.ageing.empty and not made.breaks:
+    left = findings.left(made.found, within=True)
+    if made.matched.ageing.empty and not made.breaks and left.empty:
         return "Nothing to reconcile: the period has no collection and no line of the books."
     if verdict is Verdict.RECONCILED and not made.breaks:
         return "The books agree with the service, and the bridge closes to zero."
     within = ", within the limit" if verdict is Verdict.RECONCILED else ""
-    return f"The bridge closes to zero; {made.breaks:,} break(s) need a person{within}."
+    parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
+    parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
+    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}."

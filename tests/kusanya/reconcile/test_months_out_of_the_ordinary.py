@@ -44,7 +44,10 @@ def test_a_month_in_which_nothing_happened_has_every_page_and_closes(empty: Inpu
     assert (made.breaks, made.unexplained, made.disagrees) == (0, 0, 0)
     assert made.verdict() == "reconciled"
     filled = [page.name for page in made.pages if not page.frame.empty]
-    assert filled == ["inputs"]
+    # The files of another month do not vanish: their lines are shown as outside.
+    assert filled == ["findings", "inputs", "lines"]
+    assert "in the period" not in set(made.page("lines").frame["part"])
+    assert not made.found["rows"].fillna(0).any()
 
 
 def test_a_month_in_which_everything_failed_earns_nothing_and_closes(

@@ -1,7 +1,7 @@
 """What was planted is what is found, nothing else, and the month closes to zero."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ import pytest
 from kusanya.reconcile import columns, ledger, plants, sample, settlement
 from kusanya.reconcile.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.days import cutoff, period
+from kusanya.reconcile.terms import Tolerance
 from kusanya.wire import Mode
 from kusanya_service.tariff import DEFAULT_TARIFF, fee_of
 
@@ -149,6 +150,55 @@ def test_doubles_list_what_was_paid_twice_and_what_looks_like_it(collections_of:
     looked = ledger.match(pair, columns.empty(LEDGER), period=month.period).doubles
     assert looked["suspected"].tolist() == [True]
     assert looked["refund"].isna().all()
+
+
+def booked_as(paid: pd.DataFrame, *, named: bool) -> pd.DataFrame:
+    """Return a line of the books for each payment, which names the collection where `named`."""
+    return columns.frame(
+        LEDGER,
+        paid[["reference", "amount", "currency", "channel", "fee"]].assign(
+            row_no=range(1, len(paid) + 1),
+            collection_id=paid["id"] if named else None,
+            status="paid",
+            booked_at=paid["completed_at"],
+            booked_day=paid["business_day"],
+        ),
+    )
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("everything", [True, False])
+def test_an_order_that_was_paid_twice_and_booked_twice_is_suspected(
+    collections_of: Make, named: bool, everything: bool
+) -> None:
+    noon = datetime(2026, 3, 5, 9, tzinfo=UTC)
+    paid = collections_of(
+        {"reference": "R-1"},
+        {"reference": "R-1", "created_at": noon, "completed_at": noon},
+        {"phone": "255754000002"},
+    )
+    march = period("2026-03")
+    lines = booked_as(paid, named=named)
+    found = ledger.match(paid, lines, period=march, everything=everything)
+    assert found.breaks == 0
+    [double] = found.doubles.to_dict("records")
+    assert (double["reference"], double["payments"], double["booked"]) == ("R-1", 2, 2)
+    assert double["suspected"]
+    assert double["rule"] == "one reference, paid and booked more than once"
+
+
+def test_the_window_of_two_payments_of_one_customer_can_be_set(collections_of: Make) -> None:
+    later = datetime(2026, 3, 5, 6, 25, tzinfo=UTC)
+    pair = collections_of({}, {"created_at": later, "completed_at": later})
+    march = period("2026-03")
+    for minutes, suspected in ((10, 0), (24, 0), (25, 1)):
+        found = ledger.match(
+            pair,
+            columns.empty(LEDGER),
+            period=march,
+            tolerance=Tolerance(double_minutes=minutes),
+        )
+        assert len(found.doubles) == suspected, minutes
 
 
 def test_without_any_row_there_is_nothing_to_explain() -> None:

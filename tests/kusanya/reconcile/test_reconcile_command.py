@@ -103,6 +103,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     assert "The bridge closes to zero; 3 break(s) need a person." in out
     told = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert told == [
+        ["3", "breaks", "of the books, TZS 1,905"],
         ["missing_at_provider", "1", "booked, never paid: Find the payment or reverse."],
         ["missing_in_ledger", "1", "paid, not in the books: Book it."],
         ["amount_mismatch", "1", "the amounts differ: Correct the amount."],

@@ -9,6 +9,7 @@ WITH sides AS (
             - coalesce(CASE WHEN b.status = 'succeeded' THEN b.amount END, 0) AS amount_effect,
         coalesce(CASE WHEN n.status = 'succeeded' THEN n.fee END, 0)
             - coalesce(CASE WHEN b.status = 'succeeded' THEN b.fee END, 0) AS fee_effect,
+        coalesce(n.currency, b.currency) AS currency,
         n.seq,
         b,
         n
@@ -48,6 +49,7 @@ differing AS (
 SELECT
     $closed_run_id AS closed_run_id,
     key,
+    currency,
     change,
     field,
     was AS before,
