@@ -48,7 +48,8 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     ) -> Any:
         for variable in [name for name in os.environ if name.startswith("KUSANYA_")]:
             monkeypatch.delenv(variable)
-        monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+        (tmp_path / "empty.toml").touch()
+        monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
         monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
         for folder in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
             (tmp_path / folder).mkdir(exist_ok=True)

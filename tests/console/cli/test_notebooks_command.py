@@ -15,8 +15,8 @@ from kusanya_console.cli.output import Refused
 def nothing_set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
         monkeypatch.delenv(name)
-    (tmp_path / "none.toml").touch()
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    (tmp_path / "empty.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
 
 

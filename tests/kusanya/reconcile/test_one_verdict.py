@@ -156,7 +156,7 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     shown = show.verdict(made).to_html()
     assert ">failed<" in shown
     assert ">reconciled<" not in shown
-    days = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}
+    days: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}
     ended = reconcile.run(**days, mode="live", store=path, ledger=ledger, out=tmp_path / "packs")
     assert ended.verdict == "failed"
 
@@ -168,7 +168,8 @@ def test_the_command_prints_every_finding_with_its_sum(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "tariff.toml").write_text(TARIFF)
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    (tmp_path / "empty.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.chdir(tmp_path)
     store.record(paid(4, at=NOON + timedelta(hours=1, minutes=20), phone="255754123451"))
     ledger = books(tmp_path, "R-1", "R-2", "R-3", "R-4")

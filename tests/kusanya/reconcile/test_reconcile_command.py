@@ -27,7 +27,8 @@ def kusanya(
     """Return the command on a store of three live payments: exit code, output, complaint."""
     for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "none.toml"))
+    (tmp_path / "empty.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     with Store.open(tmp_path / "shop.db") as store:
