@@ -1,13 +1,17 @@
 """After downtime: ask for everything that is not final and every event not yet double-checked.
 
-Bounded by a limit, resumable at any point: what is kept is not asked for again, because a final
-collection is no longer open and a checked event is marked. Source: Delivery rules 5, Endpoints.
+Read page by page, so that memory is bounded whatever an outage has left open. Resumable at any
+point: what is kept is not asked for again, because a final collection is no longer open and a
+checked event is marked. What could not be asked is counted. Source: Delivery rules 5, Endpoints.
 """
 
 import asyncio
+import logging
+import threading
 from collections import deque
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -19,9 +23,14 @@ from kusanya.client.observed import event_checked, polled
 from kusanya.errors import KusanyaError, NotFound, StoreError
 from kusanya.intents import settle_waiting
 from kusanya.store import Store
-from kusanya.store.records import EventRow
+from kusanya.store.records import EventRow, Key
 from kusanya.wire import Event, Mode
 
+_log = logging.getLogger("kusanya.catch_up")
+PAGE: Final = 1_000
+"""Collections or events that are read from the store at a time."""
+LISTED: Final = 1_000
+"""Ids that are listed of each kind; more are counted in `unlisted`."""
 _TROUBLES_MAX: Final = 3
 """Troubles in a row after which the service is left alone."""
 
@@ -31,6 +40,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     done: int
     total: int
+    """Of the pages read so far; it grows with each page."""
 
 
 class CaughtUp(msgspec.Struct, kw_only=True):
@@ -51,22 +61,45 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     """Intents settled by what is now known."""
     unanswered: int = 0
     """Questions, of `asked` and of events, that the service gave no answer to; ask them again."""
+    unanswered_ids: tuple[str, ...] = ()
+    """The collections and events that were asked about without an answer."""
+    left: int = 0
+    """Collections and events that were not asked about: it was stopped, or met its limit."""
+    unlisted: int = 0
+    """Ids beyond the first LISTED of each list above."""
     trouble: str | None = None
     """Why the last of them had no answer."""
     stopped: str | None = None
     """Why it ended before the end; running it again goes on."""
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether everything was asked about and answered."""
+        return self.stopped is None and not self.unanswered and not self.left
 
 
 class _Work(msgspec.Struct, frozen=True):
     collection_id: str | None = None
     event: EventRow | None = None
 
+    @property
+    def name(self) -> str:
+        """Return the id that is asked about."""
+        return self.collection_id or (self.event.id if self.event is not None else "")
+
 
 class _Run:
     """What the workers of one catch-up share."""
 
     def __init__(
-        self, store: Store, core: Core, progress: Callable[[Progress], None] | None
+        self,
+        store: Store,
+        core: Core,
+        progress: Callable[[Progress], None] | None,
+        *,
+        events_since: timedelta,
+        limit: int | None,
+        page: int,
     ) -> None:
         if core.mode is None:
             raise ValueError("the client's API key does not tell its mode: pass mode=")
@@ -79,6 +112,37 @@ class _Run:
         self.done = 0
         self.troubles = 0
         self.found = CaughtUp()
+        since = core.clock.now() - events_since
+        self._pages = chain(
+            _limited(_open_collections(store, self.mode, page), limit),
+            _limited(_unchecked_events(store, self.mode, since, page), limit),
+        )
+        self._lock = threading.Lock()
+
+    def refill(self) -> None:
+        """Read the next page once everything of the last one was given out."""
+        with self._lock:
+            while not self.work:
+                page = next(self._pages, None)
+                if page is None:
+                    return
+                self.found.left += page.beyond
+                self.total += len(page.work)
+                self.work.extend(page.work)
+
+    def count_left(self) -> None:
+        """Count what nobody will ask about any more."""
+        with self._lock:
+            self.found.left += len(self.work)
+            self.found.left += sum(len(page.work) + page.beyond for page in self._pages)
+            self.work.clear()
+
+    def listed(self, names: tuple[str, ...], name: str) -> tuple[str, ...]:
+        """Return a list with one name more, or count it where the list is long enough."""
+        if len(names) < LISTED:
+            return (*names, name)
+        self.found.unlisted += 1
+        return names
 
     def tell(self) -> None:
         """Report one piece of work as done."""
@@ -87,21 +151,59 @@ class _Run:
             self.progress(Progress(done=self.done, total=self.total))
 
 
+class _Page(msgspec.Struct, frozen=True):
+    work: list[_Work]
+    beyond: int = 0
+    """How many more there are that the limit leaves out."""
+
+
+def _open_collections(store: Store, mode: Mode, size: int) -> Iterator[list[_Work]]:
+    newest = store.collections(mode, limit=1).rows
+    # What is created while this runs is not waited for, or it might never end.
+    before = newest[0].created_at + timedelta(microseconds=1) if newest else None
+    after: Key | None = None
+    more = bool(newest)
+    while more:
+        page = store.open_collections(mode, created_before=before, after=after, limit=size)
+        more, after = page.more, page.rows[-1].key if page.rows else None
+        yield [_Work(collection_id=row.id) for row in page.rows]
+
+
+def _unchecked_events(
+    store: Store, mode: Mode, since: datetime, size: int
+) -> Iterator[list[_Work]]:
+    after: Key | None = None
+    more = True
+    while more:
+        page = store.unchecked_events(mode, since=since, after=after, limit=size)
+        more, after = page.more, page.rows[-1].key if page.rows else None
+        yield [_Work(event=row) for row in page.rows]
+
+
+def _limited(pages: Iterable[list[_Work]], limit: int | None) -> Iterator[_Page]:
+    for page in pages:
+        room = len(page) if limit is None else min(limit, len(page))
+        limit = None if limit is None else limit - room
+        yield _Page(page[:room], beyond=len(page) - room)
+
+
 def catch_up(
     store: Store,
     client: Client,
     *,
     progress: Callable[[Progress], None] | None = None,
     events_since: timedelta = timedelta(days=7),
-    limit: int = 10_000,
+    limit: int | None = None,
+    page: int = PAGE,
 ) -> CaughtUp:
     """Bring the store up to date and return what was learned; all of it is durable.
 
-    Looks at no more than `limit` collections and `limit` events of the last `events_since`, one
-    after the other. Troubles of the service end it early (`stopped`); StoreError leaves it.
+    Asks about every open collection and every unchecked event of the last `events_since`, one
+    after the other, at most `limit` of each; `page` of them are in memory at a time. Troubles of
+    the service end it early (`stopped`); StoreError leaves it. Whatever was not asked about is
+    counted in `left`.
     """
-    run = _Run(store, client.core, progress)
-    client.run(do(lambda: _gather(run, events_since, limit)))
+    run = _Run(store, client.core, progress, events_since=events_since, limit=limit, page=page)
     client.run(_worker(run))
     return client.run(_finish(run))
 
@@ -112,49 +214,50 @@ async def catch_up_async(
     *,
     progress: Callable[[Progress], None] | None = None,
     events_since: timedelta = timedelta(days=7),
-    limit: int = 10_000,
+    limit: int | None = None,
+    page: int = PAGE,
     at_once: int = 8,
 ) -> CaughtUp:
     """Do what `catch_up` does, with `at_once` requests at a time."""
-    run = _Run(store, client.core, progress)
-    await client.run(do(lambda: _gather(run, events_since, limit)))
+    run = _Run(store, client.core, progress, events_since=events_since, limit=limit, page=page)
     async with asyncio.TaskGroup() as group:
         for _ in range(at_once):
             group.create_task(client.run(_worker(run)))
     return await client.run(_finish(run))
 
 
-def _gather(run: _Run, events_since: timedelta, limit: int) -> None:
-    page = run.store.open_collections(run.mode, limit=limit)
-    run.work.extend(_Work(collection_id=row.id) for row in page.rows)
-    since = run.core.clock.now() - events_since
-    unchecked = run.store.unchecked_events(run.mode, since=since, limit=limit)
-    run.work.extend(_Work(event=row) for row in unchecked.rows)
-    run.total = len(run.work)
-
-
 def _worker(run: _Run) -> Steps[None]:
-    while run.work and run.found.stopped is None:
-        work = run.work.popleft()
+    while run.found.stopped is None:
+        if not run.work:
+            yield from do(run.refill)
+        try:
+            work = run.work.popleft()
+        except IndexError:
+            return  # the last page was given out, to this worker or to another
         try:
             if work.event is not None:
                 yield from _check(run, work.event)
             elif work.collection_id is not None:
                 yield from _ask(run, work.collection_id)
         except NotFound:
-            name = work.collection_id or (work.event and work.event.id) or ""
-            run.found.unknown = (*run.found.unknown, name)
+            run.found.unknown = run.listed(run.found.unknown, work.name)
         except StoreError:
             raise
         except KusanyaError as error:
-            run.troubles += 1
-            run.found.unanswered += 1
-            run.found.trouble = str(error)
-            if run.troubles >= _TROUBLES_MAX:
-                run.found.stopped = str(error)
+            _note_trouble(run, work, error)
             continue
         run.troubles = 0
         run.tell()
+
+
+def _note_trouble(run: _Run, work: _Work, error: KusanyaError) -> None:
+    run.troubles += 1
+    run.found.unanswered += 1
+    run.found.unanswered_ids = run.listed(run.found.unanswered_ids, work.name)
+    run.found.trouble = str(error)
+    _log.warning("a question had no answer", extra={"subject": work.name, "trouble": str(error)})
+    if run.troubles >= _TROUBLES_MAX:
+        run.found.stopped = str(error)
 
 
 def _ask(run: _Run, collection_id: str) -> Steps[None]:
@@ -175,7 +278,7 @@ def _check(run: _Run, event: EventRow) -> Steps[None]:
     body = yield from do(lambda: run.store.delivery_body(event.delivery_id))
     run.found.events_checked += 1
     if body is not None and body.body is not None and not _says_the_same(found, body.body):
-        run.found.events_differing = (*run.found.events_differing, event.id)
+        run.found.events_differing = run.listed(run.found.events_differing, event.id)
 
 
 def _says_the_same(event: Event, delivered: bytes) -> bool:
@@ -186,6 +289,7 @@ def _says_the_same(event: Event, delivered: bytes) -> bool:
 
 
 def _finish(run: _Run) -> Steps[CaughtUp]:
+    yield from do(run.count_left)
     now = run.core.clock.now()
     run.found.settled = yield from do(lambda: settle_waiting(run.store, now=now, mode=run.mode))
     return run.found

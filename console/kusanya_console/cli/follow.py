@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kusanya.catch_up import CaughtUp, Progress
     from kusanya.watch import Round
 
+_NAMED = 20
+"""Unanswered questions that are named; --json lists more."""
 _BAR = 30
 """Width of the progress bar in characters."""
 
@@ -30,7 +32,7 @@ def catch_up(
 ) -> None:
     """Poll everything that is not final, once, and check events; run it after a downtime.
 
-    Exits with 1 when the service left questions without an answer; running it again goes on.
+    Exits with 1 when something was left without an answer or unasked; running it again goes on.
     """
     from kusanya.catch_up import catch_up as run
     from kusanya.store import Store
@@ -43,7 +45,7 @@ def catch_up(
         say_json(found)
     else:
         _tell(found)
-    if found.stopped is not None or found.unanswered:
+    if not found.complete:
         stop(FAILED)
 
 
@@ -88,11 +90,15 @@ def _tell(found: "CaughtUp") -> None:
         say(f"event {safe(event_id)} differs from what was delivered: look at it")
     for unknown in found.unknown:
         say(f"{safe(unknown)} is not known to the service: look at it")
-    if found.unanswered:
+    if found.unlisted:
+        say(f"and {found.unlisted:,} more of these, which --json does not list either")
+    if not found.complete:
+        for name in found.unanswered_ids[:_NAMED]:
+            complain(f"no answer about {safe(name)}")
         early = "stopped early: " if found.stopped is not None else ""
         complain(
-            f"{early}{found.unanswered} questions had no answer ({found.trouble}); run it again "
-            "when the service answers"
+            f"{early}{found.unanswered:,} questions had no answer ({found.trouble}) and "
+            f"{found.left:,} were not asked; run it again when the service answers"
         )
 
 

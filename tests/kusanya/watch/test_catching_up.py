@@ -78,6 +78,7 @@ def test_a_service_that_fails_stops_it_and_the_next_run_goes_on(scene: Any) -> N
     assert (stopped.asked, stopped.became_final) == (8, 5)
     assert stopped.stopped == "no usable answer: no answer in time"
     assert (stopped.unanswered, stopped.trouble) == (3, stopped.stopped)
+    assert (len(stopped.unanswered_ids), stopped.left, stopped.complete) == (3, 4, False)
     assert catch_up(scene.store, scene.client).became_final == 7
 
 
@@ -92,6 +93,7 @@ def test_one_question_without_an_answer_is_told_although_nothing_stopped(scene: 
     )
     found = catch_up(scene.store, nobody)
     assert (found.asked, found.still_open, found.unanswered, found.stopped) == (1, 0, 1, None)
+    assert len(found.unanswered_ids) == 1
     assert found.trouble == "the service cannot be reached (Connection refused): nothing was sent"
 
 
@@ -99,8 +101,66 @@ def test_it_asks_no_more_than_its_limit(scene: Any) -> None:
     for number in range(5):
         scene.create(number)
     scene.advance(60)
-    assert catch_up(scene.store, scene.client, limit=2).asked == 2
-    assert catch_up(scene.store, scene.client).asked == 3
+    some = catch_up(scene.store, scene.client, limit=2)
+    assert (some.asked, some.left, some.complete) == (2, 3, False)
+    rest = catch_up(scene.store, scene.client)
+    assert (rest.asked, rest.left, rest.complete) == (3, 0, True)
+
+
+def test_every_page_is_asked_about_and_no_more_than_one_is_held(
+    scene: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(7):
+        scene.create(number, "255754000010")
+    for number in range(7, 14):
+        scene.create(number)
+    scene.advance(60)
+    read: list[int] = []
+
+    def seen(original: Any) -> Any:
+        def ask(*arguments: Any, **keywords: Any) -> Any:
+            page = original(*arguments, **keywords)
+            read.append(len(page.rows))
+            return page
+
+        return ask
+
+    monkeypatch.setattr(scene.store, "open_collections", seen(scene.store.open_collections))
+    found = catch_up(scene.store, scene.client, page=3)
+    assert found == CaughtUp(asked=14, became_final=7, missing_events=7, still_open=7)
+    assert max(read) == 3
+    scene.receive_all()
+    assert catch_up(scene.store, scene.client, page=3).events_checked == 7
+
+
+def test_several_at_once_read_every_page_once(scene: Any) -> None:
+    for number in range(20):
+        scene.create(number)
+    scene.advance(60)
+
+    async def scenario() -> CaughtUp:
+        async with AsyncClient(
+            scene.service.test_key, base_url=scene.service.base_url, clock=scene.clock
+        ) as client:
+            return await catch_up_async(scene.store, client, at_once=5, page=3)
+
+    assert asyncio.run(scenario()) == CaughtUp(asked=20, became_final=20, missing_events=20)
+
+
+def test_what_is_left_after_a_stop_is_counted_on_every_page(scene: Any) -> None:
+    for number in range(12):
+        scene.create(number)
+    scene.advance(60)
+    nobody = Client(
+        scene.service.test_key,
+        base_url=scene.service.base_url,
+        clock=scene.clock,
+        transport=lambda _request, _within_s: Failure(left=False, why="Connection refused"),
+        max_attempts=1,
+    )
+    found = catch_up(scene.store, nobody, page=2)
+    assert (found.asked, found.unanswered, found.left) == (3, 3, 9)
+    assert found.stopped is not None
 
 
 def test_it_settles_intents_whose_collections_it_finds(scene: Any) -> None:
