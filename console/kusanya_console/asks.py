@@ -61,6 +61,8 @@ class Asks:
                 f"this: {why}{end}. Nothing is lost; press c again. So far {said}",
                 well=False,
             )
+        if found.left:
+            return Ended(f"{found.left:,} are left to ask: press c again. So far {said}")
         return Ended(f"caught up: {said}", well=not found.events_differing)
 
 

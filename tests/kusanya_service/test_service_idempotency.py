@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kusanya_service.creation import _TIDY_EVERY
 from kusanya_service.testing import Answer, PaymentService
 
 Order = dict[str, object]
@@ -110,6 +111,23 @@ def test_a_key_is_kept_for_exactly_24_hours_from_its_first_receipt(
     assert later.status == 202
     assert later.json["id"] != first.json["id"]
     assert "idempotent-replayed" not in later.headers
+
+
+@pytest.mark.spec("limits-key-retention")
+@pytest.mark.parametrize(
+    "age_s", [23.5 * 3600, 24 * 3600 - 60, 24 * 3600 - 0.001], ids=["23:30", "23:59", "a moment"]
+)
+def test_keys_that_are_still_kept_survive_the_removal_of_old_ones(
+    service: PaymentService, order: Order, age_s: float
+) -> None:
+    first = service.create(order, idempotency_key="k")
+    service.advance(age_s)
+    # Old keys are removed now and then while new collections are made.
+    for _ in range(2 * _TIDY_EVERY):
+        service.create(order)
+    again = service.create(order, idempotency_key="k")
+    assert (again.status, again.body) == (202, first.body)
+    assert again.headers["idempotent-replayed"] == "true"
 
 
 @pytest.mark.spec("limits-key-length")

@@ -128,6 +128,8 @@ def test_no_error_body_makes_reading_it_fail(body: bytes) -> None:
         ("61", 60.0),
         ("9" * 5000, 60.0),
         ("Mon, 02 Mar 2026 12:00:30 GMT", 30.0),
+        ("Mon, 02 Mar 2026 12:01:01 GMT", 60.0),
+        ("Mon, 02 Mar 2036 12:00:00 GMT", 60.0),
         ("Mon, 02 Mar 2026 11:00:00 GMT", 0.0),
         ("-1", None),
         ("1.5", None),
