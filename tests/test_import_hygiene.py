@@ -82,7 +82,7 @@ from kusanya_console.cli import console, console_service, line, terminal
 from kusanya_console.app import ConsoleApp
 
 async def paint():
-    with Store.open(sys.argv[1], read_only=True, migrate=False) as store:
+    with Store.open(sys.argv[1], read_only=True) as store:
         app = ConsoleApp(store, mode=Mode.LIVE, clock=SystemClock())
         async with app.run_test() as pilot:
             while app.desk.snapshot is None:

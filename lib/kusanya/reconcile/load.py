@@ -75,7 +75,7 @@ def inputs(
         if as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
         return _exported(Path(url), chosen, wanted, turn, tolerance=tolerance, given=given)
-    with Store.open(url, migrate=False, read_only=True) as opened:
+    with Store.open(url, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
         head = opened.head()
         upto = head if as_of is None else as_of

@@ -58,7 +58,7 @@ def _export(folder: Path) -> list[tuple[str, str, bool]]:
 
 def _store(url: str) -> list[tuple[str, str, bool]]:
     try:
-        with Store.open(url, migrate=False, read_only=True) as opened:
+        with Store.open(url, read_only=True) as opened:
             newest = {
                 mode: opened.collections(mode, limit=1).rows for mode in (Mode.LIVE, Mode.TEST)
             }

@@ -41,7 +41,7 @@ Row = tuple[datetime, str, str]
 
 
 def _from_store(inputs: Inputs, url: str, collection_id: str) -> list[Row]:
-    with Store.open(url, migrate=False, read_only=True) as opened:
+    with Store.open(url, read_only=True) as opened:
         heard = opened.observations(collection_id)
         where = DeliveryFilter(collection_id=collection_id)
         arrived = opened.deliveries(inputs.mode, where=where, limit=_DELIVERIES).rows

@@ -16,7 +16,7 @@ from kusanya.state.fold import fold
 from kusanya.state.observation import Observation
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
-from kusanya.store.engine import only_store_errors, sync_folder
+from kusanya.store.engine import only_store_errors
 from kusanya.store.payload import body_digest, pack, unpack
 from kusanya.store.projection import COLUMNS, Projected, project
 from kusanya.store.records import Finding, Rebuilt
@@ -32,6 +32,7 @@ from kusanya.store.schema import (
     observation,
     rollup,
 )
+from kusanya.store.sqlite_file import sync_folder
 from kusanya.store.statements import statements
 from kusanya.store.values import hour_of, to_us
 

@@ -12,7 +12,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -21,6 +21,7 @@ from sqlalchemy import Engine, event
 
 from kusanya.errors import StoreUnavailable
 from kusanya.forks import ForkAware
+from kusanya.store.file_identity import FileIdentity
 
 _FORK_WAIT_S: Final = 10.0
 """How long a fork waits for those who use a file's connections; longer than any busy timeout."""
@@ -33,15 +34,16 @@ _shared_files: Final[set[tuple[int, int]]] = set()
 class Connections(ForkAware):
     """Counts who uses a connection, so that a fork finds none of them open.
 
-    `path` is the file of an SQLite store. Raises StoreUnavailable where this process inherited an
-    open connection to it.
+    `identity` is that of an SQLite store's file. Raises StoreUnavailable where this process
+    inherited an open connection to it.
     """
 
-    def __init__(self, *pools: Engine, path: Path | None) -> None:
-        if path is not None:
-            _refuse_shared(path)
+    def __init__(self, *pools: Engine, identity: FileIdentity | None) -> None:
+        self._path = None if identity is None else identity.path
+        if self._path is not None:
+            _refuse_shared(self._path)
         self._pools = pools
-        self._path = path
+        self._identity = identity
         self._open: dict[int, Any] = {}
         self._lost = False
         self._begin_anew()
@@ -95,8 +97,9 @@ class Connections(ForkAware):
                     break
             idle = not self._users
         if idle:
-            for pool in self._pools:
-                pool.dispose()
+            with nullcontext() if self._identity is None else self._identity.suspended():
+                for pool in self._pools:
+                    pool.dispose()
 
     def after_fork_in_parent(self) -> None:
         """Let everybody use connections again."""
@@ -107,6 +110,8 @@ class Connections(ForkAware):
     def after_fork_in_child(self) -> None:
         """Begin without connections; a file that was in use at the fork is refused from now on."""
         inherited = list(self._open.values())
+        if self._identity is not None:
+            inherited += self._identity.inherited()
         self._open.clear()
         self._begin_anew()
         if not inherited:

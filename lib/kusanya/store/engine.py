@@ -4,9 +4,8 @@
 transaction never fails half-way because another one got ahead of it.
 """
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 from kusanya.sqlite import sqlite_driver, sqlite_refusal
 from kusanya.store.connections import Connections
+from kusanya.store.file_identity import FileIdentity
+from kusanya.store.sqlite_file import SqliteFile
 
 BUSY_TIMEOUT_S: Final = 5.0
 """How long one statement waits for another process's lock before it fails."""
@@ -39,18 +40,34 @@ class Engines(msgspec.Struct, frozen=True):
     path: Path | None
     """The file of an SQLite store."""
     connections: Connections
+    file: SqliteFile | None = None
+    identity: FileIdentity | None = None
+    """Whether the file is still the one that was opened."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection that cannot write."""
-        with self.connections.use(), self.reader.connect() as connection:
-            yield connection
+        """Lend a connection that cannot write. Raises StoreUnavailable where the file was lost."""
+        with self.connections.use():
+            self._confirm()
+            with self.reader.connect() as connection:
+                yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Lend a connection that writes; whoever takes it begins and commits."""
-        with self.connections.use(), self.writer.connect() as connection:
-            yield connection
+        """Lend a connection that writes; whoever takes it begins and commits.
+
+        What was committed counts once the block is left: raises StoreUnavailable at its end too,
+        where the commit is in a file that is not the store any more.
+        """
+        with self.connections.use():
+            self._confirm()
+            with self.writer.connect() as connection:
+                yield connection
+            self._confirm()
+
+    def _confirm(self) -> None:
+        if self.identity is not None:
+            self.identity.confirm()
 
     @property
     def sqlite(self) -> bool:
@@ -58,9 +75,10 @@ class Engines(msgspec.Struct, frozen=True):
         return self.path is not None
 
     def dispose(self) -> None:
-        """Close every pooled connection."""
-        self.reader.dispose()
-        self.writer.dispose()
+        """Close every connection; those of a lost store do not touch what stands in its place."""
+        with nullcontext() if self.identity is None else self.identity.let_go():
+            self.reader.dispose()
+            self.writer.dispose()
 
 
 def engines(url: str, *, read_only: bool = False) -> Engines:
@@ -100,6 +118,15 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         query={"uri": "true", "mode": "ro" if read_only else "rw"},
     )
 
+    def connect(query: str) -> Any:
+        return dbapi2.connect(
+            f"file:{_quoted(path)}?{query}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            check_same_thread=False,
+            isolation_level=None,
+        )
+
     def engine(*, writes: bool) -> Engine:
         made = create_engine(
             address,
@@ -114,11 +141,18 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         event.listen(made, "begin", _begin_immediate if writes else _begin)
         return made
 
-    return _together(engine(writes=False), engine(writes=True), f"sqlite:///{path}", path)
-
-
-def _together(reader: Engine, writer: Engine, shown: str, path: Path | None) -> Engines:
-    return Engines(reader, writer, shown, path, Connections(reader, writer, path=path))
+    file = SqliteFile(path, connect=connect, error=dbapi2.Error)
+    identity = FileIdentity(file)
+    reader, writer = engine(writes=False), engine(writes=True)
+    return Engines(
+        reader,
+        writer,
+        f"sqlite:///{path}",
+        path,
+        Connections(reader, writer, identity=identity),
+        file,
+        identity,
+    )
 
 
 def _quoted(path: Path) -> str:
@@ -181,18 +215,16 @@ def _postgresql(address: URL) -> Engines:
 
     waits = f"-c lock_timeout={int(BUSY_TIMEOUT_S * 1000)} -c timezone=UTC"
     try:
-        return _together(
-            engine(f"{waits} -c default_transaction_read_only=on"),
-            # The journal only ever looks up by key; without statistics the planner reads whole
-            # tables for it.
-            engine(f"{waits} -c synchronous_commit=on -c enable_seqscan=off -c jit=off"),
-            shown.render_as_string(hide_password=True),
-            None,
-        )
+        reader = engine(f"{waits} -c default_transaction_read_only=on")
+        # The journal only ever looks up by key; without statistics the planner reads whole tables
+        # for it.
+        writer = engine(f"{waits} -c synchronous_commit=on -c enable_seqscan=off -c jit=off")
     except ImportError:
         raise StoreUnavailable(
             "a postgresql:// store needs psycopg: pip install 'kusanya[postgres]'"
         ) from None
+    connections = Connections(reader, writer, identity=None)
+    return Engines(reader, writer, shown.render_as_string(hide_password=True), None, connections)
 
 
 @contextmanager
@@ -248,28 +280,3 @@ def _raw(error: BaseException) -> BaseException:
 def _kinds(error: BaseException) -> set[str]:
     # By name, because each driver has its own classes with the names of PEP 249.
     return {kind.__name__ for kind in type(error).__mro__}
-
-
-def create_file(path: Path) -> bool:
-    """Create the empty file of an SQLite store, readable by its owner alone.
-
-    Returns False when it is there already. Missing folders are created. Raises OSError.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    except FileExistsError:
-        return False
-    os.close(descriptor)
-    return True
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable: SQLite ignores it when its own attempt fails."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return  # Windows opens no folders; NTFS keeps its names in a journal of its own
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,12 +17,13 @@ from kusanya.business_day import EAT
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import mask_phone
 from kusanya.store.base import Base
-from kusanya.store.engine import only_store_errors, sync_folder
+from kusanya.store.engine import only_store_errors
 from kusanya.store.people import audited
 from kusanya.store.phone_hash import phone_hashes
 from kusanya.store.projection import COLUMNS, to_row
 from kusanya.store.records import CollectionRow, Exported
 from kusanya.store.schema import collection, event
+from kusanya.store.sqlite_file import sync_folder
 from kusanya.store.values import from_us, maybe_at, to_us
 from kusanya.wire import Mode
 

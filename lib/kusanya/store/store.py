@@ -5,26 +5,23 @@ from os import PathLike, fspath
 from types import TracebackType
 from typing import Literal, Self, overload
 
-from sqlalchemy import select
-
 from kusanya.clock import Clock, SystemClock
-from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
 from kusanya.store.care import Care
 from kusanya.store.claims import Claims
 from kusanya.store.collection_rows import Collections
 from kusanya.store.delivery_rows import Deliveries
-from kusanya.store.engine import Engines, create_file, engines, only_store_errors, sync_folder
+from kusanya.store.engine import engines, only_store_errors
 from kusanya.store.export import Export
 from kusanya.store.feed import Feed
 from kusanya.store.figures import Figures
 from kusanya.store.intent_rows import Intents
 from kusanya.store.journal import Journal, Pace, Promise
+from kusanya.store.opening import prepare
 from kusanya.store.people import People
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
-from kusanya.store.schema import store_meta
 from kusanya.store.search import STEP, Search, index_references
 from kusanya.store.sending import Sending
 
@@ -54,7 +51,8 @@ class Store(
         url: str | PathLike[str],
         *,
         clock: Clock | None = None,
-        migrate: bool = True,
+        create: bool = True,
+        migrate: bool = False,
         read_only: bool = False,
         queue_rows: int = 10_000,
         batch_rows: int = 500,
@@ -62,16 +60,20 @@ class Store(
         rejected_rows: int = 1_000,
         rejected_body_bytes: int = 64 * 1024 * 1024,
     ) -> Self:
-        """Open the store at a path or a postgresql:// address, creating it where there is none.
+        """Open the store at a path or a postgresql:// address.
 
-        An older store is brought up to date unless `migrate` is False. `read_only` is for looking
-        into someone else's store: nothing is created or migrated. The last two bound what is kept
-        of deliveries rejected at one endpoint for one reason.
-        Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version.
+        Where there is none it is made, unless `create` is False. An older store is refused unless
+        `migrate` brings it up to date: programs of the older version cannot open it any more. With
+        `migrate` the files are also taken as they stand: a store is begun where one was lost, and
+        what a removed -wal held is given up. `read_only` is for looking into someone else's store:
+        nothing is created or migrated. The last two bound what is kept of deliveries rejected at
+        one endpoint for one reason.
+        Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version,
+        StoreDamaged for one whose files are not whole.
         """
         found = engines(fspath(url), read_only=read_only)
         try:
-            store_id = _prepare(found, migrate=migrate and not read_only, read_only=read_only)
+            store_id = prepare(found, create=create, migrate=migrate, read_only=read_only)
         except BaseException:
             found.dispose()
             raise
@@ -168,30 +170,3 @@ def _check(item: Arrival | Observation) -> None:
         and (item.event_id is None or item.observation is None)
     ):
         raise ValueError("a verified arrival has an event id and an observation")
-
-
-def _prepare(found: Engines, *, migrate: bool, read_only: bool) -> str:
-    """Create and migrate as allowed; return the store's id."""
-    with only_store_errors(f"open the store {found.shown}"):
-        created = found.path is not None and migrate and create_file(found.path)
-        if not read_only and found.sqlite:
-            with found.writing() as connection:
-                # Kept in the file: readers go on reading while the one writer writes.
-                connection.connection.execute("PRAGMA journal_mode = WAL")
-        if migrate:
-            with found.writing() as connection, connection.begin():
-                migrations.upgrade(connection)
-        if created and found.path is not None:
-            sync_folder(found.path.parent)
-        with found.reading() as connection:
-            revision = migrations.revision(connection)
-            if revision != migrations.REVISIONS[-1]:
-                raise StoreUnavailable(
-                    f"{found.shown} is no store yet"
-                    if revision is None
-                    else f"{found.shown} was written by an older version: run kusanya store migrate"
-                )
-            store_id: str = connection.execute(
-                select(store_meta.c.value).where(store_meta.c.name == "store_id")
-            ).scalar_one()
-            return store_id

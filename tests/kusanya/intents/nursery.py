@@ -27,7 +27,7 @@ WARM = (psycopg, sqlalchemy.dialects.postgresql.psycopg)
 def work(store_url: str, base_url: str, key: str, first: int) -> None:
     """Resume everything that is open, then create one collection after the other."""
     client = Client(key, base_url=base_url, timeout=5.0)
-    with Store.open(store_url, migrate=False) as store:
+    with Store.open(store_url, create=False) as store:
         told = False
         for intent in list(open_intents(store, Mode.TEST)):
             attempt(lambda intent=intent: resume(store, client, intent))

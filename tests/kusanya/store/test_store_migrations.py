@@ -15,11 +15,12 @@ from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store, migrations
-from kusanya.store.engine import Engines, create_file, engines
+from kusanya.store.engine import Engines, engines
 from kusanya.store.journal import Journal, Pace
 from kusanya.store.rejected import Limits
 from kusanya.store.schema import metadata
 from kusanya.store.search import index_references
+from kusanya.store.sqlite_file import create_file
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -126,9 +127,9 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
         )
     before = everything(found)
     with pytest.raises(StoreUnavailable, match="older version"):
-        Store.open(url, migrate=False)
+        Store.open(url)
     found.dispose()
-    store = open_store()
+    store = open_store(migrate=True)
     assert store.store_id == store_id
     after = everything(store._engines)
     assert after == before

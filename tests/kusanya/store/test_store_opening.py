@@ -47,7 +47,7 @@ def test_a_reader_neither_creates_nor_writes(open_store: Opener, make: Any) -> N
     with pytest.raises(StoreUnavailable):
         open_store(read_only=True)
     with pytest.raises(StoreUnavailable):
-        open_store(migrate=False)
+        open_store(create=False)
     store = open_store()
     reader = open_store(read_only=True)
     store.record(make.arrival(1))
@@ -65,7 +65,8 @@ def test_a_reader_neither_creates_nor_writes(open_store: Opener, make: Any) -> N
 
 
 def test_a_database_of_something_else_is_refused(url: str, open_store: Opener) -> None:
-    from kusanya.store.engine import create_file, engines
+    from kusanya.store.engine import engines
+    from kusanya.store.sqlite_file import create_file
 
     found = engines(url)
     if found.path is not None:

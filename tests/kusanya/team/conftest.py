@@ -63,7 +63,7 @@ def join(shared: str, clock: ManualClock) -> Iterator[Callable[..., Store]]:
     opened: list[Store] = []
 
     def member(**options: Any) -> Store:
-        opened.append(Store.open(shared, clock=clock, migrate=False, **options))
+        opened.append(Store.open(shared, clock=clock, create=False, **options))
         return opened[-1]
 
     yield member

@@ -26,7 +26,7 @@ def main(url: str, noon: str) -> None:
         time.sleep(600)
         raise AssertionError("it was not killed")
 
-    with Store.open(url, clock=clock, migrate=False) as store:
+    with Store.open(url, clock=clock, create=False) as store:
         until = clock.now() + timedelta(minutes=1)
         claimed = store.claim_open(Mode.TEST, by="doomed", until=until)
         sys.stdout.write(f"{len(claimed)}\n")

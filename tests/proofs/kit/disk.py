@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Final, NamedTuple
 
-from tests.proofs.kit.trace import Created, Cut, Removed, Step, Synced, Wrote
+from tests.proofs.kit.trace import Created, Cut, Removed, Renamed, Step, Synced, Wrote
 
 SECTOR: Final = 512
 _VOLATILE: Final = "-shm"
@@ -51,6 +51,8 @@ class Disk:
                 self._names.setdefault(path, _File())
             case Removed(path):
                 self._names.pop(path, None)
+            case Renamed(path, to) if path in self._names:
+                self._names[to] = self._names.pop(path)
             case Wrote(path) | Cut(path):
                 self._names.setdefault(path, _File()).pending.append(_Pending(place, step))
             case Synced(path, ok, began) if path == self._folder:

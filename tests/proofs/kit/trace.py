@@ -52,6 +52,13 @@ class Removed(NamedTuple):
     path: str
 
 
+class Renamed(NamedTuple):
+    """A file got another name, in the place of what had it."""
+
+    path: str
+    to: str
+
+
 class Heard(NamedTuple):
     """Bytes were read from a socket."""
 
@@ -66,7 +73,7 @@ class Said(NamedTuple):
     data: bytes
 
 
-Step = Wrote | Cut | Synced | Created | Removed | Heard | Said
+Step = Wrote | Cut | Synced | Created | Removed | Renamed | Heard | Said
 
 _LINE: Final = re.compile(rb"(\d+) +(.*)", re.DOTALL)
 _CALL: Final = re.compile(rb"(\w+)\((.*)\) += (-?\d+|\?)", re.DOTALL)
@@ -134,9 +141,9 @@ def _step(text: bytes, prefix: bytes, began: int) -> Step | None:
         return Synced(path, result == 0, began) if path.startswith(prefix.decode()) else None
     if result < 0:
         return None
-    if call in {"openat", "unlink", "unlinkat"}:
+    if call in {"openat", "unlink", "unlinkat", "rename"}:
         return _on_name(call, arguments, prefix)
-    if call not in {"rename", "writev", "sendmsg"}:
+    if call not in {"writev", "sendmsg"}:
         return _on_descriptor(call, arguments, result, prefix.decode())
     # None of these is used on what we watch; one that appears must not go unseen.
     if prefix in arguments or b"HTTP/1.1" in arguments:
@@ -148,6 +155,8 @@ def _on_name(call: str, arguments: bytes, prefix: bytes) -> Step | None:
     name = _string(arguments)
     if not name.startswith(prefix):
         return None
+    if call == "rename":
+        return Renamed(name.decode(), _string(arguments.partition(b'", ')[2]).decode())
     if call != "openat":
         return Removed(name.decode())
     return Created(name.decode()) if b"O_CREAT" in arguments else None
@@ -164,6 +173,9 @@ def _on_descriptor(call: str, arguments: bytes, result: int, prefix: str) -> Ste
         return Cut(target, int(arguments.rpartition(b", ")[2]))
     if call == "pwrite64":
         return Wrote(target, int(arguments.rpartition(b", ")[2]), _string(arguments)[:result])
+    if Path(target).name.startswith("."):
+        # The note beside a store, written in one go.
+        return Wrote(target, 0, _string(arguments)[:result])
     raise ValueError(f"{call} to {target} has no offset")
 
 
