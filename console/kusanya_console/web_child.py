@@ -46,7 +46,7 @@ def main() -> int:
     time = parse_clock(settings.clock, max_age_s=0.25)
     with (
         tempfile.TemporaryDirectory(prefix="kusanya-web-") as folder,
-        Store.open(settings.store, clock=time, read_only=True, migrate=False) as store,
+        Store.open(settings.store, clock=time, read_only=True) as store,
     ):
         app = ConsoleApp(
             store,

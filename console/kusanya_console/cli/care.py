@@ -20,10 +20,10 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(_store, name="store", help="Care of the store that everything else reads.")
 
 
-def _open(profile: str | None, store: str | None, *, migrate: bool = True) -> "Store":
+def _open(profile: str | None, store: str | None, *, migrate: bool = False) -> "Store":
     from kusanya.store import Store
 
-    return Store.open(profile_of(profile, store).store, migrate=migrate)
+    return Store.open(profile_of(profile, store).store, create=migrate, migrate=migrate)
 
 
 @_store.command(epilog="Example: kusanya store migrate --store kusanya.sqlite")
@@ -31,7 +31,7 @@ def migrate(
     *, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False
 ) -> None:
     """Create the store, or bring it to this version's schema."""
-    with _open(profile, store) as opened:
+    with _open(profile, store, migrate=True) as opened:
         if as_json:
             say_json({"store": opened.url_shown, "ready": True})
             return
@@ -41,7 +41,7 @@ def migrate(
 @_store.command(epilog="Example: kusanya store check")
 def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Check integrity, the projection and the counts against the journal; exit 1 on findings."""
-    with _open(profile, store, migrate=False) as opened:
+    with _open(profile, store) as opened:
         findings = opened.check()
     if as_json:
         say_json({"findings": findings})
@@ -81,7 +81,7 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy the store while it is in use."""
-    with _open(profile, store, migrate=False) as opened:
+    with _open(profile, store) as opened:
         opened.backup(target)
     if as_json:
         say_json({"saved": str(target)})
@@ -102,7 +102,7 @@ def forget_bodies(
     from kusanya.business_day import EAT
 
     day = day_of("--before", before)
-    with _open(profile, store, migrate=False) as opened:
+    with _open(profile, store) as opened:
         count = opened.forget_bodies(before=datetime.combine(day, time(), EAT))
     say(f"removed the bodies of {count:,} deliveries that arrived before {before}")
 
@@ -119,7 +119,7 @@ def export(
 ) -> None:
     """Write collections as Parquet by business day, phones masked, for other tools."""
     chosen = profile_of(profile, store)
-    with _open(profile, store, migrate=False) as opened:
+    with _open(profile, store) as opened:
         done = opened.export(
             target,
             chosen.mode,

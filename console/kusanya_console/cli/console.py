@@ -87,7 +87,7 @@ def console(
         # Looking never creates or migrates: an empty new store would look like a quiet day.
         writing = client is not None or allow_writes
         opened = stack.enter_context(
-            Store.open(chosen.store, clock=time, read_only=not writing, migrate=False)
+            Store.open(chosen.store, clock=time, read_only=not writing, create=False)
         )
         app = ConsoleApp(
             opened,

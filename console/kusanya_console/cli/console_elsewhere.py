@@ -33,7 +33,7 @@ def in_a_browser(
     from kusanya_console.web_child import Settings
 
     parse_clock(clock, max_age_s=0.25)  # tells now what a browser could not
-    Store.open(profile.store, clock=SystemClock(), read_only=True, migrate=False).close()
+    Store.open(profile.store, clock=SystemClock(), read_only=True).close()
     settings = Settings(
         store=profile.store,
         mode=profile.mode,

@@ -109,7 +109,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
     profile = stage.profile
     clock = parse_clock(stage.clock_url, max_age_s=0.25)
     with contextlib.ExitStack() as stack:
-        store = stack.enter_context(Store.open(profile.store, clock=clock, migrate=False))
+        store = stack.enter_context(Store.open(profile.store, clock=clock, create=False))
         client = client_for(profile, clock, stack)
         app = ConsoleApp(
             store,

@@ -12,6 +12,7 @@ import msgspec
 
 from kusanya.profiles import Profile, load
 from kusanya.secret import Secret
+from kusanya.store import Store
 from kusanya_console.dashboard_client import DashboardClient
 from kusanya_console.demo.folder import DemoFolder, Settings
 from kusanya_console.demo.processes import Child, ChildFailed, child_environment
@@ -102,6 +103,8 @@ class Stage:
 
     def _start(self) -> None:
         self.folder.keep(self._settings)
+        # The demo's store is nobody else's: an older demo's comes up to date without a question.
+        Store.open(self.folder.store_url, migrate=True).close()
         # What earlier demos left due is delivered as soon as the service runs, so the receiver is
         # there first wherever it can be: it needs the signing secret, and the time it follows.
         early = bool(self._settings.signing_secret) and self.speed == 1

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pysqlite3 import dbapi2
 from sqlalchemy import text
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
+from kusanya.sqlite import sqlite_driver
 from kusanya.store import Store
 from kusanya.wire import Mode
 
@@ -86,7 +86,7 @@ def take(store: Store, make: Any, numbers: range) -> list[int]:
 
 def checkpoint(path: Path) -> None:
     """Bring everything into the main file, as any program on the store may do."""
-    with closing(dbapi2.connect(str(path))) as other:
+    with closing(sqlite_driver().connect(str(path))) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
@@ -230,7 +230,7 @@ def test_a_new_store_is_not_begun_in_silence_where_one_lay(running: Store, path:
 def test_an_empty_file_is_not_taken_for_a_store(path: Path, contents: bytes | str) -> None:
     path.touch()
     if contents == "no tables":
-        with closing(dbapi2.connect(str(path))) as other:
+        with closing(sqlite_driver().connect(str(path))) as other:
             other.execute("PRAGMA journal_mode = WAL")
             other.execute("CREATE TABLE gone (x)")
             other.execute("DROP TABLE gone")

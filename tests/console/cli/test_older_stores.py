@@ -1,0 +1,81 @@
+"""A store of an older version is migrated by one command, and by no other."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kusanya.sqlite import sqlite_driver
+from kusanya.store import migrations
+from kusanya.store.engine import engines
+from kusanya.store.sqlite_file import create_file
+
+Ended = tuple[int, str, str]
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """Return a store as the first version left it."""
+    path = tmp_path / "store.sqlite"
+    create_file(path)
+    found = engines(str(path))
+    with found.writing() as connection, connection.begin():
+        migrations.upgrade(connection, to="0001")
+    found.dispose()
+    return path
+
+
+def revision(path: Path) -> str:
+    with closing(sqlite_driver().connect(str(path))) as connection:
+        found: str = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+        return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["collect", "5000", "0754000001", "INV-1"],
+        ["intents"],
+        ["intents", "resume"],
+        ["catch-up"],
+        ["watch"],
+        ["receive", "--port=0", "--mode=test"],
+        ["find", "INV-1"],
+        ["store", "check"],
+        ["store", "rebuild"],
+        ["store", "backup", "copy.sqlite"],
+        ["store", "forget-bodies", "--before=2026-01-01"],
+    ],
+    ids=" ".join,
+)
+def test_no_other_command_migrates_and_each_says_which_one_does(
+    kusanya: Callable[..., Ended],
+    older: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    monkeypatch.setenv("KUSANYA_API_KEY", "sk_test_canary")
+    monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:1")
+    code, _, err = kusanya(*command, f"--store={older}")
+    assert (code, err.count("\n")) == (1, 1)
+    assert f"it has revision 0001 and this version needs {migrations.REVISIONS[-1]}" in err
+    assert "run kusanya store migrate" in err
+    assert revision(older) == "0001"
+
+
+def test_the_one_command_migrates(kusanya: Callable[..., Ended], older: Path) -> None:
+    code, _, _ = kusanya("store", "migrate", f"--store={older}")
+    assert (code, revision(older)) == (0, migrations.REVISIONS[-1])
+    assert kusanya("store", "check", f"--store={older}")[0] == 0
+
+
+@pytest.mark.parametrize("command", [["store", "check"], ["store", "rebuild"], ["find", "x"]])
+def test_care_and_look_ups_never_begin_a_store(
+    kusanya: Callable[..., Ended], tmp_path: Path, command: list[str]
+) -> None:
+    path = tmp_path / "none.sqlite"
+    code, _, err = kusanya(*command, f"--store={path}")
+    assert (code, err) == (1, f"kusanya: there is no store at {path}\n")
+    assert not path.exists()
