@@ -3,6 +3,7 @@
 Importing the package costs little: each name below is loaded when it is first used.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         health,
         intents,
         limits,
+        logs,
         lookup,
         privacy,
         profiles,
@@ -50,6 +52,7 @@ __all__ = [
     "health",
     "intents",
     "limits",
+    "logs",
     "lookup",
     "privacy",
     "profiles",
@@ -71,6 +74,9 @@ _HOMES = {
     "Client": "kusanya.client",
     "Store": "kusanya.store",
 }
+
+# Silent until the program that imports us sets a handler; without this Python prints warnings.
+logging.getLogger("kusanya").addHandler(logging.NullHandler())
 
 if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 

@@ -24,7 +24,7 @@ _SERVER: Final = ("uvicorn", "httptools")
 _TABLES: Final = ("duckdb", "openpyxl", "pandas", "pyarrow", "xlsxwriter")
 NEEDS: Final = {
     "console": Extra("console", ("textual",)),
-    "demo": Extra("demo", ("textual", "prometheus_client", "starlette", *_SERVER)),
+    "demo": Extra("demo", ("aiohttp", "textual", "prometheus_client", "starlette", *_SERVER)),
     "receive": Extra("receiver", ("prometheus_client", *_SERVER)),
     "service": Extra("testing", ("starlette", *_SERVER)),
     "reconcile": Extra("reconcile", _TABLES),

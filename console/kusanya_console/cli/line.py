@@ -29,6 +29,7 @@ from kusanya_console.cli import (
     service,
 )
 from kusanya_console.cli.extras import version_line, with_its_packages
+from kusanya_console.cli.log_option import start_log
 from kusanya_console.cli.output import DONE, FAILED, USAGE, Refused, complain, say
 from kusanya_console.cli.plain_values import taking_plain_values
 from kusanya_console.cli.starting import once_started
@@ -99,15 +100,25 @@ def _tell_version(asked: bool) -> None:  # noqa: FBT001 - called by the command 
 
 @app.callback(context_settings=_EVERYWHERE)
 def _options_of_all(
+    context: typer.Context,
     *,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback acts
         bool,
         typer.Option(
             "--version", is_eager=True, callback=_tell_version, help="Print the version and exit."
         ),
     ] = False,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            "--log",
+            metavar="text|json|off",
+            help="Write what happens to standard error; KUSANYA_LOG otherwise. "
+            "By default text for receive, watch and service.",
+        ),
+    ] = None,
 ) -> None:
-    pass
+    start_log(context.invoked_subcommand or "", log)
 
 
 def _run() -> int:
@@ -148,6 +159,8 @@ def _judge(error: Exception) -> tuple[int, str]:
     if isinstance(error, typer.TyperException):
         # The command line's own complaints: an unknown command, a missing or unfit option.
         message = getattr(error, "format_message", error.__str__)()
+        if getattr(error, "option_name", "") == "--log":
+            message = "--log stands before the command, as in: kusanya --log json receive"
         where = getattr(getattr(error, "ctx", None), "command_path", "kusanya")
         hint = f"{message} ({where} -h shows what there is)" if message else ""
         return getattr(error, "exit_code", USAGE), hint

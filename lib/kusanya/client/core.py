@@ -7,6 +7,7 @@ service's own words. Never retried: any other 4xx.
 Source: specification, Endpoints; `FIELD` conventions in assumptions SAME_BODY and RATE_LIMITS.
 """
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -35,6 +36,7 @@ from kusanya.errors import (
 )
 from kusanya.wire import Collection, Event, Mode, Principal
 
+_log = logging.getLogger("kusanya.client")
 _PASSING = (NotSent, NoAnswer, RateLimited, ServiceUnavailable, Conflict)
 """Troubles that end by themselves; asking again is safe where nothing is created."""
 
@@ -172,8 +174,25 @@ class Core:
             pause = pause_s(number, chance=self.chance(), retry_after_s=_wish(judged.error))
             if self.clock.monotonic() + pause >= deadline:
                 break
+            _log_retry(request, judged, attempt=number, pause=pause)
             yield from sleep(pause)
         raise told.verdict(request)
+
+
+def _log_retry(request: Request, judged: Judged[Any], *, attempt: int, pause: float) -> None:
+    details = {
+        "method": request.method,
+        "path": request.path,
+        "attempt": attempt,
+        "outcome": judged.ending.value,
+        "status": judged.status,
+        "request_id": judged.request_id,
+        "why": str(judged.error),
+        "pause_s": round(pause, 3),
+    }
+    _log.warning(
+        "request will be sent again", extra={k: v for k, v in details.items() if v is not None}
+    )
 
 
 def _wish(error: KusanyaError | None) -> float | None:

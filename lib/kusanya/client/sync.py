@@ -1,6 +1,5 @@
 """The blocking driver."""
 
-import logging
 from collections.abc import Callable, Mapping
 from random import SystemRandom
 from types import TracebackType
@@ -178,7 +177,6 @@ class _Network(ForkAware):
     """A pool of connections to one address; a forked child makes its own."""
 
     def __init__(self, address: Address, api_key: Secret) -> None:
-        logging.getLogger("httpcore").setLevel(logging.WARNING)  # at DEBUG it logs every header
         self._address = address
         self._fixed = fixed_headers(address, api_key)
         self._tls = trusted_roots() if address.scheme == "https" else None

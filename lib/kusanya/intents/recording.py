@@ -19,6 +19,7 @@ from kusanya.errors import (
 )
 from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.driving import keep
+from kusanya.intents.log import log_attempt_end, log_opened, log_sent
 from kusanya.intents.targets import Place
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
@@ -90,6 +91,7 @@ class Recorded:
             yield from self._open(self._opening)
         else:
             yield from do(self._begin)
+        log_sent(self.intent, attempt=self._number)
         self._began = self._clock.monotonic()
 
     def end(self, judged: Judged[Any]) -> Steps[None]:
@@ -118,6 +120,7 @@ class Recorded:
                 by=self._claim.by,
             )
         )
+        log_attempt_end(self.intent, judged, attempt=self._number)
 
     def _open(self, opening: Opening) -> Steps[None]:
         now = self._claimed_at = self._latest_at = self._clock.now()
@@ -129,6 +132,7 @@ class Recorded:
         self._intent = begun.intent
         self._claim = msgspec.structs.replace(self._claim, intent_id=begun.intent.id)
         self._number = 1
+        log_opened(begun.intent)
 
     def _begin(self) -> None:
         now = self._clock.now()

@@ -11,6 +11,7 @@ from typing import Final
 
 from kusanya.errors import IntentError
 from kusanya.intents.claiming import LEASE
+from kusanya.intents.log import log_resolved, log_window_closed
 from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
 from kusanya.store import Store
 from kusanya.store.intent_rows import Decision
@@ -126,6 +127,7 @@ def decide(
     )
     if decided.state is not IntentState.SETTLED:
         raise IntentError(f"this intent is {decided.state.value} already", intent_id=intent_id)
+    log_resolved(decided)
     return decided
 
 
@@ -148,23 +150,27 @@ def _meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | Non
 
 
 def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
-    return store.settle_intent(
+    settled = store.settle_intent(
         intent.id,
         collection_id=seen.id,
         sentence=f"its answer was lost; {seen.id} with its reference was seen later",
         only_from=_WAITING,
     )
+    log_resolved(settled)
+    return settled
 
 
 def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) -> IntentRow:
     # Only from the state that was looked at: meanwhile it may have been sent or answered.
-    return store.settle_intent(
+    marked = store.settle_intent(
         intent.id,
         collection_id=None,
         sentence=sentence,
         state=state,
         only_from=(intent.state,),
     )
+    log_resolved(marked)
+    return marked
 
 
 def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
@@ -175,7 +181,9 @@ def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> I
         "the clock was set back after it was sent: how long ago that was cannot be known, so it is "
         "not sent again"
     )
-    return store.close_window(intent.id, at=now, sentence=sentence, only_from=OPEN)
+    closed = store.close_window(intent.id, at=now, sentence=sentence, only_from=OPEN)
+    log_window_closed(closed)
+    return closed
 
 
 def _is_being_sent(intent: IntentRow, *, now: datetime) -> bool:

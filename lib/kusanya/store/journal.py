@@ -5,6 +5,7 @@ for more, because one fsync costs the same for one row as for hundreds. A future
 COMMIT. A store that fails takes its batch with it and the writer goes on with the next.
 """
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from kusanya.store.engine import Engines, is_outage, why
 from kusanya.store.rejected import Bound, Limits
 from kusanya.store.statements import statements
 
+_log: Final = logging.getLogger("kusanya.store")
 _CLOSE_WAIT_S: Final = 30.0
 _IDLE_S: Final = 1.0
 """So long without a submission, and what can wait is done."""
@@ -31,6 +33,8 @@ _CHORE_WORTH: Final = 500
 """So many facts, and the chore is worth a transaction as soon as nobody waits."""
 _LULL_S: Final = 0.01
 """So long without a submission, and nobody waits."""
+_SLOW_S: Final = 1.0
+"""A transaction that takes longer is worth a line in the log: a disk or another writer is slow."""
 _CHORE_FORCED: Final = 10_000
 """So many facts, and the chore goes between any two batches: it must not fall behind for ever."""
 
@@ -211,7 +215,12 @@ class Journal(ForkAware):
         """Write `items` in one transaction; None means that one of several must be bad."""
         try:
             with self._engines.writing() as connection:
-                return self._transaction(connection, items)
+                began = monotonic()
+                results = self._transaction(connection, items)
+                if (took_s := monotonic() - began) > _SLOW_S:
+                    details = {"took_s": round(took_s, 3), "rows": len(items)}
+                    _log.warning("slow commit", extra=details)
+                return results
         except StoreUnavailable as error:
             return [Failed(error) for _ in items]
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer

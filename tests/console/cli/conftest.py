@@ -1,11 +1,12 @@
 """The command line, run in this process with an empty configuration."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from kusanya.logs import configure
 from kusanya_console.cli.line import main
 
 Ended = tuple[int, str, str]
@@ -15,8 +16,8 @@ Ended = tuple[int, str, str]
 @pytest.fixture
 def kusanya(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Callable[..., Ended]:
-    """Return a function that runs the command line and tells how it ended."""
+) -> Iterator[Callable[..., Ended]]:
+    """Yield a function that runs the command line and tells how it ended."""
     config = tmp_path / "empty.toml"
     config.touch()
     monkeypatch.setenv("KUSANYA_CONFIG", str(config))
@@ -31,4 +32,5 @@ def kusanya(
         said = capsys.readouterr()
         return int(ended.value.code or 0), said.out, said.err
 
-    return run
+    yield run
+    configure("off")  # the log that a command set up in this process

@@ -1,6 +1,7 @@
 """When the client tries again, how long it waits, and what each ending is called."""
 
 import json
+import logging
 from datetime import UTC, datetime
 from typing import Any
 
@@ -295,3 +296,47 @@ def test_reading_asks_the_documented_path(driver: Any, wire: Any, method: str) -
     found = call() if argument is None else call(argument)
     assert found.raw == body
     assert [(sent.method, sent.path) for sent in network.requests] == [("GET", path)]
+
+
+def test_each_retry_leaves_a_line_with_its_reason_and_what_to_quote_to_support(
+    driver: Any, wire: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = Script(
+        NEVER_LEFT,
+        _answer(503, x_request_id="req_1"),
+        Response(status=202, headers=(), body=wire.collection()),
+    )
+    driver.client(transport=answers).create_collection(**ORDER)
+    again = [one for one in caplog.records if one.name == "kusanya.client"]
+    assert [one.getMessage() for one in again] == ["request will be sent again"] * 2
+    assert {one.levelno for one in again} == {logging.WARNING}
+    first, second = map(vars, again)
+    assert (first["attempt"], first["outcome"], first["path"]) == (1, "not_sent", "/v1/collections")
+    assert "no connection" in first["why"]
+    assert (second["attempt"], second["status"]) == (2, 503)
+    assert "754000001" not in caplog.text
+    assert "order-1" not in caplog.text
+
+
+def test_a_call_that_is_answered_at_once_leaves_no_line(
+    driver: Any, wire: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = wire.collection()
+    driver.client(transport=Script(Response(status=202, headers=(), body=body))).create_collection(
+        **ORDER
+    )
+    assert [one for one in caplog.records if one.name == "kusanya.client"] == []
+
+
+def test_making_a_client_leaves_the_log_levels_of_its_program_alone(
+    driver: Any, server: Any, wire: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ("httpx", "httpcore", "aiohttp")
+    before = [logging.getLogger(name).level for name in names]
+    with caplog.at_level(logging.DEBUG):
+        server.script = [wire.answer(202, wire.collection())]
+        driver.client(server.url).create_collection(**ORDER)
+    assert [logging.getLogger(name).level for name in names] == before
+    # And what they say at their most talkative holds neither key nor number.
+    assert wire.test_key not in caplog.text
+    assert "754000001" not in caplog.text

@@ -1,12 +1,13 @@
 """What an arrival or an observation becomes once it is durable."""
 
+import logging
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kusanya.state.observation import Source
-from kusanya.store import Store
+from kusanya.store import Store, journal
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 
@@ -118,3 +119,17 @@ def test_a_verified_arrival_without_its_fact_is_the_callers_mistake(
 
     with pytest.raises(ValueError, match="observation"):
         store.submit(replace(make.arrival(1), observation=None))
+
+
+def test_a_transaction_that_takes_long_leaves_a_line(
+    store: Store, make: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.record(make.arrival(1))
+    assert not [one for one in caplog.records if one.getMessage() == "slow commit"]
+    monkeypatch.setattr(journal, "_SLOW_S", 0.0)
+    store.record(make.arrival(2))
+    monkeypatch.undo()
+    slow = [one for one in caplog.records if one.getMessage() == "slow commit"]
+    assert slow
+    assert {(one.name, one.levelno) for one in slow} == {("kusanya.store", logging.WARNING)}
+    assert vars(slow[0])["rows"] == 1
