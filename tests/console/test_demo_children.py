@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,34 @@ def test_a_killed_child_is_told_with_its_signal_and_not_with_an_old_line_of_its_
     child.ensure_stopped()
     child.ask_to_stop()
     assert child.last_words() == "it was ended by signal 9"
+
+
+def test_a_complaint_is_found_between_the_lines_of_a_childs_work(tmp_path: Path) -> None:
+    child = Child("clock", ["clock", "colour"], environ=dict(os.environ), log=tmp_path / "x.log")
+    child.ensure_stopped(within_s=60)
+    child.ask_to_stop()
+    with (tmp_path / "x.log").open("a", encoding="utf-8") as log:
+        log.write("2026-11-22T08:11:47.075Z info kusanya.receiver: delivery received\n")
+    assert child.last_words().startswith("No such command 'colour'")
+
+
+def test_a_child_that_fails_while_its_parent_lives_ends_with_its_own_code() -> None:
+    script = (
+        "import sys\n"
+        "from kusanya_console.cli.lifeline import stop_when_stdin_closes\n"
+        "stop_when_stdin_closes()\n"
+        "sys.stdout.write('ready'); sys.stdout.flush()\n"
+        "sys.exit(3)"
+    )
+    for _ in range(5):
+        child = subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert child.wait(60) == 3
+        child.communicate()
 
 
 @pytest.mark.anyio

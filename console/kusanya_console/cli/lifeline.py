@@ -12,9 +12,12 @@ import threading
 
 def stop_when_stdin_closes() -> None:
     """Ask this process to stop, by SIGTERM, as soon as standard input ends."""
+    standard_input = sys.stdin.fileno()
 
     def wait() -> None:
-        while sys.stdin.buffer.read(4096):
+        # Not through the buffered object: a process that ends while a thread waits in it aborts,
+        # which would hide what it ended with.
+        while os.read(standard_input, 4096):
             pass
         os.kill(os.getpid(), signal.SIGTERM)
 

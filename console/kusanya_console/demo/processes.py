@@ -17,6 +17,7 @@ from kusanya.text import safe
 
 _START_S: Final = 30.0
 _STOP_S: Final = 8.0
+_SAYS: Final = "kusanya: "
 
 
 class ChildFailed(KusanyaError):  # noqa: N818 - what happened
@@ -78,7 +79,10 @@ class Child:
             return f"no word in {self._log}"
         code = self._process.poll()
         killed = f"it was ended by signal {-code}" if code is not None and code < 0 else ""
-        said = safe(text.rpartition("\n")[2].removeprefix("kusanya: "), 400)
+        # Its complaint, which the log lines of its work may surround.
+        lines = text.split("\n")
+        complaint = next((line for line in reversed(lines) if line.startswith(_SAYS)), lines[-1])
+        said = safe(complaint.removeprefix(_SAYS), 400)
         return killed or said or "it said nothing"
 
     def ask_to_stop(self) -> None:
