@@ -27,12 +27,23 @@
         └── StoreDamaged            its contents do not agree with themselves
 
 ValueError and TypeError stay for the caller's own mistakes. No error carries a payload, a secret or
-a full phone number; messages say what to do next.
+a full phone number; messages say what to do next. Every one survives pickle and copy with its
+fields, so that it may come from a worker process.
 """
+
+from typing import Any
 
 
 class KusanyaError(Exception):
     """Base of every error of this library."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As they are, without a second __init__: what it asks for is not in `args`.
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(kind: type[KusanyaError], args: tuple[Any, ...]) -> KusanyaError:
+    return kind.__new__(kind, *args)
 
 
 class ConfigurationError(KusanyaError):
