@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from kusanya.client import Client
 from kusanya.clock import Clock
-from kusanya.errors import IntentError, KusanyaError
+from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import decide, replay_left, resume
 from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
@@ -134,10 +134,18 @@ class Acts:
                 intent.idempotency_key,
                 intent.body,
             ):
-                raise IntentError("this is not the intent of the dialog: nothing was sent")
+                raise IntentError(
+                    "this is not the intent of the dialog: nothing was sent",
+                    reason=IntentReason.CHANGED,
+                    intent_id=intent.id,
+                )
             why = self.why_no_replay(now)
             if why or self._client is None:
-                raise IntentError(f"{why.removeprefix('off: ')}: nothing was sent")
+                raise IntentError(
+                    f"{why.removeprefix('off: ')}: nothing was sent",
+                    reason=IntentReason.CHANGED,
+                    intent_id=intent.id,
+                )
             # Made by a program that named no profile: it goes only where it was sent first.
             named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
             made = resume(self._store, self._client, now, profile=named).collection

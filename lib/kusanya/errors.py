@@ -31,6 +31,7 @@ a full phone number; messages say what to do next. Every one survives pickle and
 fields, so that it may come from a worker process.
 """
 
+from enum import StrEnum
 from typing import Any
 
 
@@ -153,12 +154,57 @@ class WaitTimeout(KusanyaError):  # noqa: N818 - reads as the condition it state
     """The collection was not final in time; it is still open and may become final later."""
 
 
-class IntentError(KusanyaError):
-    """An intent cannot be sent, resumed or decided as asked; `intent_id` names it."""
+class IntentReason(StrEnum):
+    """Why an intent cannot be sent, resumed or decided as asked."""
 
-    def __init__(self, message: str, *, intent_id: str | None = None) -> None:
+    UNKNOWN_INTENT = "unknown_intent"
+    """There is no such intent."""
+    BEING_SENT = "being_sent"
+    """Another call is sending it at this moment."""
+    KEY_USED = "key_used"
+    """The idempotency key belongs to an intent with another body."""
+    REFERENCE_OPEN = "reference_open"
+    """Another intent with this reference has no outcome yet: its customer may still be charged."""
+    REFERENCE_USED = "reference_used"
+    """Another intent with this reference became a collection."""
+    NOTHING_CREATED = "nothing_created"
+    """It came to its end without a collection."""
+    OVER = "over"
+    """It has an outcome already."""
+    WINDOW_OPEN = "window_open"
+    """A person may not decide yet: sending it again tells what happened."""
+    WINDOW_CLOSED = "window_closed"
+    """It may not be sent any more: the service could charge again."""
+    CLOCK_BEHIND = "clock_behind"
+    """Our clock shows a time before its last attempt."""
+    OTHER_PROFILE = "other_profile"
+    """It belongs to another profile than the named one."""
+    OTHER_TARGET = "other_target"
+    """It was first sent to another address or merchant."""
+    PROFILE_NEEDED = "profile_needed"
+    """It is not known where it was first sent, and no profile was named."""
+    CHANGED = "changed"
+    """It is no longer what the caller was shown."""
+
+
+_PASSING = frozenset({IntentReason.BEING_SENT, IntentReason.CLOCK_BEHIND})
+
+
+class IntentError(KusanyaError):
+    """An intent cannot be sent, resumed or decided as asked; `intent_id` names it.
+
+    `reason` says why, for programs.
+    """
+
+    def __init__(self, message: str, *, reason: IntentReason, intent_id: str | None = None) -> None:
         super().__init__(message)
+        self.reason = reason
         self.intent_id = intent_id
+
+    @property
+    def retryable(self) -> bool:
+        """Tell whether the same call may pass later, without anybody deciding or mending."""
+        return self.reason in _PASSING
 
 
 class StoreError(KusanyaError):

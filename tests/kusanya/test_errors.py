@@ -13,7 +13,7 @@ import pytest
 import kusanya
 import kusanya_console
 import kusanya_service
-from kusanya.errors import KusanyaError
+from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya_service.errors import PaymentServiceError
 
 _SAID: Final[dict[str, Any]] = {
@@ -28,6 +28,7 @@ _SAID: Final[dict[str, Any]] = {
     "reference": "INV-1",
     "attempts": 3,
     "intent_id": "int_1",
+    "reason": IntentReason.WINDOW_CLOSED,
 }
 
 
@@ -78,3 +79,8 @@ def test_every_error_keeps_its_message_and_its_fields(
         assert found.args == error.args
         assert vars(found) == vars(error)
         assert found.__notes__ == ["intent int_1"]
+
+
+def test_only_what_passes_by_itself_is_retryable() -> None:
+    retryable = {reason for reason in IntentReason if IntentError("no", reason=reason).retryable}
+    assert retryable == {IntentReason.BEING_SENT, IntentReason.CLOCK_BEHIND}

@@ -143,7 +143,7 @@ def intents_resume(
     as_json: AsJson = False,
 ) -> None:
     """Replay unanswered creations: same key, same bytes, inside 23 hours; exit 1 if any stays."""
-    from kusanya.errors import IntentError, KusanyaError
+    from kusanya.errors import IntentError, IntentReason, KusanyaError
     from kusanya.intents import open_intents, resume, settle_waiting
     from kusanya.store import Store
 
@@ -161,7 +161,11 @@ def intents_resume(
         )
         for row in list(waiting):
             if row is None:
-                raise IntentError("there is no such intent", intent_id=intent_id)
+                raise IntentError(
+                    "there is no such intent",
+                    reason=IntentReason.UNKNOWN_INTENT,
+                    intent_id=intent_id,
+                )
             try:
                 made = resume(opened, client, row, profile=chosen.name).collection
             except KusanyaError as error:

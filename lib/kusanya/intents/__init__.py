@@ -9,7 +9,7 @@ past that, an event or a poll with its reference settles it, or a person does (`
 from collections.abc import Mapping
 
 from kusanya.client import AsyncClient, Client
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
 from kusanya.intents.driving import run
 from kusanya.intents.settling import (
@@ -58,11 +58,12 @@ def create_safely(
     `idempotency_key` ties a retry of the caller's own job to the same intent: the same call again
     returns the same collection. Without it a `reference` is used once; repeating one takes a
     `force_repeat_reason`, which is audited, and is refused while it is not known what became of
-    the one before. Keys belong to `profile` and mode.
+    the one before. Keys belong to `profile` and mode. Where the same call is being made elsewhere
+    at this moment, its end is waited for, at most as long as the client's `timeout`.
 
     On return the answer is durable. Raises IntentError where the reference was used, the key
-    belongs to other contents or was sent to another address or merchant, another process is sending
-    the intent, or its window is over;
+    belongs to other contents or was sent to another address or merchant, another call is still
+    sending the intent, or its window is over: `reason` tells which;
     OutcomeUnknown, NotSent and the rest of a create's errors, after which the intent says what is
     known and `resume` may be called; StoreError where something could not be made durable: before
     the first byte nothing was sent, after it the intent tells.
@@ -96,7 +97,11 @@ async def create_safely_async(
     profile: str = DEFAULT_PROFILE,
     phone_as_is: bool = False,
 ) -> Creation:
-    """Do what `create_safely` does; the store is used from threads."""
+    """Do what `create_safely` does; the store is used from threads.
+
+    Cancelled at any point, it raises CancelledError once the store says how far it came: an attempt
+    that may have left is of unknown outcome, and the next call for the order begins at once.
+    """
     order = Order(
         amount=amount,
         phone=phone,
@@ -136,5 +141,7 @@ def _found(store: Store, intent: IntentRow | str) -> IntentRow:
         return intent
     found = store.intent(intent)
     if found is None:
-        raise IntentError("there is no such intent", intent_id=intent)
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent
+        )
     return found

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from kusanya.clock import Clock
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.store import Store
 
 LEASE: Final = timedelta(seconds=60)
@@ -36,7 +36,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return cls(store=store, clock=clock, by=new_holder(), intent_id=intent_id)
 
     def take(self) -> None:
-        """Take or prolong the claim. Raises IntentError where another process holds it."""
+        """Take or prolong the claim. Raises IntentError where another call holds it."""
         if self._taken():
             return
         holder = self.store.intent(self.intent_id)
@@ -46,7 +46,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
             if self._taken():
                 return
         raise IntentError(
-            "another process is sending this intent now: wait for it, then look again",
+            "another call is sending this intent now: wait for it, then look again",
+            reason=IntentReason.BEING_SENT,
             intent_id=self.intent_id,
         )
 

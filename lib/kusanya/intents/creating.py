@@ -7,7 +7,7 @@ its window.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
@@ -17,16 +17,19 @@ import msgspec
 
 from kusanya.client import requests
 from kusanya.client.core import Core
-from kusanya.client.effects import Steps, do
+from kusanya.client.effects import Steps, do, sleep
 from kusanya.client.observed import polled
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
+    IntentReason,
     NoAnswer,
     NotSent,
     ServiceError,
+    StoreError,
 )
 from kusanya.intents.claiming import Claim, this_process
+from kusanya.intents.log import log_claim_kept
 from kusanya.intents.recording import Opening, Recorded, Tied
 from kusanya.intents.settling import OPEN, review
 from kusanya.intents.targets import Place
@@ -36,6 +39,8 @@ from kusanya.store.sending import Begun, Repeat, check_reference, other_body
 from kusanya.wire import Collection, Mode
 
 DEFAULT_PROFILE: Final = "default"
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 0.5
 
 
 class Creation(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,23 +87,31 @@ def create(store: Store, core: Core, order: Order) -> Steps[Creation]:
     if order.force_repeat_reason is not None and not order.force_repeat_reason.strip():
         raise ValueError("a repeated reference is forced with a reason")
     found = yield from do(partial(_look, store, order, mode, body))
+    wait_s = core.patience.timeout_s
     if isinstance(found, IntentRow):
-        return (yield from proceed(store, core, found, profile=order.profile))
+        return (yield from proceed(store, core, found, profile=order.profile, wait_s=wait_s))
     place = Place(target=lambda: core.target, profile=order.profile)
     recorded = Recorded(Claim.new(store, core.clock, ""), place=place, opening=found.queue)
     try:
         return (yield from _exchange(store, core, recorded, found.key, body))
     except Tied as tied:
-        return (yield from proceed(store, core, tied.intent, profile=order.profile))
+        intent = tied.intent
+        return (yield from proceed(store, core, intent, profile=order.profile, wait_s=wait_s))
 
 
 def proceed(
-    store: Store, core: Core, intent: IntentRow, *, profile: str | None = None
+    store: Store,
+    core: Core,
+    intent: IntentRow,
+    *,
+    profile: str | None = None,
+    wait_s: float = 0.0,
 ) -> Steps[Creation]:
     """Bring an intent to its end, or find the end that it has already come to.
 
+    Where another call is sending it, that one's end is waited for, up to `wait_s` seconds.
     Raises IntentError where it belongs to another profile or was sent elsewhere, is over without a
-    collection, may not be sent any more, or is being sent by another process; OutcomeUnknown and
+    collection, may not be sent any more, or is still being sent by another call; OutcomeUnknown and
     the errors of a create otherwise.
     """
     if intent.mode is not core.mode:
@@ -108,11 +121,13 @@ def proceed(
     if intent.state in OPEN:
         place.check(intent)
         claim = Claim.new(store, core.clock, intent.id)
-        yield from do(claim.take)
         try:
+            yield from _take(claim, wait_s)
             recorded = yield from do(partial(_reopened, claim, place))
-        except Exception:
-            yield from do(claim.release)
+        except GeneratorExit:
+            raise  # nobody carries out steps any more
+        except BaseException:
+            yield from do(partial(_give_up, claim, claim.release))
             raise
         intent = recorded.intent
         if intent.state in OPEN:
@@ -120,6 +135,32 @@ def proceed(
             return (yield from _exchange(store, core, recorded, key, body))
         yield from do(claim.release)
     return (yield from _present(store, core, intent))
+
+
+def _take(claim: Claim, wait_s: float) -> Steps[None]:
+    """Take the claim; while another call holds it, try again for up to `wait_s` seconds."""
+    until = claim.clock.monotonic() + wait_s
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        try:
+            yield from do(claim.take)
+        except IntentError as error:
+            left_s = until - claim.clock.monotonic()
+            if error.reason is not IntentReason.BEING_SENT or left_s <= 0:
+                raise
+        else:
+            return
+        yield from sleep(min(pause_s, left_s))
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _give_up(claim: Claim, act: Callable[[], None]) -> None:
+    """Give a claim up on the way out of a call that failed, whose own error is the one to raise."""
+    try:
+        act()
+    except StoreError as error:
+        # The claim ends by itself with its lease; until then another call is refused.
+        log_claim_kept(claim.intent_id, why=str(error))
 
 
 def _exchange(
@@ -132,10 +173,16 @@ def _exchange(
         response = collection.response
         if response is not None and response.replayed:
             collection = yield from _now(store, core, collection)
+    except GeneratorExit:
+        raise  # nobody carries out steps any more
     except Exception as error:
         if recorded.begun:
             error.add_note(f"intent {recorded.intent.id}")
-            yield from do(recorded.claim.release)
+            yield from do(partial(_give_up, recorded.claim, recorded.claim.release))
+        raise
+    except BaseException:
+        # Cancelled or interrupted, at any point.
+        yield from do(partial(_give_up, recorded.claim, recorded.cut_short))
         raise
     return Creation(intent=recorded.intent, collection=collection)
 
@@ -144,6 +191,7 @@ def _present(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
     if intent.collection_id is None:
         raise IntentError(
             f"this intent is {intent.state.value}: {intent.outcome or 'no reason was kept'}",
+            reason=IntentReason.NOTHING_CREATED,
             intent_id=intent.id,
         )
     heard = yield from do(partial(store.observations, intent.collection_id))
@@ -171,7 +219,11 @@ def _reopened(claim: Claim, place: Place) -> Recorded:
     """Return the record of an intent under our claim, settled where its collection was seen."""
     intent = claim.store.intent(claim.intent_id)
     if intent is None:
-        raise IntentError("there is no such intent", intent_id=claim.intent_id)
+        raise IntentError(
+            "there is no such intent",
+            reason=IntentReason.UNKNOWN_INTENT,
+            intent_id=claim.intent_id,
+        )
     intent = review(claim.store, intent, now=claim.clock.now())
     return Recorded(claim, intent, claim.store.attempts(intent.id), place=place)
 
@@ -188,14 +240,18 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
 
     Raises IntentError for a key with other contents and for a reference in use.
     """
-    if order.idempotency_key is not None:
-        known = store.intent_by_key(mode, order.profile, order.idempotency_key)
-        if known is not None:
-            if known.body != body:
-                raise other_body(known)
-            return known
+    known = _under_own_key(store, order, mode, body)
+    if known is not None:
+        return known
     same = store.intents_by_reference(mode, order.reference)
-    check_reference(same, repeated=order.force_repeat_reason is not None)
+    try:
+        check_reference(same, repeated=order.force_repeat_reason is not None)
+    except IntentError:
+        # The same call may have begun elsewhere since we looked for the key.
+        known = _under_own_key(store, order, mode, body)
+        if known is None:
+            raise
+        return known
     repeat = None
     if order.force_repeat_reason is not None:
         repeat = Repeat(actor=this_process(), reason=order.force_repeat_reason)
@@ -220,6 +276,15 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
         )
 
     return _Opening(key, queue)
+
+
+def _under_own_key(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | None:
+    if order.idempotency_key is None:
+        return None
+    known = store.intent_by_key(mode, order.profile, order.idempotency_key)
+    if known is not None and known.body != body:
+        raise other_body(known)
+    return known
 
 
 def _derived(store: Store, order: Order, mode: Mode, ordinal: int) -> str:

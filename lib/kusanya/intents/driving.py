@@ -31,7 +31,10 @@ def keep(queue: Callable[[], "Future[Result]"]) -> Steps[Result]:
 
 
 async def run(client: AsyncClient, steps: Steps[Result]) -> Result:
-    """Carry out steps as `client.run` does, and wait on the loop for what becomes durable."""
+    """Carry out steps as `client.run` does, and wait on the loop for what becomes durable.
+
+    Requests and pauses are cancelled at once, the store's acts after they have ended.
+    """
     try:
         effect = next(steps)
         while True:
@@ -48,9 +51,28 @@ async def run(client: AsyncClient, steps: Steps[Result]) -> Result:
 
 async def _perform(client: AsyncClient, effect: Effect) -> object:
     if isinstance(effect, Keep):
-        # Whoever is cancelled stops waiting; what was queued is kept all the same.
-        return await asyncio.shield(asyncio.wrap_future(effect.queue()))
+        return await _to_its_end(asyncio.wrap_future(effect.queue()))
+    if isinstance(effect, Do):
+        return await _to_its_end(asyncio.ensure_future(asyncio.to_thread(effect.act)))
     return await client.run(_alone(effect))
+
+
+async def _to_its_end(started: "asyncio.Future[Result]") -> Result:
+    """Wait for what the store does, which goes on whatever becomes of its caller.
+
+    A cancellation is passed on afterwards: then it is known what has been written.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not started.done():
+        try:
+            await asyncio.wait((started,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return started.result()
+    if not started.cancelled():
+        started.exception()  # it was looked at: the loop need not complain of it
+    raise cancelled
 
 
 def _alone(effect: Effect) -> Steps[object]:

@@ -52,6 +52,11 @@ def log_window_closed(intent: IntentRow) -> None:
     _log.warning("intent may not be sent again", extra=_of(intent))
 
 
+def log_claim_kept(intent_id: str, *, why: str) -> None:
+    """Log that a claim could not be given up: until its lease ends other calls are refused."""
+    _log.warning("claim not released", extra={"intent_id": intent_id, "why": why})
+
+
 def _of(intent: IntentRow) -> dict[str, Any]:
     known = {} if intent.collection_id is None else {"collection_id": intent.collection_id}
     return {"intent_id": intent.id, "mode": intent.mode.value, **known}

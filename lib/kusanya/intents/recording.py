@@ -15,11 +15,15 @@ from kusanya.errors import (
     AuthenticationError,
     IdempotencyKeyReused,
     IntentError,
+    IntentReason,
+    NoAnswer,
+    NotSent,
     PermissionDenied,
 )
 from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.driving import keep
-from kusanya.intents.log import log_attempt_end, log_opened, log_sent
+from kusanya.intents.log import log_attempt_end, log_opened, log_sent, log_window_closed
+from kusanya.intents.settling import OPEN
 from kusanya.intents.targets import Place
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
@@ -65,6 +69,11 @@ class Recorded:
         self._latest_at = self._claimed_at if intent is None else latest(intent, before)
         self._number = 0
         self._began = 0.0
+        self._opened: Future[Begun] | None = None
+        self._under_way = False
+        """An attempt was begun and has not ended."""
+        self._may_leave = False
+        """The attempt under way may have been sent."""
         self._intent = intent
         self.effect_possible: bool = effect_possible(before)
 
@@ -77,7 +86,7 @@ class Recorded:
     def intent(self) -> IntentRow:
         """Return the intent as it was last written. Raises IntentError where there is none yet."""
         if self._intent is None:
-            raise IntentError("there is no such intent yet")
+            raise IntentError("there is no such intent yet", reason=IntentReason.UNKNOWN_INTENT)
         return self._intent
 
     @property
@@ -87,66 +96,107 @@ class Recorded:
 
     def begin(self) -> Steps[None]:
         """Make the attempt durable; refuse the wrong place, a window that is over, a lost claim."""
+        self._may_leave = False
+        self._began = self._clock.monotonic()
         if self._intent is None and self._opening is not None:
             yield from self._open(self._opening)
         else:
             yield from do(self._begin)
         log_sent(self.intent, attempt=self._number)
         self._began = self._clock.monotonic()
+        self._may_leave = True
 
     def end(self, judged: Judged[Any]) -> Steps[None]:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
+        self._under_way = False
+        self._intent = yield from keep(lambda: self._finish(judged))
+        log_attempt_end(self.intent, judged, attempt=self._number)
+
+    def cut_short(self) -> None:
+        """Keep how far a call came that ends without its answer, and give up its claim; blocks.
+
+        An attempt that may have left is of unknown outcome, and stays so.
+        """
+        opened = self._opened
+        if self._intent is None and opened is not None and opened.exception() is None:
+            self._keep_opened(opened.result())
+        if self._intent is None:
+            return
+        if self._under_way:
+            judged = _cut_short(left=self._may_leave)
+            self._intent = self._finish(judged).result()
+            log_attempt_end(self._intent, judged, attempt=self._number)
+        self._claim.release()
+
+    def _finish(self, judged: Judged[Any]) -> "Future[IntentRow]":
         now = self._latest_at = self._clock.now()
         took_us = round((self._clock.monotonic() - self._began) * 1_000_000)
         self.effect_possible = self.effect_possible or judged.effect_possible
         heard = judged.value if isinstance(judged.value, Collection) else None
         intent = self.intent
-        self._intent = yield from keep(
-            lambda: self._store.finish_attempt(
-                intent.id,
-                self._number,
-                at=now,
-                outcome=judged.ending.value,
-                status=judged.status,
-                request_id=judged.request_id,
-                took_us=took_us,
-                state=self._state(judged),
-                collection_id=None if heard is None else heard.id,
-                sentence=None if judged.error is None else str(judged.error),
-                # In one transaction with the end of its attempt: neither is seen without the other.
-                heard=None
-                if heard is None
-                else answered(heard, key=intent.idempotency_key, at=now),
-                by=self._claim.by,
-            )
+        return self._store.finish_attempt(
+            intent.id,
+            self._number,
+            at=now,
+            outcome=judged.ending.value,
+            status=judged.status,
+            request_id=judged.request_id,
+            took_us=took_us,
+            state=self._state(judged),
+            collection_id=None if heard is None else heard.id,
+            sentence=None if judged.error is None else str(judged.error),
+            # In one transaction with the end of its attempt: neither is seen without the other.
+            heard=None if heard is None else answered(heard, key=intent.idempotency_key, at=now),
+            by=self._claim.by,
         )
-        log_attempt_end(self.intent, judged, attempt=self._number)
 
     def _open(self, opening: Opening) -> Steps[None]:
         now = self._claimed_at = self._latest_at = self._clock.now()
-        begun = yield from keep(
-            lambda: opening(self._claim, now, now + LEASE, self._place.target())
-        )
-        if not begun.new:
+
+        def queue() -> "Future[Begun]":
+            self._opened = opening(self._claim, now, now + LEASE, self._place.target())
+            return self._opened
+
+        begun = yield from keep(queue)
+        if not self._keep_opened(begun):
             raise Tied(begun.intent)
-        self._intent = begun.intent
-        self._claim = msgspec.structs.replace(self._claim, intent_id=begun.intent.id)
-        self._number = 1
         log_opened(begun.intent)
+
+    def _keep_opened(self, begun: Begun) -> bool:
+        """Take the new intent for ours; False where the key has one already."""
+        if begun.new:
+            self._intent = begun.intent
+            self._claim = msgspec.structs.replace(self._claim, intent_id=begun.intent.id)
+            self._number = 1
+            self._under_way = True
+        return begun.new
 
     def _begin(self) -> None:
         now = self._clock.now()
         intent = self.intent
         self._place.check(intent)
-        check_window(intent, latest_at=self._latest_at, now=now)
+        self._check_window(intent, now=now)
         if now - self._claimed_at > LEASE / 3:
             self._claim.take()
             self._claimed_at = now
         self._number = self._store.begin_attempt(
             intent.id, at=now, target=self._place.target()
         ).number
+        self._under_way = True
         if intent.first_sent_at is None:
             self._intent = msgspec.structs.replace(intent, first_sent_at=now)
+
+    def _check_window(self, intent: IntentRow, *, now: datetime) -> None:
+        try:
+            check_window(intent, latest_at=self._latest_at, now=now)
+        except IntentError as refusal:
+            if refusal.reason is IntentReason.WINDOW_CLOSED:
+                # For good: a clock that is set back must not open it again.
+                self._intent = self._store.close_window(
+                    intent.id, at=now, sentence=str(refusal), only_from=OPEN
+                )
+                log_window_closed(self._intent)
+            raise
 
     def _state(self, judged: Judged[Any]) -> IntentState:
         if judged.ending is Ending.ANSWERED:
@@ -159,3 +209,11 @@ class Recorded:
         about_the_key = isinstance(judged.error, AuthenticationError | PermissionDenied)
         refused = judged.ending is Ending.REFUSED and not about_the_key
         return IntentState.REFUSED if refused else IntentState.PREPARED
+
+
+def _cut_short(*, left: bool) -> Judged[Any]:
+    if left:
+        error = NoAnswer("the call was cut short before an answer came")
+        return Judged(ending=Ending.LOST, error=error, effect_possible=True)
+    not_sent = NotSent("the call was cut short before the request was sent")
+    return Judged(ending=Ending.NOT_SENT, error=not_sent)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.claiming import LEASE
 from kusanya.intents.log import log_resolved, log_window_closed
 from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
@@ -105,17 +105,28 @@ def decide(
         raise ValueError("a decision needs a person and a reason")
     intent = store.intent(intent_id)
     if intent is None:
-        raise IntentError("there is no such intent", intent_id=intent_id)
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
     if intent.state not in OPEN:
-        raise IntentError(f"this intent is {intent.state.value} already", intent_id=intent_id)
+        raise IntentError(
+            f"this intent is {intent.state.value} already",
+            reason=IntentReason.OVER,
+            intent_id=intent_id,
+        )
     if _is_being_sent(intent, now=now):
-        raise IntentError("this intent is being sent now: wait for its end", intent_id=intent_id)
+        raise IntentError(
+            "this intent is being sent now: wait for its end",
+            reason=IntentReason.BEING_SENT,
+            intent_id=intent_id,
+        )
     left = replay_left(intent, now=now)
     if left and not _is_known(store, intent, collection_id):
         raise IntentError(
             f"its window is open for {_hours(left)} more: resume it, the same key and bytes tell "
             "what happened; a person decides when the window is over, or sooner for a collection "
             "that was seen under its reference",
+            reason=IntentReason.WINDOW_OPEN,
             intent_id=intent_id,
         )
     decided = store.settle_intent(
@@ -126,7 +137,11 @@ def decide(
         decided=Decision(actor=actor, detail=f"{collection_id or 'nothing was created'}: {why}"),
     )
     if decided.state is not IntentState.SETTLED:
-        raise IntentError(f"this intent is {decided.state.value} already", intent_id=intent_id)
+        raise IntentError(
+            f"this intent is {decided.state.value} already",
+            reason=IntentReason.OVER,
+            intent_id=intent_id,
+        )
     log_resolved(decided)
     return decided
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.values import clean
 from kusanya.text import safe
@@ -27,6 +27,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         if self.profile is not None and clean(self.profile) != intent.profile:
             raise IntentError(
                 f"this intent belongs to profile {_shown(intent.profile)}: use that one",
+                reason=IntentReason.OTHER_PROFILE,
                 intent_id=intent.id,
             )
 
@@ -44,12 +45,14 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
             raise IntentError(
                 f"this intent was first sent to {_shown(known)}, and anywhere else it would be a "
                 f"second charge: send it from there, with profile {_shown(intent.profile)}",
+                reason=IntentReason.OTHER_TARGET,
                 intent_id=intent.id,
             )
         if self.profile is None:
             raise IntentError(
                 "it is not known where this intent was first sent: "
                 f"name its profile, {_shown(intent.profile)}",
+                reason=IntentReason.PROFILE_NEEDED,
                 intent_id=intent.id,
             )
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.client.attempts import Ending
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import AttemptRow, IntentRow
 
 CLOCK_SLACK: Final = timedelta(seconds=5)
@@ -75,19 +75,23 @@ def check_window(intent: IntentRow, *, latest_at: datetime, now: datetime) -> No
     """
     if intent.window_closed_at is not None:
         raise IntentError(
-            "its replay window is closed, because the clock was set back after it was sent and the "
-            "service may charge again: wait for an event with its reference, or decide it by hand",
+            "its replay window was closed, because it was over or the clock was set back after it "
+            "was sent, and the service may charge again: wait for an event with its reference, or "
+            "decide it by hand",
+            reason=IntentReason.WINDOW_CLOSED,
             intent_id=intent.id,
         )
     if now < latest_at - CLOCK_SLACK:
         raise IntentError(
             "the clock shows a time before this intent's last attempt: set it right first, "
             "for its replay window cannot be known",
+            reason=IntentReason.CLOCK_BEHIND,
             intent_id=intent.id,
         )
     if not replay_left(intent, now=now):
         raise IntentError(
             "its replay window of 23 hours is over, and the service may charge again: wait for an "
             "event with its reference, or decide it by hand",
+            reason=IntentReason.WINDOW_CLOSED,
             intent_id=intent.id,
         )

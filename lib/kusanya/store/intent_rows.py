@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
 
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.order import unindexed
@@ -219,7 +219,9 @@ def the_intent(connection: Connection, intent_id: str) -> IntentRow:
     """Return an intent. Raises IntentError for an unknown one."""
     row = one(connection, _BY_ID, of=intent_id)
     if row is None:
-        raise IntentError("there is no such intent", intent_id=intent_id)
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
     return row
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import bindparam, insert, update
 
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
@@ -189,6 +189,7 @@ class Sending(Base):
             if row.state in OVER:
                 raise IntentError(
                     f"this intent is {row.state.value}: nothing is sent for it any more",
+                    reason=IntentReason.OVER,
                     intent_id=intent_id,
                 )
             number = row.attempts + 1
@@ -245,7 +246,11 @@ class Sending(Base):
                 },
             )
             if ended.rowcount != 1:
-                raise IntentError(f"attempt {number} was never begun", intent_id=intent_id)
+                raise IntentError(
+                    f"attempt {number} was never begun",
+                    reason=IntentReason.UNKNOWN_INTENT,
+                    intent_id=intent_id,
+                )
             # Whoever was slow may end an attempt after another process came to the answer.
             stays = row.state in OVER and not (
                 state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
@@ -282,6 +287,7 @@ def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow |
             f"this reference was used before, by {unsettled.id} ({unsettled.state.value}), and "
             "the customer may still be charged for it: resume that one first, or decide it by "
             "hand once its replay window is over",
+            reason=IntentReason.REFERENCE_OPEN,
             intent_id=unsettled.id,
         )
     standing = next((row for row in same if _became_something(row)), None)
@@ -289,6 +295,7 @@ def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow |
         raise IntentError(
             f"this reference was used before, by {standing.id} ({standing.state.value}): look at "
             "that one, or force a repeat with a reason (--again)",
+            reason=IntentReason.REFERENCE_USED,
             intent_id=standing.id,
         )
     return standing
@@ -303,6 +310,7 @@ def other_body(known: IntentRow) -> IntentError:
     return IntentError(
         "this idempotency key belongs to an intent with another body: "
         "look at that one before creating anew",
+        reason=IntentReason.KEY_USED,
         intent_id=known.id,
     )
 

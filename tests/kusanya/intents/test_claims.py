@@ -31,15 +31,15 @@ def test_a_living_process_keeps_its_claim_until_its_lease_ends(store: Store, clo
     held, other = (Claim.new(store, clock, intent_id) for _ in range(2))
     held.take()
     held.take()
-    with pytest.raises(IntentError, match="another process"):
+    with pytest.raises(IntentError, match="another call"):
         other.take()
     clock.pass_by(LEASE - timedelta(seconds=1))
-    with pytest.raises(IntentError, match="another process"):
+    with pytest.raises(IntentError, match="another call"):
         other.take()
     clock.pass_by(timedelta(seconds=2))
     other.take()
     held.release()
-    with pytest.raises(IntentError, match="another process"):
+    with pytest.raises(IntentError, match="another call"):
         held.take()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.kusanya.intents.orders import NewClient, the_intent
 
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason
 from kusanya.intents import decide, replay_left, resume, settle_waiting
 from kusanya.store import Store
 from kusanya.store.records import IntentState
@@ -59,3 +59,24 @@ def test_two_clocks_a_little_apart_close_no_window(
     settle_waiting(store, now=clock.now() - timedelta(minutes=4))
     assert resume(store, new_client(), the_intent(store)).collection.id == "col_1"
     assert len(service.collections) == 1
+
+
+def test_a_window_that_was_seen_closed_never_opens_again(
+    store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any,
+    *, store_url: str,
+) -> None:  # fmt: skip
+    lose_the_answer()
+    clock.at += timedelta(hours=25)
+    with pytest.raises(IntentError, match="23 hours is over") as caught:
+        resume(store, new_client(), the_intent(store))
+    assert caught.value.reason is IntentReason.WINDOW_CLOSED
+    closed_at = clock.now()
+    clock.at -= timedelta(hours=24)
+    with Store.open(store_url, clock=clock) as restarted:
+        for opened in (store, restarted):
+            assert the_intent(opened).window_closed_at == closed_at
+            with pytest.raises(IntentError, match="window was closed") as caught:
+                resume(opened, new_client(), the_intent(opened))
+            assert caught.value.reason is IntentReason.WINDOW_CLOSED
+    assert len(service.arrived) == 1
+    assert the_intent(store).state is IntentState.UNKNOWN

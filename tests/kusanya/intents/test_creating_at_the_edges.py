@@ -190,7 +190,7 @@ def test_a_claim_that_another_process_took_over_first_is_theirs(
         assert store.claim_intent(intent.id, by="another-machine:1", until=until)
 
     quick: Any = Meanwhile(store, "release_intent", taken_over)
-    with pytest.raises(IntentError, match="another process"):
+    with pytest.raises(IntentError, match="another call"):
         Claim.new(quick, clock, intent.id).take()
     assert the_intent(store).claimed_by == "another-machine:1"
 

@@ -9,6 +9,7 @@ from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
+    IntentReason,
     NotSent,
     OutcomeUnknown,
 )
@@ -214,21 +215,21 @@ def test_a_webhook_that_came_first_spares_the_sending(
 def test_an_intent_that_is_being_sent_is_not_sent_by_another(
     store: Store, new_client: NewClient, service: Any, clock: Any
 ) -> None:
-    refusals: list[str] = []
+    refusals: list[IntentError] = []
 
     def meanwhile(request: Any, within_s: float) -> Any:
         if request.method == "POST":
             with pytest.raises(IntentError) as caught:
                 create_safely(store, new_client(), **ORDER, idempotency_key="job-7")
-            refusals.append(str(caught.value))
+            refusals.append(caught.value)
             intent = the_intent(store)
             with pytest.raises(IntentError, match="being sent now"):
                 decide(store, intent.id, actor="a", why="b", collection_id=None, now=clock.now())
         return service(request, within_s)
 
     create_safely(store, new_client(transport=meanwhile), **ORDER, idempotency_key="job-7")
-    assert len(refusals) == 1
-    assert "another process" in refusals[0]
+    [refusal] = refusals
+    assert (refusal.reason, refusal.retryable) == (IntentReason.BEING_SENT, True)
     assert len(service.arrived) == 1
 
 
