@@ -40,7 +40,7 @@ def calls(store: Store, client: Client, threads: int) -> list[str]:
 
 def main(url: str, base_url: str, key: str, threads: str) -> None:
     """Wait for the start, call, and tell."""
-    with Store.open(url) as store, Client(key, base_url=base_url) as client:
+    with Store.open(url) as store, Client(key, base_url=base_url, timeout=300.0) as client:
         print("ready", flush=True)  # noqa: T201 - the test waits for it
         sys.stdin.readline()
         print(json.dumps(calls(store, client, int(threads))))  # noqa: T201 - the answer
