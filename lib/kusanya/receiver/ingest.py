@@ -42,6 +42,14 @@ REFUSED: Final = 400
 WRONG_MODE: Final = "wrong_mode"
 """The reason of an authentic delivery that belongs to the other mode."""
 
+KEPT_HEADERS: Final = frozenset(
+    b"accept content-encoding content-length content-type date forwarded host request-id "
+    b"traceparent transfer-encoding user-agent via x-correlation-id x-forwarded-for "
+    b"x-forwarded-host x-forwarded-proto x-real-ip x-request-id".split()
+)
+"""Besides the signature: what tells who sent a delivery and by which way."""
+KEPT_HEADER_BYTES: Final = 8 * 1024
+"""Of all kept headers together, the longest signature header that is read among them."""
 _NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # A string of JSON, read in one pass: no part of the expression can match the same text twice.
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -76,6 +84,7 @@ def judge(
     before anybody has seen it.
     """
     given = [value for name, value in headers if name == endpoints.header]
+    kept = kept_headers(headers, endpoints.header)
     try:
         if len(given) != 1:
             raise DuplicateSignature if given else MissingSignature
@@ -88,7 +97,7 @@ def judge(
             endpoint=endpoint_name,
             heard_in=mode,
             body=body,
-            headers=tuple(headers),
+            headers=kept,
             verdict=Verdict.REJECTED,
             reason=error.reason,
             secrets_tried=len(endpoints.secrets),
@@ -114,7 +123,7 @@ def judge(
         endpoint=endpoint.name,
         heard_in=endpoint.mode,
         body=body,
-        headers=tuple(headers),
+        headers=kept,
         verdict=verdict,
         reason=reason,
         signed_at=_instant(signed.timestamp),
@@ -124,6 +133,21 @@ def judge(
         took_us=took_us,
         **says,
     )
+
+
+def kept_headers(headers: Headers, signature: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers that are evidence, as they came: whoever repeats a delivery adds others.
+
+    Those beyond KEPT_HEADER_BYTES are left out, never cut.
+    """
+    kept, left = [], KEPT_HEADER_BYTES
+    for name, value in headers:
+        if name == signature or name in KEPT_HEADERS:
+            left -= len(name) + len(value)
+            if left < 0:
+                break
+            kept.append((name, value))
+    return tuple(kept)
 
 
 def answer_text(arrival: Arrival) -> str:

@@ -31,8 +31,9 @@ class Verdict(StrEnum):
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """A delivery as it arrived, judged: what the receiver asks the journal to make durable.
 
-    `body` and `headers` are exact bytes. The fields after `verdict` are what the body says when the
-    verdict is an authentic one, and what it merely *claims* when it is REJECTED.
+    `body` and `headers` are exact bytes; of the headers a receiver keeps those it knows. The fields
+    after `verdict` are what the body says when the verdict is an authentic one, and what it merely
+    *claims* when it is REJECTED.
     """
 
     arrived_at: datetime
@@ -71,6 +72,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     """What the journal made of an arrival, once it is durable."""
 
     delivery_id: str
+    """Empty where it was counted and no row was kept: a flood, or a repeat of many."""
     verdict: Verdict
     seq: int
 

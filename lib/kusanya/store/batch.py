@@ -51,10 +51,6 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Item = Arrival | Observation | Act | Telling
-DROPPED: Final = Receipt(delivery_id="", verdict=Verdict.REJECTED, seq=0)
-"""The receipt of a rejected delivery that was counted and not kept."""
-
-
 _COPIED: Final = 8
 """From so many rows on, starting a COPY costs less than it saves."""
 
@@ -139,6 +135,7 @@ class Batch:
         self._bound = bound
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
         self._events: dict[tuple[str, str], bytes] = {}
+        self._arrivals: dict[tuple[str, str], int] = {}
         self._deliveries: list[tuple[Any, ...]] = []
         self._new_events: dict[tuple[str, str], list[Any]] = {}
         self._repeats: Counter[tuple[str, str]] = Counter()
@@ -148,6 +145,7 @@ class Batch:
 
     def run(self, items: Sequence[Item]) -> list[Any]:
         """Write `items` and return for each its result, or Failed."""
+        self._bound.repeats.begin()
         packed = [_packed(item) for item in items]
         self._load(items)
         admitted = self._bound.admit(self._writing.connection, items, now=self._writing.now)
@@ -187,7 +185,8 @@ class Batch:
         ask, sql = self._writing.known, self._writing.statements
         if events:
             rows = ask(sql.known_events, events)
-            self._events = {(i, mode): bytes(digest) for i, mode, digest in rows}
+            self._events = {(i, mode): bytes(digest) for i, mode, digest, _ in rows}
+            self._arrivals = {(i, mode): arrivals for i, mode, _, arrivals in rows}
         if not wanted:
             return
         for collection_id, seq, digest, payload in ask(sql.known_observations, wanted):
@@ -207,8 +206,8 @@ class Batch:
         arrived_at = to_us(item.arrived_at)
         mode = str(item.heard_in)
         self._counts[(mode, hour_of(arrived_at), endpoint, str(verdict), reason or "")] += 1
-        if not kept:
-            return DROPPED
+        if not kept or not self._bound.repeats.has_room(item, verdict, self._arrivals):
+            return Receipt(delivery_id="", verdict=verdict, seq=0)
         seq = self._writing.seq()
         self._deliveries.append(
             (
@@ -245,6 +244,7 @@ class Batch:
             return Verdict.VERIFIED
         if known != digest:
             return Verdict.CONFLICT
+        self._arrivals[key] = self._arrivals.get(key, 1) + 1
         new = self._new_events.get(key)
         if new is None:
             self._repeats[key] += 1

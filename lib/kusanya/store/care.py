@@ -269,9 +269,9 @@ def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
         kept[(mode, hour_of(at), endpoint, verdict, reason or "")] += 1
     counted = {tuple(row[:5]): row[5] for row in connection.execute(select(delivery_rollup))}
     for bucket, number in kept.items():
-        rejected = bucket[3] == "rejected"
-        # Rejected deliveries are counted whether or not they are kept.
-        if number > counted.get(bucket, 0) or (not rejected and number != counted[bucket]):
+        verified = bucket[3] == "verified"
+        # What is rejected or says nothing new is counted whether or not it is kept.
+        if number > counted.get(bucket, 0) or (verified and number != counted[bucket]):
             yield Finding(
                 kind="delivery count",
                 subject=bucket[2],

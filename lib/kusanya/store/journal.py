@@ -239,9 +239,10 @@ class Journal(ForkAware):
                 writing = Writing(connection, statements=self._statements, now=self._clock.now())
                 results = Batch(writing, bound=self._bound).run(items)
                 writing.finish()
-                return results
         except Exception as error:
             if is_outage(error):
                 # A connection whose commit or fsync failed proves nothing any more.
                 connection.invalidate()
             raise
+        self._bound.repeats.commit()
+        return results

@@ -1,8 +1,8 @@
 """A bound on what forged deliveries may cost: counted exactly, kept as samples.
 
-Per endpoint and reason the newest rows are kept, at most so many rows and so many bytes of bodies.
-Once full, one newcomer a second takes the place of the oldest: a flood shows what it is like, and
-fills no disk.
+Per endpoint and reason the newest rows are kept, at most so many rows and so many bytes of bodies,
+and all endpoints and reasons together have a bound too. Once full, one newcomer a second takes the
+place of the oldest: a flood shows what it is like, and fills no disk.
 """
 
 from collections import defaultdict
@@ -14,11 +14,13 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, case, delete, func, literal_column, select, update
 
 from kusanya.store.records import Arrival, Verdict
+from kusanya.store.repeats import Repeats
 from kusanya.store.schema import delivery, feed_head
 from kusanya.store.values import NAME_MAX, clean, maybe_clean
 
 SAMPLE_EVERY: Final = timedelta(seconds=1)
 _Group = tuple[str, str | None]
+_Terms = tuple[ColumnElement[bool], ...]
 _REJECTED: Final[ColumnElement[str]] = literal_column("'rejected'")
 
 
@@ -28,12 +30,23 @@ class Limits(msgspec.Struct, frozen=True):
     rows: int = 1_000
     body_bytes: int = 64 * 1024 * 1024
 
+    @property
+    def all_rows(self) -> int:
+        """Return how many rows of all endpoints and reasons together are kept."""
+        return 4 * self.rows
+
+    @property
+    def all_body_bytes(self) -> int:
+        """Return how many bytes of bodies all of them together may have."""
+        return 2 * self.body_bytes
+
 
 class Bound:
     """Decides which rejected deliveries of a batch are kept, and makes room for them."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self.repeats: Final = Repeats()
         self._next_sample: dict[_Group, datetime] = {}
 
     def admit(
@@ -72,50 +85,62 @@ class Bound:
         if wait is not None and wait - SAMPLE_EVERY <= now < wait:
             return []
         self._next_sample.pop(group, None)
-        rows, held = _kept(connection, group)
-        chosen = indices[: max(0, self._limits.rows - rows)]
+        limits, own = self._limits, _of(group)
+        rows, held = _kept(connection, own)
+        all_rows, all_held = _kept(connection, _ALL)
+        chosen = indices[: max(0, min(limits.rows - rows, limits.all_rows - all_rows))]
         if not chosen:
             self._next_sample[group] = now + SAMPLE_EVERY
             chosen = indices[-1:]
-            _remove_oldest(connection, group, rows + 1 - self._limits.rows)
+            _remove_oldest(connection, own, rows + 1 - limits.rows)
+            # Again, because what has just gone counted there too.
+            _remove_oldest(connection, _ALL, _kept(connection, _ALL)[0] + 1 - limits.all_rows)
         coming = sum(len(items[index].body) for index in chosen)
-        if held + coming > self._limits.body_bytes:
-            _drop_bodies(connection, group, held + coming - self._limits.body_bytes)
+        _drop_bodies(connection, own, held + coming - limits.body_bytes)
+        if all_held + coming > limits.all_body_bytes:
+            all_held = _kept(connection, _ALL)[1]
+            _drop_bodies(connection, _ALL, all_held + coming - limits.all_body_bytes)
         return chosen
 
 
-def _of(group: _Group) -> tuple[Any, ...]:
+# Spelled out: a bound value would hide from SQLite that the small index fits.
+_ALL: Final[_Terms] = (delivery.c.verdict == _REJECTED,)
+
+
+def _of(group: _Group) -> _Terms:
     endpoint, reason = group
     return (
         delivery.c.endpoint == endpoint,
         delivery.c.reason.is_(None) if reason is None else delivery.c.reason == reason,
-        # Spelled out: a bound value would hide from SQLite that the small index fits.
-        delivery.c.verdict == _REJECTED,
+        *_ALL,
     )
 
 
-def _kept(connection: Connection, group: _Group) -> tuple[int, int]:
+def _kept(connection: Connection, which: _Terms) -> tuple[int, int]:
     bytes_held = case((delivery.c.body.is_(None), 0), else_=delivery.c.body_bytes)
-    query = select(func.count(), func.coalesce(func.sum(bytes_held), 0)).where(*_of(group))
+    query = select(func.count(), func.coalesce(func.sum(bytes_held), 0)).where(*which)
     rows, held = connection.execute(query).one()
     return rows, int(held)
 
 
-def _remove_oldest(connection: Connection, group: _Group, excess: int) -> None:
-    oldest = select(delivery.c.seq).where(*_of(group)).order_by(delivery.c.seq).limit(excess)
-    seqs = connection.execute(oldest).scalars().all()
+def _remove_oldest(connection: Connection, which: _Terms, excess: int) -> None:
+    if excess <= 0:
+        return
+    # Sorted here: told to sort, an engine may walk through every delivery in the journal's order.
+    found = connection.execute(select(delivery.c.seq).where(*which)).scalars()
+    seqs = sorted(found)[:excess]
     connection.execute(delete(delivery).where(delivery.c.seq.in_(seqs)))
     connection.execute(update(feed_head).values(removed=feed_head.c.removed + len(seqs)))
 
 
-def _drop_bodies(connection: Connection, group: _Group, excess: int) -> None:
-    query = (
-        select(delivery.c.seq, delivery.c.body_bytes)
-        .where(*_of(group), delivery.c.body.is_not(None))
-        .order_by(delivery.c.seq)
+def _drop_bodies(connection: Connection, which: _Terms, excess: int) -> None:
+    if excess <= 0:
+        return
+    query = select(delivery.c.seq, delivery.c.body_bytes).where(
+        *which, delivery.c.body.is_not(None)
     )
     seqs: list[int] = []
-    for seq, size in connection.execute(query):
+    for seq, size in sorted(map(tuple, connection.execute(query))):
         if excess <= 0:
             break
         seqs.append(seq)

@@ -388,3 +388,22 @@ def test_an_endpoint_needs_a_name_a_mode_and_a_real_secret() -> None:
     held = EndpointSecrets("a", Mode.TEST, ["whsec_x", Secret("whsec_y")])
     assert "'x'" not in repr(held)
     assert held.every_secret == (Secret("whsec_x"), Secret("whsec_y"))
+
+
+def test_of_the_headers_only_those_that_are_evidence_are_kept_within_a_bound(
+    body: Body, signed: Signed
+) -> None:
+    payload = body()
+    own = signed(payload)
+    added = [(b"x-filler-%d" % n, b"x" * 240) for n in range(50)]
+    sender = [(b"user-agent", b"sender/1"), (b"x-forwarded-for", b"198.51.100.7")]
+    assert judged(payload, [*added, *own, *sender]).headers == (*own, *sender)
+    flood = [(b"x-forwarded-for", b"198.51.100.7 " * 75)] * 50
+    kept = judged(payload, [*own, *flood]).headers
+    assert kept[:4] == tuple(own)
+    assert sum(len(name) + len(value) for name, value in kept) <= 8 * 1024
+    renamed = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
+    its = [(b"x-shop-signature", own[-1][1]), (b"service-signature", b"t=1,v1=00")]
+    assert judge(payload, its, arrived_at=NOON, endpoints=renamed).headers == tuple(its[:1])
+    forged = judged(payload, [*added, *signed(payload, secret=OTHER)])
+    assert (forged.verdict, len(forged.headers)) == (Verdict.REJECTED, 4)

@@ -1,13 +1,17 @@
 """Forged deliveries are counted exactly and kept within bounds."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from sqlalchemy import event
 
 from kusanya.clock import ManualClock
+from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.records import Verdict
+from kusanya.store.records import Arrival, Rebuilt, Verdict
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -80,8 +84,6 @@ def test_bodies_beyond_the_bound_go_oldest_first(open_store: Opener, make: Any) 
 
 
 def test_claims_of_any_size_and_spelling_are_survived(store: Store, make: Any) -> None:
-    from msgspec.structs import replace
-
     forged = replace(
         make.rejected(1),
         amount=2**80,
@@ -96,3 +98,91 @@ def test_claims_of_any_size_and_spelling_are_survived(store: Store, make: Any) -
     assert row.reference is not None
     assert len(row.reference) == 256
     assert row.reference.endswith("␀r…")
+
+
+def test_all_endpoints_and_reasons_together_have_a_bound_too(open_store: Opener, make: Any) -> None:
+    store = open_store(rejected_rows=3, rejected_body_bytes=2_500)
+    for n in range(20):
+        endpoint = f"till{n % 4}"
+        forged = replace(make.rejected(n, reason=f"why{n}", size=1_000), endpoint=endpoint)
+        assert store.record(forged).delivery_id != ""
+    rows = store.deliveries(Mode.TEST, limit=1000).rows
+    assert [row.reason for row in rows] == [f"why{n}" for n in range(19, 7, -1)]
+    bodies = [store.delivery_body(row.id) for row in rows]
+    held = [len(body.body) for body in bodies if body is not None and body.body is not None]
+    assert held == [1_000] * 5
+    assert counted(store, make) == {f"why{n}": 1 for n in range(20)}
+    assert store.check() == ()
+    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
+
+
+def test_an_event_that_is_repeated_without_end_is_counted_and_kept_twenty_times(
+    open_store: Opener, make: Any
+) -> None:
+    store = open_store()
+    genuine = make.arrival(1)
+    receipts = [store.submit(genuine) for _ in range(50)]
+    verdicts = [future.result().verdict for future in receipts]
+    assert (verdicts.count(Verdict.VERIFIED), verdicts.count(Verdict.REPEAT)) == (1, 49)
+    store.close()
+    # What is known of an event outlives the process.
+    store = open_store()
+    assert store.record(genuine).delivery_id == ""
+    assert store.record(make.arrival(2)).delivery_id != ""
+    found = store.event("evt_1")
+    assert found is not None
+    assert found.arrivals == 51
+    rows = store.deliveries(Mode.TEST, limit=1000).rows
+    assert [row.verdict for row in rows if row.event_id == "evt_1"].count(Verdict.REPEAT) == 19
+    rollups = store.delivery_rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+    assert {row.verdict: row.count for row in rollups} == {
+        Verdict.VERIFIED: 2,
+        Verdict.REPEAT: 50,
+    }
+    assert store.check() == ()
+    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
+
+
+def without_effect(make: Any, verdict: Verdict, number: int) -> Arrival:
+    """Return an authentic delivery that has no effect."""
+    if verdict is Verdict.CONFLICT:
+        other: Arrival = make.arrival(1, fee=60 + number)
+        return other
+    forged: Arrival = make.rejected(number)
+    return replace(forged, verdict=verdict, reason="said", endpoint="till")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNPARSEABLE, Verdict.WRONG_MODE, Verdict.CONFLICT])
+def test_of_what_has_no_effect_each_body_is_kept_and_its_repeats_twenty_times(
+    store: Store, make: Any, verdict: Verdict
+) -> None:
+    store.record(make.arrival(1))
+    for number in (1, 2):
+        futures = [store.submit(without_effect(make, verdict, number)) for _ in range(30)]
+        assert {future.result().verdict for future in futures} == {verdict}
+    kept_ones = [row for row in store.deliveries(Mode.TEST).rows if row.verdict is verdict]
+    bodies = Counter(
+        body.body for row in kept_ones if (body := store.delivery_body(row.id)) is not None
+    )
+    assert sorted(bodies.values()) == [20, 20]
+    rollups = store.delivery_rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+    assert {row.count for row in rollups if row.verdict is verdict} == {60}
+    assert store.check() == ()
+
+
+def test_a_body_whose_commit_failed_is_not_taken_for_kept(store: Store, make: Any) -> None:
+    unread = without_effect(make, Verdict.UNPARSEABLE, 1)
+    faults = [OSError(28, "no space left")] * 25
+
+    def fail(_connection: Any) -> None:
+        if faults:
+            raise faults.pop()
+
+    event.listen(store._engines.writer, "commit", fail)
+    for _ in range(25):
+        with pytest.raises(StoreUnavailable):
+            store.record(unread)
+    receipt = store.record(unread)
+    found = store.delivery_body(receipt.delivery_id)
+    assert found is not None
+    assert found.body == unread.body
