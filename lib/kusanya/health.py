@@ -28,6 +28,8 @@ _DAY: Final = timedelta(days=1)
 _REMEMBERED: Final = timedelta(days=7)
 _LATE: Final = timedelta(seconds=60)
 _STUCK: Final = timedelta(seconds=120)
+_UNWATCHED: Final = timedelta(minutes=5)
+"""Past any expiry and the first looks of a poller."""
 SEEN_WITHIN: Final = timedelta(seconds=30)
 """How long after its planned instant an attempt may still arrive before it counts as not seen."""
 
@@ -186,6 +188,21 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     oldest_at: datetime
 
 
+class Unwatched(msgspec.Struct, frozen=True, kw_only=True):
+    """Collections are open past any expiry, and no poller asks the service about them."""
+
+    open_since: datetime
+    """When the oldest open collection was created."""
+    last_poll_at: datetime | None
+    """When a poller last ran; None where none did within a week."""
+
+    def sentence(self, *, now: datetime) -> str:
+        """Return the alarm in words, with its next step."""
+        since = self.open_since if self.last_poll_at is None else self.last_poll_at
+        minutes = int((now - since).total_seconds()) // 60
+        return f"no poller has run for {minutes:,} minutes: start kusanya watch"
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is going wrong, in one mode: endpoints worst first, causes most frequent first."""
 
@@ -200,6 +217,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     unusable: tuple[UnusableDeliveries, ...] = ()
     """Those of the wrong mode at endpoints of either mode: the event was one of the other."""
+
+    unwatched: Unwatched | None = None
+    """Set where no poller runs though there is something to ask about."""
 
     @property
     def failing(self) -> tuple[EndpointHealth, ...]:
@@ -232,6 +252,7 @@ def health(store: Store, mode: Mode, *, now: datetime) -> Health:
         more_open=opened.more,
         currency=counted.currency,
         unusable=_unusable(store, mode, now),
+        unwatched=_unwatched(store, mode, opened.rows, now),
     )
 
 
@@ -251,6 +272,17 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
                 last_hour=max(row.hour, known.last_hour) if known else row.hour,
             )
     return tuple(found[key] for key in sorted(found, reverse=True))
+
+
+def _unwatched(
+    store: Store, mode: Mode, opened: Sequence[CollectionRow], now: datetime
+) -> Unwatched | None:
+    if not opened or now - opened[0].created_at < _UNWATCHED:
+        return None
+    last = next((one.polled_at for one in store.pollers(mode)), None)
+    if last is not None and now - last < _UNWATCHED:
+        return None
+    return Unwatched(open_since=opened[0].created_at, last_poll_at=last)
 
 
 def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:

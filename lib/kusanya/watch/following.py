@@ -1,9 +1,16 @@
-"""The background poller: rounds of looks at open collections, within a budget of requests."""
+"""The background poller: rounds of looks at open collections, within a budget of requests.
 
+Any number of pollers share one store: a collection is leased to one of them while it is asked
+about, and until its next look is due. Nothing about the rhythm is lost with a process.
+"""
+
+import logging
+import os
+import secrets
+import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -12,15 +19,31 @@ from kusanya.client.core import Core
 from kusanya.client.effects import Steps, do, sleep
 from kusanya.client.observed import polled
 from kusanya.clock import Clock
-from kusanya.errors import KusanyaError, NotFound, StoreError
+from kusanya.errors import (
+    AuthenticationError,
+    KusanyaError,
+    NotFound,
+    PermissionDenied,
+    ServiceError,
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+)
 from kusanya.intents import settle_waiting
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, Key
-from kusanya.watch.schedule import FIRST_LOOK, next_look
+from kusanya.store.records import CollectionRow
+from kusanya.watch.schedule import FIRST_LOOK, looks_due, next_look
 from kusanya.wire import Collection, Mode
 
+_log = logging.getLogger("kusanya.watch")
 _NAP_S: Final = 1.0
 """The longest pause between two looks at `stop`."""
+_LEASE: Final = timedelta(minutes=2)
+"""How long a round may hold what it asks about; another poller takes it over afterwards."""
+_BEAT_S: Final = 30.0
+"""How often a poller notes in the store that it runs."""
+_STORE_AWAY_MAX_S: Final = 60.0
+"""The longest pause before an unusable store is tried again."""
 
 
 class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +55,6 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
     """The most requests of one round."""
     apart_s: float = 0.1
     """The pause between two requests of a round."""
-    scan: int = 1_000
-    """The most open collections that one round considers; the next goes on from there."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,14 +72,6 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """Why the round ended early; the next one tries again."""
 
 
-class Memory:
-    """When each open collection was last looked at; lost with the process, which costs a look."""
-
-    def __init__(self) -> None:
-        self.looks: dict[str, tuple[int, datetime]] = {}
-        self.cursor: Key | None = None
-
-
 def rounds(
     store: Store,
     core: Core,
@@ -70,94 +83,179 @@ def rounds(
     """Make rounds until `stop()`; each is reported to `told`.
 
     Run by a client: `client.run(rounds(store, client.core, stop=event.is_set))`. Troubles of the
-    service end a round, never the poller; an error of the store ends it.
+    service end a round, and a store that cannot be used is tried again; the poller goes on. It ends
+    by an error only where waiting helps nobody: AuthenticationError and PermissionDenied for a key
+    that is refused, StoreTooNew, StoreDamaged.
     """
     pace = rhythm or Rhythm()
-    memory = Memory()
+    poller = _Poller(store, core)
     while not stop():
-        made = yield from look(store, core, memory, rhythm=pace)
-        if told is not None:
+        made, pause_s = yield from poller.round(pace)
+        if told is not None and made is not None:
             told(made)
-        left_s = pace.every.total_seconds()
+        left_s = pause_s
         while left_s > 0 and not stop():
             yield from sleep(min(left_s, _NAP_S))
             left_s -= _NAP_S
 
 
-def look(store: Store, core: Core, memory: Memory, *, rhythm: Rhythm) -> Steps[Round]:
-    """Make one round: look at what is due, keep what is new, settle intents. Durable on return."""
+class _Poller:
+    """One poller's name, its heartbeat, and how long the store has been away."""
+
+    def __init__(self, store: Store, core: Core) -> None:
+        self._store = store
+        self._core = core
+        self._name = new_name()
+        self._beat_at: float | None = None
+        self._away_s = 0.0
+
+    def round(self, pace: Rhythm) -> Steps[tuple[Round | None, float]]:
+        """Make one round; return it and the pause after it, or None where it was said before."""
+        every_s = pace.every.total_seconds()
+        try:
+            yield from self._beat()
+            made = yield from look(self._store, self._core, by=self._name, rhythm=pace)
+        except (StoreTooNew, StoreDamaged):
+            raise
+        except StoreError as error:
+            return self._store_away(error, every_s)
+        if self._away_s:
+            _log.info("the store can be used again")
+        self._away_s = 0.0
+        if made.trouble is not None:
+            _log.warning("a round ended early", extra={"trouble": made.trouble})
+        return made, every_s
+
+    def _store_away(self, error: StoreError, every_s: float) -> tuple[Round | None, float]:
+        is_new = not self._away_s
+        self._away_s = min(max(2 * self._away_s, every_s), _STORE_AWAY_MAX_S)
+        if not is_new:
+            return None, self._away_s
+        _log.warning("the store cannot be used", extra={"trouble": str(error)})
+        return Round(trouble=str(error)), self._away_s
+
+    def _beat(self) -> Steps[None]:
+        now = self._core.clock.monotonic()
+        if self._beat_at is None or now - self._beat_at >= _BEAT_S:
+            mode = mode_of(self._core)
+            yield from do(lambda: self._store.record_poll(mode, by=self._name))
+            self._beat_at = now
+
+
+def new_name() -> str:
+    """Return a name for a poller that tells people where it runs, and is nobody else's."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def mode_of(core: Core) -> Mode:
+    """Return the mode that a client asks in; raises ValueError where its key does not tell."""
     if core.mode is None:
         raise ValueError("the client's API key does not tell its mode: pass mode=")
-    due = yield from do(partial(_due, store, core.clock, core.mode, memory, rhythm))
-    made = Round()
-    for row in due:
-        if made.asked:
-            yield from sleep(rhythm.apart_s)
-        looks, _ = memory.looks.get(row.id, (0, row.created_at))
+    return core.mode
+
+
+def look(store: Store, core: Core, *, by: str, rhythm: Rhythm) -> Steps[Round]:
+    """Make one round as the poller `by`: ask about what is due, keep what is new, settle intents.
+
+    Durable on return. What is asked about here is asked about by nobody else until its next look is
+    due, or, if this process dies, for two minutes. Raises AuthenticationError and PermissionDenied
+    for a key that is refused; other troubles of the service end the round.
+    """
+    mode, clock = mode_of(core), core.clock
+    began = clock.now()
+    due = yield from do(
+        lambda: store.claim_open(
+            mode,
+            by=by,
+            until=began + _LEASE,
+            created_before=began - FIRST_LOOK[mode],
+            limit=rhythm.budget,
+        )
+    )
+    asking = _Asking(store, core, began, rhythm)
+    yield from asking.ask_all(due)
+    yield from do(lambda: _hand_back(store, by, asking))
+    if asking.refused is not None:
+        raise asking.refused
+    settled = yield from do(lambda: settle_waiting(store, now=clock.now(), mode=mode))
+    return msgspec.structs.replace(asking.made, settled=settled)
+
+
+class _Asking:
+    """One round of questions, and what is to become of the leases."""
+
+    def __init__(self, store: Store, core: Core, began: datetime, rhythm: Rhythm) -> None:
+        self._store = store
+        self._core = core
+        self._ask_until = began + _LEASE / 2
+        self._rhythm = rhythm
+        self.made = Round()
+        self.refused: ServiceError | None = None
+        self.next_looks: dict[str, datetime] = {}
+        """When those that stay open are to be asked about again."""
+        self.done: list[str] = []
+        """Final, or not asked about after all."""
+
+    def ask_all(self, due: Sequence[CollectionRow]) -> Steps[None]:
+        """Ask about one after the other, until one has no answer or the lease runs short."""
+        for row in due:
+            if self.made.trouble is not None or self._core.clock.now() >= self._ask_until:
+                self.done.append(row.id)
+                continue
+            if self.made.asked:
+                yield from sleep(self._rhythm.apart_s)
+            self._count(asked=1)
+            yield from self._ask(row)
+
+    def _ask(self, row: CollectionRow) -> Steps[None]:
+        found: Collection | None = None
         try:
-            found = yield from core.collection(row.id)
+            found = yield from self._core.collection(row.id)
         except NotFound:
-            made = msgspec.structs.replace(made, asked=made.asked + 1, unknown=made.unknown + 1)
+            self._count(unknown=1)
         except StoreError:
             raise
         except KusanyaError as error:
             # Whatever it is, asking for the next one now would not go better.
-            made = msgspec.structs.replace(made, asked=made.asked + 1, trouble=str(error))
-            break
+            if isinstance(error, (AuthenticationError, PermissionDenied)):
+                self.refused = error
+            self.made = msgspec.structs.replace(self.made, trouble=str(error))
+            self.done.append(row.id)
+            return
+        if found is not None:
+            yield from self._keep(row, found)
+        if found is not None and found.is_final:
+            self.done.append(row.id)
         else:
-            made = yield from _keep(store, core.clock, row, found, made)
-        memory.looks[row.id] = (looks + 1, core.clock.now())
-    settled = yield from do(lambda: settle_waiting(store, now=core.clock.now(), mode=core.mode))
-    return msgspec.structs.replace(made, settled=settled)
+            self.next_looks[row.id] = _next_look(row, self._core.clock)
+
+    def _keep(self, row: CollectionRow, found: Collection) -> Steps[None]:
+        if not found.is_final and found.status == row.status:
+            return  # nothing that is not known: looking leaves no rows behind
+        at = self._core.clock.now()
+        yield from do(lambda: self._store.record(polled(found, at=at)))
+        if not found.is_final:
+            return
+        after = yield from do(lambda: self._store.collection(found.id))
+        missing = after is not None and after.missing_event
+        _log.info("a final state was learned by asking", extra={"collection_id": found.id})
+        self._count(became_final=1, missing_events=int(missing))
+
+    def _count(self, **more: int) -> None:
+        counts = {name: getattr(self.made, name) + number for name, number in more.items()}
+        self.made = msgspec.structs.replace(self.made, **counts)
 
 
-def _keep(
-    store: Store, clock: Clock, row: CollectionRow, found: Collection, made: Round
-) -> Steps[Round]:
-    made = msgspec.structs.replace(made, asked=made.asked + 1)
-    if not found.is_final and found.status == row.status:
-        return made  # nothing that is not known: looking leaves no rows behind
-    yield from do(lambda: store.record(polled(found, at=clock.now())))
-    if not found.is_final:
-        return made
-    after = yield from do(lambda: store.collection(found.id))
-    return msgspec.structs.replace(
-        made,
-        became_final=made.became_final + 1,
-        missing_events=made.missing_events + (after is not None and after.missing_event),
-    )
+def _hand_back(store: Store, by: str, asking: _Asking) -> None:
+    if asking.next_looks:
+        store.prolong_open(asking.next_looks, by=by)
+    if asking.done:
+        store.release_open(asking.done, by=by)
 
 
-def _due(
-    store: Store, clock: Clock, mode: Mode, memory: Memory, rhythm: Rhythm
-) -> list[CollectionRow]:
+def _next_look(row: CollectionRow, clock: Clock) -> datetime:
     now = clock.now()
-    overdue = now - FIRST_LOOK[mode]
-    page = store.open_collections(
-        mode, created_before=overdue, after=memory.cursor, limit=rhythm.scan
-    )
-    due: list[CollectionRow] = []
-    for row in page.rows:
-        if len(due) == rhythm.budget:
-            break
-        memory.cursor = row.key
-        looks, last_at = memory.looks.get(row.id, (0, now))
-        if looks and next_look(looks=looks, last_at=last_at, chance=_spread(row.id)) > now:
-            continue
-        due.append(row)
-    else:
-        if not page.more:
-            memory.cursor = None
-            _forget(memory, now)
-    return due
-
-
-def _spread(collection_id: str) -> float:
     # The same for a collection in every round; what matters is that it differs among them.
-    return (zlib.crc32(collection_id.encode()) & 0xFFFF) / 0xFFFF
-
-
-def _forget(memory: Memory, now: datetime) -> None:
-    # What has not been looked at for a day is final or will be looked at anew.
-    old = now - timedelta(days=1)
-    memory.looks = {known: seen for known, seen in memory.looks.items() if seen[1] > old}
+    chance = (zlib.crc32(row.id.encode()) & 0xFFFF) / 0xFFFF
+    looks = looks_due(age=now - row.created_at, mode=row.mode, chance=chance)
+    return next_look(looks=looks, last_at=now, chance=chance)

@@ -6,6 +6,7 @@ live mode is two minutes old (assumption EXPIRY), a test collection completes wi
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Final
 
 from kusanya.assumptions import LIVE_EXPIRY
@@ -31,6 +32,15 @@ GAPS: Final = (
 _SPREAD: Final = 0.25
 
 
+def looks_due(*, age: timedelta, mode: Mode, chance: float) -> int:
+    """Return how many looks at a collection of this age have been due, one at least.
+
+    Told from the age alone: whichever poller asks, and after any restart, it goes on from there.
+    """
+    since = age - FIRST_LOOK[mode]
+    return 1 + sum(gap * _spread(chance) <= since for gap in accumulate(GAPS))
+
+
 def next_look(*, looks: int, last_at: datetime, chance: float) -> datetime:
     """Return when to look again after look number `looks` (from 1), made at `last_at`.
 
@@ -40,4 +50,8 @@ def next_look(*, looks: int, last_at: datetime, chance: float) -> datetime:
     if looks < 1:
         raise ValueError(f"looks are counted from 1, not {looks}")
     gap = GAPS[min(looks, len(GAPS)) - 1]
-    return last_at + gap * (1 - _SPREAD + 2 * _SPREAD * chance)
+    return last_at + gap * _spread(chance)
+
+
+def _spread(chance: float) -> float:
+    return 1 - _SPREAD + 2 * _SPREAD * chance
