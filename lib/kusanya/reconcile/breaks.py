@@ -68,7 +68,7 @@ LEDGER: Final[dict[str, Verdict]] = {
 """The codes of the ledger, in the order in which they are tried."""
 
 SETTLEMENT: Final[dict[str, Verdict]] = {
-    "settlement_duplicate": Verdict(_B, "the statement has the line twice", "Ask the provider."),
+    "settlement_duplicate": Verdict(_B, "paid out twice", "Ask the provider."),
     "settlement_unexpected": Verdict(_B, "paid out without collections", "Ask the provider."),
     "settlement_pending": Verdict(_E, "not due yet", "Wait."),
     "settlement_missing": Verdict(_B, "due and not paid out", "Claim it."),

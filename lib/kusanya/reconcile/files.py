@@ -4,6 +4,7 @@ A row that cannot be read is rejected with its number and the reason, never repa
 rejected row nothing is closed. Reasons name columns and never quote a value.
 """
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,7 @@ _TEXTS: Final = ("reference", "collection_id", "batch_id", "currency", "channel"
 _DIGITS_MAX: Final = 18
 """Longest whole number taken: the next digit could pass 63 bits."""
 _TIMES: Final = ("%H", "%I", "%T", "%X", "%c", "%s")
+_SAY: Final = "say in the mapping which mark thousands have"
 
 
 class _Reading:
@@ -78,6 +80,16 @@ class _Reading:
         """Reject rows that have no reason yet and were not skipped."""
         self.reason = self.reason.mask(rows & self.reason.isna() & ~self.skipped, reason)
 
+    def words(self, name: str) -> Any:
+        """Return a column in our words; one that the mapping does not name is rejected."""
+        said = self.text(name)
+        words = self.layout.values.get(name)  # noqa: PD011 - a mapping, no frame
+        if not words:
+            return said
+        told = said.map(words).astype(Kind.TEXT.dtype)
+        self.reject(said.notna() & told.isna(), f"{name} is none of those that the mapping names")
+        return told
+
     def whole(self, name: str, *, required: bool = False) -> Any:
         """Return a column of whole numbers; fractions, exponents and signs are rejected."""
         text = self.text(name)
@@ -86,11 +98,16 @@ class _Reading:
                 self.reject(text.isna(), f"{name} is missing")
             return text.astype(Kind.WHOLE.dtype)
         mark = self.layout.thousands
+        decimal = "," if mark == "." else "."
         plain = text.str.replace("\u00a0", "", regex=False)
+        groups = r"\d{1,3}(?:[%s]\d{3})+"
+        other = plain.str.fullmatch(groups % decimal).fillna(False).astype(bool)
+        self.reject(other, f"{name} has {decimal} for thousands or a fraction: {_SAY}")
         if mark:
-            grouped = plain.str.fullmatch(rf"\d{{1,3}}(?:[{mark}]\d{{3}})+(?:\.0+)?").fillna(False)
+            whole = rf"{groups % re.escape(mark)}(?:[{decimal}]0{{1,2}})?"
+            grouped = plain.str.fullmatch(whole).fillna(False)
             plain = plain.mask(grouped, plain.str.replace(mark, "", regex=False))
-        plain = plain.str.replace(r"\.0+$", "", regex=True)
+        plain = plain.mask(other).str.replace(rf"[{decimal}]0{{1,2}}$", "", regex=True)
         good = plain.str.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}").fillna(False).astype(bool)
         self.reject(text.notna() & ~good, f"{name} is not a whole number of at least 0")
         if required:
@@ -179,7 +196,7 @@ def ledger(
             "amount": reading.whole("amount", required=True),
             "fee": reading.whole("fee"),
             "currency": _needed(reading, "currency"),
-            "channel": reading.text("channel"),
+            "channel": reading.words("channel"),
             "status": status,
             "booked_at": at,
             "booked_day": _days(at, form, days_only=days_only, cutoff=cutoff),
@@ -216,7 +233,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
             "batch_id": reading.text("batch_id"),
             "collection_id": named,
             "business_day": _days(at, form, days_only=True, cutoff=timedelta(0)),
-            "channel": reading.text("channel"),
+            "channel": reading.words("channel"),
             "currency": _needed(reading, "currency"),
             "gross": gross,
             "fee": fee,
@@ -229,17 +246,14 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
 
 
 def _needed(reading: _Reading, name: str) -> Any:
-    column = reading.text(name)
-    reading.reject(column.isna(), f"{name} is missing")
-    return column
+    reading.reject(reading.text(name).isna(), f"{name} is missing")
+    return reading.words(name)
 
 
 def _status(reading: _Reading) -> Any:
     if reading.given["status"] is None:
         return pd.Series("paid", index=reading.sheet.frame.index, dtype=Kind.TEXT.dtype)
-    said = reading.text("status")
-    words = reading.layout.values.get("status")  # noqa: PD011 - a mapping, no frame
-    status = said.map(words).astype(Kind.TEXT.dtype) if words else said
+    status = reading.words("status")
     reading.reject(~status.isin(_STATUSES), "status is none of those that the mapping names")
     return status
 

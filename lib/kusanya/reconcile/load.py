@@ -219,7 +219,7 @@ def _files(
     ledger: str, statement: str, mapping: str, tariff: str, turn: timedelta
 ) -> dict[str, Any]:
     forms = read_mapping(Path(mapping) if mapping else None)
-    given: dict[str, Any] = {"basis": forms.ledger.amount_basis, "quality": ()}
+    given: dict[str, Any] = {"basis": forms.ledger.amount_basis or "gross", "quality": ()}
     if ledger:
         given["ledger"], account = files.ledger(Path(ledger), forms.ledger, cutoff=turn)
         given["quality"] += (account,)

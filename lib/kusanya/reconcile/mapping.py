@@ -8,7 +8,9 @@
     columns = { reference = "Invoice No", amount = "Amount", booked_at = "Posted", currency = "=TZS" }
     values.status = { Paid = "paid", Cancelled = "not_paid" }
 
-A column written "=X" is the constant X. Without a mapping the headers are our own names.
+A column written "=X" is the constant X. Without a mapping the headers are our own names. `values` may
+also name currencies and channels; a word that it does not name is rejected. `thousands` is "," unless
+said otherwise; where it is ".", the decimal mark is ",".
 """  # noqa: E501 - an example that a person copies
 
 import tomllib
@@ -33,6 +35,8 @@ STATEMENT_MAY: Final = (
     "fee",
     "count",
 )
+WORDS: Final = frozenset({"status", "currency", "channel"})
+"""Columns whose words a mapping may translate."""
 
 
 class Skip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +53,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     values: dict[str, dict[str, str]] = {}
     zone: str = EAT_NAME
     date_format: str | None = None
-    amount_basis: str = "gross"
+    amount_basis: str | None = None
+    """Of the ledger alone: gross where None."""
     skip_when: Skip | None = None
     delimiter: str = ","
     encoding: str = "utf-8-sig"
@@ -57,14 +62,13 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sheet: str | None = None
 
     def __post_init__(self) -> None:
-        if self.amount_basis not in {"gross", "net"}:
+        if self.amount_basis not in {None, "gross", "net"}:
             raise ValueError("amount_basis is gross or net")
         if len(self.delimiter) != 1 or len(self.thousands) > 1:
             raise ValueError("delimiter is one character, thousands one or none")
-        known = {*LEDGER_NEEDS, *LEDGER_MAY, *STATEMENT_NEEDS, *STATEMENT_MAY}
-        strange = sorted((set(self.columns) | set(self.values)) - known)
+        strange = sorted(set(self.values) - WORDS)
         if strange:
-            raise ValueError(f"no such column of ours: {', '.join(strange)}")
+            raise ValueError(f"values are of status, currency or channel, not of {strange[0]}")
         try:
             ZoneInfo(self.zone)
         except (ZoneInfoNotFoundError, ValueError):
@@ -76,6 +80,18 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ledger: Layout = Layout()
     statement: Layout = Layout()
+
+    def __post_init__(self) -> None:
+        _only(self.ledger, {*LEDGER_NEEDS, *LEDGER_MAY}, "ledger")
+        _only(self.statement, {*STATEMENT_NEEDS, *STATEMENT_MAY}, "statement")
+        if self.statement.amount_basis is not None:
+            raise ValueError("a statement has no amount_basis: its columns are gross, fee and net")
+
+
+def _only(layout: Layout, known: set[str], name: str) -> None:
+    strange = sorted((set(layout.columns) | set(layout.values)) - known)
+    if strange:
+        raise ValueError(f"no such column of ours: {', '.join(strange)}, in the {name}")
 
 
 PLAIN: Final = Mapping()

@@ -98,6 +98,66 @@ def test_what_is_no_whole_number_is_rejected_and_never_quoted(
     assert reasons(quality) == [(2, "rejected", reason)]
 
 
+@pytest.mark.parametrize(
+    ("amount", "thousands", "read"),
+    [
+        ("5.000", ",", None),
+        ("5.000", "", None),
+        ("1.234.000", ",", None),
+        ("5.000", ".", 5_000),
+        ('"5.000,00"', ".", 5_000),
+        ('"5,000"', ".", None),
+        ("5.00", ".", None),
+        ('"5,000"', ",", 5_000),
+        ('"5,000.0"', ",", 5_000),
+        ("5.0", ",", 5),
+        ("5.00", ",", 5),
+        ('"5,000.000"', ",", None),
+        ("5 000", " ", 5_000),
+    ],
+)
+def test_a_mark_that_may_stand_for_thousands_is_read_as_the_mapping_says_or_refused(
+    write: Any, amount: str, thousands: str, read: int | None
+) -> None:
+    path = write(PLAIN + f"A-1,{amount},TZS,2026-03-05\n")
+    frame, quality = files.ledger(path, Layout(thousands=thousands))
+    assert frame["amount"].tolist() == ([] if read is None else [read])
+    assert quality.count("rejected") == (1 if read is None else 0)
+
+
+def test_the_words_of_currency_and_channel_are_those_that_the_mapping_names(write: Any) -> None:
+    words = {"currency": {"Sh": "TZS"}, "channel": {"M-Pesa": "MPESA_TZ"}}
+    path = write(
+        "reference,amount,currency,booked_at,channel\n"
+        "A-1,1,Sh,2026-03-05,M-Pesa\nA-2,1,Sh,2026-03-05,\nA-3,1,Sh,2026-03-05,Tigo\n"
+        "A-4,1,TZS,2026-03-05,M-Pesa\n"
+    )
+    frame, quality = files.ledger(path, Layout(values=words))
+    assert frame["currency"].tolist() == ["TZS", "TZS"]
+    assert frame["channel"].tolist() == ["MPESA_TZ", pd.NA]
+    assert reasons(quality) == [
+        (4, "rejected", "channel is none of those that the mapping names"),
+        (5, "rejected", "currency is none of those that the mapping names"),
+    ]
+    path = write("business_day,channel,currency,net\n2026-03-05,M-Pesa,Sh,9\n", "paid.csv")
+    frame, _ = files.statement(path, Layout(values=words))
+    assert (frame["channel"][0], frame["currency"][0]) == ("MPESA_TZ", "TZS")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[statement]\namount_basis = "net"\n', "a statement has no amount_basis"),
+        ('[ledger]\nvalues.amount = { x = "1" }\n', "not of amount"),
+        ('[statement]\nvalues.status = { Paid = "paid" }\n', "no such column of ours: status"),
+        ('[ledger]\ncolumns = { net = "Net" }\n', "no such column of ours: net, in the ledger"),
+    ],
+)
+def test_what_a_mapping_says_is_done_or_refused(write: Any, text: str, says: str) -> None:
+    with pytest.raises(InputRefused, match=says):
+        read_mapping(write(text, "map.toml"))
+
+
 def test_an_amount_beyond_what_floats_hold_is_read_exactly(write: Any) -> None:
     frame, _ = files.ledger(write(PLAIN + f"A-1,{2**53 + 1},TZS,2026-03-05\nA-2,,TZS,2026-03-05\n"))
     assert frame["amount"].tolist() == [2**53 + 1]

@@ -252,6 +252,25 @@ def test_a_statement_may_name_every_collection(collections_of: Make) -> None:
     assert found.unexplained == 0
 
 
+def test_a_day_that_is_paid_out_again_under_another_batch_is_a_duplicate_and_no_claim(
+    collections_of: Make,
+) -> None:
+    frame = collections_of({}, {})
+    line = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None, "count": None}
+    line |= {"business_day": pd.Timestamp("2026-03-05"), "gross": 2_000, "fee": 36, "net": 1_964}
+    twice = pd.DataFrame(
+        [{**line, "line_no": 1, "batch_id": "B-1"}, {**line, "line_no": 2, "batch_id": "B-2"}],
+        dtype="object",
+    )
+    found = settlement.match(
+        frame, columns.frame(STATEMENT, twice), period=period("2026-03")
+    ).rows.sort_values("line_no")
+    assert found["break_code"].tolist() == ["settled", "settlement_duplicate"]
+    short = twice.head(1).assign(gross=1_500, fee=27, net=1_473)
+    found = settlement.match(frame, columns.frame(STATEMENT, short), period=period("2026-03")).rows
+    assert found["break_code"].tolist() == ["settlement_short"]
+
+
 def test_a_payment_stays_a_hint_until_a_person_decides(collections_of: Make) -> None:
     frame = collections_of({"reference": "R-9"})
     book = columns.frame(

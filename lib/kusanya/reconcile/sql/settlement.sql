@@ -12,21 +12,6 @@ SELECT
 FROM collections AS c, terms, granularity AS g
 WHERE c.status = 'succeeded' AND c.business_day BETWEEN terms.first AND terms.last;
 
-CREATE TEMP TABLE lines AS
-SELECT
-    CASE
-        WHEN g.item THEN concat_ws(chr(31), s.collection_id, s.currency)
-        ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
-    END AS unit,
-    row_number() OVER (
-        PARTITION BY
-            s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee,
-            s.net
-        ORDER BY s.line_no
-    ) > 1 AS again,
-    s.*
-FROM statement AS s, granularity AS g;
-
 CREATE TEMP TABLE ours AS
 SELECT
     unit,
@@ -41,6 +26,46 @@ SELECT
 FROM earned
 GROUP BY unit;
 
+-- A line that says what another one says is a duplicate, under another batch only where the lines
+-- before it had paid all that was earned: a day may be paid out in equal halves.
+CREATE TEMP TABLE lines AS
+WITH units AS (
+    SELECT
+        CASE
+            WHEN g.item THEN concat_ws(chr(31), s.collection_id, s.currency)
+            ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
+        END AS unit,
+        row_number() OVER (
+            PARTITION BY
+                s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee,
+                s.net
+            ORDER BY s.line_no
+        ) > 1 AS copied,
+        row_number() OVER (
+            PARTITION BY
+                s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee, s.net
+            ORDER BY s.line_no
+        ) > 1 AS repeated,
+        s.*
+    FROM statement AS s, granularity AS g
+),
+
+paid AS (
+    SELECT
+        *,
+        sum(CASE WHEN copied THEN 0 ELSE net END) OVER (
+            PARTITION BY unit ORDER BY line_no ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before
+    FROM units
+)
+
+SELECT
+    p.* EXCLUDE (copied, repeated, before),
+    p.copied OR (p.repeated AND coalesce(p.before >= o.net - terms.amount_tolerance, FALSE)) AS again
+FROM paid AS p
+CROSS JOIN terms
+LEFT JOIN ours AS o ON o.unit = p.unit;
+
 -- A payout of a neighbouring day belongs to another period; one of a collection is ours wherever.
 CREATE TEMP TABLE theirs AS
 SELECT
@@ -51,7 +76,7 @@ SELECT
     min(lines.collection_id) AS collection_id,
     string_agg(DISTINCT lines.batch_id, ' ' ORDER BY lines.batch_id) AS batch_id,
     min(lines.line_no) AS line_no,
-    sum(lines.gross)::BIGINT AS gross,
+    CASE WHEN count(lines.gross) = count(*) THEN sum(lines.gross)::BIGINT END AS gross,
     CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
     sum(lines.net)::BIGINT AS net
 FROM lines, terms
@@ -76,6 +101,7 @@ WHERE lines.again
     AND (lines.business_day BETWEEN terms.first AND terms.last
         OR lines.unit IN (SELECT unit FROM ours));
 
+-- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
 CREATE TEMP TABLE settled AS
 SELECT
     CASE
@@ -85,9 +111,12 @@ SELECT
             AND date_diff('day', o.business_day, terms.as_of) < terms.settle_days
             THEN 'settlement_pending'
         WHEN t.line_no IS NULL THEN 'settlement_missing'
-        WHEN abs(t.fee - o.fee) > terms.fee_tolerance THEN 'settlement_fee_mismatch'
+        WHEN abs(t.fee - o.fee) > terms.fee_tolerance
+            AND abs(coalesce(t.gross, t.net + t.fee) - o.gross) <= terms.amount_tolerance
+            THEN 'settlement_fee_mismatch'
         WHEN t.net < o.net - terms.amount_tolerance THEN 'settlement_short'
         WHEN t.net > o.net + terms.amount_tolerance THEN 'settlement_over'
+        WHEN abs(t.fee - o.fee) > terms.fee_tolerance THEN 'settlement_fee_mismatch'
         ELSE 'settled'
     END AS break_code,
     coalesce(o.business_day, t.business_day) AS business_day,
