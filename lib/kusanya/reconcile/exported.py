@@ -8,16 +8,17 @@ from another: of these, integrity says no evidence.
 import hashlib
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
 from kusanya.reconcile import columns
-from kusanya.reconcile.columns import COLLECTIONS, KEYS, Kind, Schema
+from kusanya.reconcile.columns import COLLECTIONS, INTENTS, KEYS, Kind, Schema
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.engine import Dataset, Engine
 from kusanya.reconcile.errors import InputRefused
+from kusanya.store.export import INTENTS_FOLDER
 from kusanya.wire import Mode
 
 _FOLDER: Final = "business_day="
@@ -98,6 +99,24 @@ def references(folder: Path, *, mode: Mode, period: Period) -> pd.DataFrame:
         return engine.frame(_KEYS, KEYS, {"begins": period.begins, "ends": period.ends})
 
 
+def unknown_intents(folder: Path, *, mode: Mode) -> pd.DataFrame:
+    """Return the creations of `mode` without an answer, as they were at the export.
+
+    Raises InputRefused for an export that does not say, because what a customer may have paid would
+    look like never paid.
+    """
+    path = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+    if not path.is_file():
+        raise InputRefused(
+            f"{folder.name} was exported by an earlier version and does not say which creations "
+            "have no answer: export again, or name the store"
+        )
+    found = Dataset((path,))
+    with Engine(folders=found.folders) as engine:
+        engine.give("intents", found, INTENTS)
+        return engine.frame("SELECT * FROM intents ORDER BY sent_at, id", INTENTS)
+
+
 def of_keys(folder: Path, keys: pd.DataFrame, *, mode: Mode) -> pd.DataFrame:
     """Return the exported collections of `mode` that the keys name, of whichever day."""
     paths = tuple(path for _, path in _files(folder, mode))
@@ -125,10 +144,17 @@ def digest(folder: Path) -> str:
     told = hashlib.sha256()
     for mode in Mode:
         for _, path in _files(folder, mode):
-            told.update(f"{path.parent.name}/{path.name}\n".encode())
-            with path.open("rb") as file:
-                told.update(hashlib.file_digest(file, "sha256").digest())
+            _add(told, path)
+        intents = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+        if intents.is_file():
+            _add(told, intents)
     return told.hexdigest()
+
+
+def _add(told: Any, path: Path) -> None:
+    told.update(f"{path.parent.name}/{path.name}\n".encode())
+    with path.open("rb") as file:
+        told.update(hashlib.file_digest(file, "sha256").digest())
 
 
 def _files(folder: Path, mode: Mode) -> list[tuple[date, Path]]:

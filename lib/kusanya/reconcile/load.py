@@ -54,7 +54,7 @@ def inputs(
     """Open a store and load what a report needs; without a store, make the sample month.
 
     A folder that `kusanya store export` wrote stands in for a store: its collections stay where
-    they lie; it knows no intents, rollups or sources of fees. `store` and `mode` come from
+    they lie; it knows no rollups or sources of fees. `store` and `mode` come from
     KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode is test unless said otherwise.
     A period of "latest" is the month of the newest collection.
     `ledger`, `statement`, `mapping` and `tariff` are paths of files; the sample month has books and
@@ -245,6 +245,10 @@ def _exported(
     found = exported.collections(folder, mode=mode, period=wide)
     reached = exported.head(found)
     at = reached.at or span.begins
+    intents = columns.empty(INTENTS)
+    if "ledger" in given:
+        # Without books nothing is called unpaid, and an older export does.
+        intents = exported.unknown_intents(folder, mode=mode)
     keys = _unmet(found, given, span)
     other = exported.references(folder, mode=_other(mode), period=wide)
     more = exported.of_keys(folder, keys, mode=_other(mode))
@@ -258,7 +262,7 @@ def _exported(
         collections=found,
         outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode), found),
         other_mode=_joined(other, columns.frame(KEYS, more)),
-        intents=columns.empty(INTENTS),
+        intents=intents,
         control=_no_control(),
         tolerance=tolerance,
         period=span,

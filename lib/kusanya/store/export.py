@@ -21,12 +21,15 @@ from kusanya.store.engine import only_store_errors
 from kusanya.store.people import audited
 from kusanya.store.phone_hash import phone_hashes
 from kusanya.store.projection import COLUMNS, to_row
-from kusanya.store.records import CollectionRow, Exported
-from kusanya.store.schema import collection, event
+from kusanya.store.records import CollectionRow, Exported, IntentState
+from kusanya.store.schema import collection, event, intent
 from kusanya.store.sqlite_file import sync_folder
 from kusanya.store.values import from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
+INTENTS_FOLDER: Final = "_intents"
+"""Readers of a folder of Parquet files pass over names that begin so."""
+_UNANSWERED: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
 _ROWS: Final = 50_000
 """Rows per row group: what is in memory at a time."""
 
@@ -55,7 +58,8 @@ class Export(Base):
         apart takes every fact. Amounts are 64-bit integers, instants UTC microseconds, days naive
         midnights, raw text. `since` and `until` are
         business days, both included. Phones are masked unless `phones_for` names the person and the
-        reason, which leaves an audit row. Each file is complete or absent.
+        reason, which leaves an audit row. Beside the days, `folder`/_intents/MODE.parquet lists the
+        creations without an answer: id, reference, amount, sent_at. Each file is whole or absent.
         Raises StoreUnavailable when pyarrow is missing or the folder cannot be written.
         """
         folder = Path(folder)
@@ -67,6 +71,7 @@ class Export(Base):
             for day in self._days(mode, since=since, until=until):
                 rows += self._export_day(folder, mode, day, masked=phones_for is None)
                 days += 1
+            self._export_intents(folder, mode)
         return Exported(days=days, rows=rows)
 
     def _audited_export(self, *, actor: str, reason: str, folder: Path) -> None:
@@ -100,6 +105,33 @@ class Export(Base):
                 return
             yield day
             at = _starts(day + timedelta(days=1))
+
+    def _export_intents(self, folder: Path, mode: Mode) -> None:
+        pa, pq = _pyarrow()
+        it = intent.c
+        query = (
+            select(it.id, it.reference, it.amount, it.first_sent_at)
+            .where(it.mode == mode.value, it.state.in_(_UNANSWERED))
+            .order_by(it.prepared_at, it.id)
+        )
+        with self._reading("export") as connection:
+            rows = connection.execute(query).all()
+        schema = pa.schema(
+            [
+                ("id", pa.string()),
+                ("reference", pa.string()),
+                ("amount", pa.int64()),
+                ("sent_at", pa.timestamp("us", tz="UTC")),
+            ]
+        )
+        given = [
+            dict(zip(schema.names, (*row[:-1], maybe_at(row[-1])), strict=True)) for row in rows
+        ]
+        target = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        growing = target.with_suffix(".growing")
+        pq.write_table(pa.Table.from_pylist(given, schema=schema), growing)
+        _finish(growing, target)
 
     def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
         try:
@@ -144,10 +176,23 @@ class Export(Base):
                 ]
                 writer.write_table(pa.Table.from_pylist(records, schema=schema))
                 rows += len(records)
-        growing.chmod(0o600)
-        growing.replace(target)
-        sync_folder(target.parent)
+        _finish(growing, target)
         return rows
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise StoreUnavailable("export needs pyarrow: install kusanya[reports]") from None
+    return pa, pq
+
+
+def _finish(growing: Path, target: Path) -> None:
+    growing.chmod(0o600)
+    growing.replace(target)
+    sync_folder(target.parent)
 
 
 def _starts(day: date) -> datetime:

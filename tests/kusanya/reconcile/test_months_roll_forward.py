@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from kusanya.reconcile import ledger, load
+from kusanya.reconcile.errors import InputRefused
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
@@ -88,6 +89,16 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     chosen = str(request.param)
     address = request.getfixturevalue("postgres") if chosen == "postgres" else str(home / "s.db")
     with Store.open(address) as store:
+        intent = store.prepare_intent(
+            idempotency_key="k",
+            body=b"{}",
+            mode=Mode.LIVE,
+            profile="shop",
+            reference="R10",
+            amount=1_000,
+            phone="255754000001",
+        )
+        store.begin_attempt(intent.id, at=datetime.fromisoformat("2026-11-11T12:00+03:00"))
         for fact in FACTS:
             store.record(fact)
         if chosen != "export":
@@ -155,6 +166,23 @@ def test_a_booking_of_the_other_mode_is_found_however_old_it_is(codes: Codes) ->
 
 def test_what_the_whole_store_does_not_know_was_never_paid(codes: Codes) -> None:
     assert codes(NOVEMBER, "R6,1000,TZS,2026-11-12")["R6"] == "missing_at_provider"
+
+
+def test_a_booking_of_what_was_sent_and_never_answered_is_not_to_be_reversed(codes: Codes) -> None:
+    assert codes(NOVEMBER, "R10,1000,TZS,2026-11-12")["R10"] == "outcome_unknown"
+
+
+def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.db") as store:
+        store.record(FACTS[0])
+        store.export(tmp_path / "out", Mode.LIVE)
+    (tmp_path / "out" / "_intents" / "live.parquet").unlink()
+    books = tmp_path / "books.csv"
+    books.write_text("reference,amount,currency,booked_at\n")
+    options: dict[str, Any] = {"mode": "live", "period": OCTOBER}
+    assert load.inputs(str(tmp_path / "out"), **options).read == 1
+    with pytest.raises(InputRefused, match="export again, or name the store"):
+        load.inputs(str(tmp_path / "out"), **options, ledger=str(books))
 
 
 def test_what_was_looked_up_is_no_part_of_the_months_own_figures(source: str) -> None:

@@ -256,7 +256,12 @@ def test_a_day_that_is_paid_out_again_under_another_batch_is_a_duplicate_and_no_
     collections_of: Make,
 ) -> None:
     frame = collections_of({}, {})
-    line = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None, "count": None}
+    line: dict[str, Any] = {
+        "channel": "MPESA_TZ",
+        "currency": "TZS",
+        "collection_id": None,
+        "count": None,
+    }
     line |= {"business_day": pd.Timestamp("2026-03-05"), "gross": 2_000, "fee": 36, "net": 1_964}
     twice = pd.DataFrame(
         [{**line, "line_no": 1, "batch_id": "B-1"}, {**line, "line_no": 2, "batch_id": "B-2"}],

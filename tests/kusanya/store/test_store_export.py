@@ -36,6 +36,7 @@ def test_each_day_has_its_file_and_every_collection_is_in_one(
     assert (second["id"], second["status"], second["fee"]) == ("col_2", "failed", 50)
     assert first["phone"] == "+255•••••001"
     assert not list((tmp_path / "out").rglob("live.parquet"))
+    assert read(tmp_path / "out" / "_intents" / "test.parquet") == []
     assert store.audit().rows == ()
     only = store.export(tmp_path / "b", Mode.TEST, since=date(2026, 3, 2), until=date(2026, 3, 2))
     assert only == Exported(days=1, rows=1)
