@@ -11,7 +11,6 @@ have been written by others meanwhile.
 """
 
 import contextlib
-import ctypes
 import os
 import threading
 from collections.abc import Iterator
@@ -204,6 +203,9 @@ class FileIdentity:
     def _lose(self, path: Path, what: str) -> None:
         self._lost = f"{path} was {what} while this program had it open: {_WHAT_TO_DO}"
         if path == self._file.path:
+            # Late: it costs 15 ms, and only a lost store needs it.
+            import ctypes
+
             # Not even closed when the process ends: nobody counts this reference down.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._anchor))
             self._main_lost = True
