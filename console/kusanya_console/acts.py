@@ -15,6 +15,7 @@ from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
+from kusanya.wire import Mode
 from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
@@ -80,9 +81,9 @@ class Acts:
         left = replay_left(intent, now=self._clock.now())
         return f"off: its window is open for {span(left)} more; R replays it" if left else ""
 
-    def add_note(self, subject: str, text: str) -> Ended:
+    def add_note(self, subject: str, text: str, *, mode: Mode) -> Ended:
         """Keep a note on a collection or an intent, where a search finds it."""
-        row = self._store.collection(subject) or self._store.intent(subject)
+        row = self._store.collection(subject, mode) or self._store.intent(subject)
         if row is None:
             raise KusanyaError("there is no such collection or intent: no note was kept")
 
@@ -116,10 +117,10 @@ class Acts:
 
         return self._audit.run(ACKNOWLEDGE, alarm, why, keep)
 
-    def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:
+    def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> Revealed:
         """Return a whole phone number once the store has audited the reveal."""
         why = "shown in the console for 30 s"
-        phone = self._store.reveal_phone(collection_id, actor=self._actor, why=why)
+        phone = self._store.reveal_phone(collection_id, mode, actor=self._actor, why=why)
         return Revealed(name, phone)
 
     def replay(self, intent: IntentRow) -> Ended:

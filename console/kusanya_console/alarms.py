@@ -13,7 +13,6 @@ import msgspec
 
 from kusanya.health import Health, UnusableDeliveries
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
-from kusanya.state.fold import fold
 from kusanya.store import Store
 from kusanya.store.records import AuditRow, CollectionFilter, CollectionRow
 from kusanya.watch import Silence
@@ -105,8 +104,10 @@ class Inspector:
         # A missing event becomes one by the mere passing of time.
         if known is not None and known[0] == row.seq and known[1] == row.missing_event is False:
             return known
-        facts = self._store.observations(row.id)
-        return row.seq, row.missing_event, anomalies(fold(facts), facts, now=now)
+        facts = self._store.observations(row.id, row.mode)
+        state = self._store.state(row.id, row.mode)
+        found = () if state is None else anomalies(state, facts, now=now)
+        return row.seq, row.missing_event, found
 
     def _audit(self) -> list[AuditRow]:
         rows: list[AuditRow] = []

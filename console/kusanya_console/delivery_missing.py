@@ -164,11 +164,11 @@ class MissingBook:
         ids = [name.removeprefix(_ID) for name in names if name.startswith(_ID)]
         if not ids:
             return
-        found = self._store.collections_by_id(sorted(ids))
+        found = self._store.collections_by_id(sorted(ids), self._mode)
         with self._lock:
             for row in found.values():
                 one, name = missing_of(row), missing_id(row.id)
-                if one is not None and row.mode is self._mode:
+                if one is not None:
                     self._rows[name] = one
                 elif (gone := self._rows.pop(name, None)) is not None:
                     self._came[name] = replace(gone, verdict=Absent.CAME, seq=row.seq)

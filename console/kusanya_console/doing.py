@@ -97,7 +97,7 @@ class Acting(Protocol):
         """Return why a person may not decide an intent now, or nothing; reads no store."""
         ...
 
-    def add_note(self, subject: str, text: str) -> Ended:
+    def add_note(self, subject: str, text: str, *, mode: "Mode") -> Ended:
         """Keep a note on a collection or an intent."""
         ...
 
@@ -109,7 +109,7 @@ class Acting(Protocol):
         """Record that a person looks after an alarm; `name` is for the screen."""
         ...
 
-    def reveal_phone(self, collection_id: str, *, name: str) -> Revealed:
+    def reveal_phone(self, collection_id: str, mode: "Mode", *, name: str) -> Revealed:
         """Return a whole phone number once the reveal is audited; `name` is for the screen."""
         ...
 

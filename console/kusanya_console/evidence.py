@@ -14,6 +14,7 @@ from kusanya.lookup import Story, story
 from kusanya.privacy import PhoneError, mask_phone, normalise_phone
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
+from kusanya.wire import Mode
 from kusanya_console.present import Look
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -31,12 +32,12 @@ class Evidence(msgspec.Struct, frozen=True):
     said_by: str
 
 
-def gather(store: Store, collection_id: str, look: Look) -> Evidence | None:
-    """Return what is known of a collection, or None; raises StoreError."""
-    told = story(store, collection_id, now=look.now)
+def gather(store: Store, collection_id: str, mode: Mode, look: Look) -> Evidence | None:
+    """Return what is known of a collection of one mode, or None; raises StoreError."""
+    told = story(store, collection_id, mode, now=look.now)
     if told is None:
         return None
-    facts = store.observations(collection_id)
+    facts = store.observations(collection_id, mode)
     latest = max(facts, key=lambda fact: fact.observed_at, default=None)
     return Evidence(
         story=told,

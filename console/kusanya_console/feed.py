@@ -146,7 +146,7 @@ class Feed:
         mine = [change for change in changes if change.mode in {self._mode, None}]
         changed = frozenset(c.collection_id for c in mine if c.collection_id is not None)
         if changed:
-            recent = tuple(self._store.collections_by_id(sorted(changed)).values())
+            recent = tuple(self._store.collections_by_id(sorted(changed), self._mode).values())
         self._note(recent, now)
         examined = self._examine(now)
         if last is None or mine or _hour(now) != _hour(last.at):

@@ -96,7 +96,7 @@ class CollectionSource:
 
     def again(self, ids: Sequence[str]) -> Mapping[str, CollectionRow]:
         """Return the present form of known collections that this order lists."""
-        found = self._store.collections_by_id(ids)
+        found = self._store.collections_by_id(ids, self._mode)
         if self._order is not Order.FINAL:
             return found
         return {name: row for name, row in found.items() if row.final_seen_at is not None}

@@ -266,15 +266,17 @@ def _ask(run: _Run, collection_id: str) -> Steps[None]:
     if not found.is_final:
         run.found.still_open += 1
         return
-    yield from do(lambda: run.store.record(polled(found, at=run.core.clock.now())))
-    after = yield from do(lambda: run.store.collection(collection_id))
+    fact = polled(found, at=run.core.clock.now(), heard_in=run.mode)
+    yield from do(lambda: run.store.record(fact))
+    after = yield from do(lambda: run.store.collection(collection_id, run.mode))
     run.found.became_final += 1
     run.found.missing_events += after is not None and after.missing_event
 
 
 def _check(run: _Run, event: EventRow) -> Steps[None]:
     found = yield from run.core.event(event.id)
-    yield from do(lambda: run.store.record(event_checked(found, at=run.core.clock.now())))
+    fact = event_checked(found, at=run.core.clock.now(), heard_in=run.mode)
+    yield from do(lambda: run.store.record(fact))
     body = yield from do(lambda: run.store.delivery_body(event.delivery_id))
     run.found.events_checked += 1
     if body is not None and body.body is not None and not _says_the_same(found, body.body):

@@ -87,7 +87,7 @@ def _listed(**where: Any) -> Callable[..., object]:
 
 QUESTIONS: Final = (
     Question("exact reference", 1, lambda s, r, _: s.collections_by_reference(LIVE, r.reference)),
-    Question("exact id", 1, lambda s, r, _: s.collection(r.id)),
+    Question("exact id", 1, lambda s, r, _: s.collection(r.id, LIVE)),
     Question("one box: id", 20, _find(lambda r, _: r.id)),
     Question("one box: event id", 20, _find(lambda r, _: r.event_id or r.id)),
     Question("one box: whole reference", 20, _find(lambda r, _: r.reference)),
@@ -140,7 +140,7 @@ QUESTIONS: Final = (
         lambda s, _r, _c: s.rollups(LIVE, since=_NOW - 31 * _DAY, until=_NOW),
     ),
     Question("health", None, lambda s, _r, _c: health(s, LIVE, now=_NOW)),
-    Question("story", None, lambda s, r, _: story(s, r.id, now=_NOW)),
+    Question("story", None, lambda s, r, _: story(s, r.id, LIVE, now=_NOW)),
     Question("changes since", None, lambda s, r, _: s.changes(r.seq)),
 )
 OF_THE_TAIL: Final = frozenset({"story"})
@@ -179,7 +179,7 @@ def sample(store: Store, count: int) -> list[CollectionRow]:
     query = select(observation.c.collection_id).where(observation.c.seq.in_(seqs))
     with store._engines.reader.connect() as connection:
         ids = list(connection.execute(query).scalars())
-    rows = list(store.collections_by_id(ids).values())
+    rows = list(store.collections_by_id(ids, LIVE).values())
     chance.shuffle(rows)
     return rows[:count]
 

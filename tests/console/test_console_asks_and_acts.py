@@ -93,7 +93,7 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
     payment_service.advance(30)
     async with opened("c", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
         assert f"asked: order-1 ({paid.id}) is succeeded" in shown(app)
-        row = store.collection(paid.id)
+        row = store.collection(paid.id, Mode.TEST)
         assert row is not None
         assert row.status == "succeeded"
         assert "● succeeded" in shown(app), "what the answer changed is shown at once"
@@ -180,12 +180,14 @@ async def test_a_note_is_kept_under_its_author_and_audited(
         assert isinstance(app.screen, NoteScreen)
         await pilot.press(*"SMS7", "enter")
         await settled(pilot)
-        assert [(row.author, row.text) for row in store.notes(paid.id)] == [("asha", "SMS7")]
+        assert [(row.author, row.text) for row in store.notes(paid.id, Mode.TEST)] == [
+            ("asha", "SMS7")
+        ]
         assert audited(store) == [("asha", "note", "done")]
         assert "noted on order-1, by asha" in shown(app)
         await pilot.press("A", "x", "escape")
         await settled(pilot)
-        assert len(store.notes(paid.id)) == 1
+        assert len(store.notes(paid.id, Mode.TEST)) == 1
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(

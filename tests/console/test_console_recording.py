@@ -109,7 +109,7 @@ def everything(store: Store, mode: Mode) -> dict[str, Any]:
         "stories": [
             [(moment.at, redact(moment.word)) for moment in told.moments]
             for row in rows
-            if (told := story(store, row.id, now=now)) is not None
+            if (told := story(store, row.id, mode, now=now)) is not None
         ],
         "head": store.head(),
     }
@@ -143,7 +143,7 @@ def test_each_change_comes_at_its_instant_and_not_before(player: Player, tape: T
 
         def status() -> str | None:
             player.catch_up()
-            row = played.collection(id_)
+            row = played.collection(id_, Mode.LIVE)
             return None if row is None else row.status
 
         seen = {}
@@ -154,7 +154,7 @@ def test_each_change_comes_at_its_instant_and_not_before(player: Player, tape: T
             0: None, 9: None, 10: "created", 49: "created", 50: "succeeded", 79: "succeeded",
             80: "succeeded", 90: "succeeded",
         }  # fmt: skip
-        assert len(played.notes(id_)) == 1
+        assert len(played.notes(id_, Mode.LIVE)) == 1
 
 
 def test_going_back_takes_away_what_had_not_happened(player: Player, tape: Tape) -> None:
@@ -166,10 +166,10 @@ def test_going_back_takes_away_what_had_not_happened(player: Player, tape: Tape)
         player.clock.jump(player.clock.start + timedelta(seconds=20))
         player.rewind()
         player.catch_up()
-        found = played.collection(id_)
+        found = played.collection(id_, Mode.LIVE)
         assert found is not None
         assert found.status == "created"
-        assert played.notes(id_) == ()
+        assert played.notes(id_, Mode.LIVE) == ()
         player.clock.jump(player.clock.start + timedelta(seconds=85))
         player.catch_up()
         assert everything(played, Mode.LIVE) == before
@@ -250,7 +250,7 @@ def test_facts_that_differ_only_in_what_is_hidden_stay_two_facts(
     folder.mkdir()
     player = Player(read_recording(path), folder)
     with Store.open(player.path, read_only=True) as played:
-        assert len(played.observations(f"col_{1:016}")) == 2
+        assert len(played.observations(f"col_{1:016}", Mode.LIVE)) == 2
     player.close()
 
 

@@ -99,7 +99,7 @@ def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> Found:
 
 
 def told(store: Store, name: str, *, now: datetime = NOW) -> Story:
-    found = story(store, f"col_{name}", now=now)
+    found = story(store, f"col_{name}", Mode.LIVE, now=now)
     assert found is not None
     return found
 
@@ -270,7 +270,7 @@ def test_a_contradiction_is_never_safe(store: Store) -> None:
 
 
 def test_an_unknown_collection_has_no_story(store: Store) -> None:
-    assert story(store, "col_nowhere", now=NOW) is None
+    assert story(store, "col_nowhere", Mode.LIVE, now=NOW) is None
 
 
 def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be_open(

@@ -216,10 +216,10 @@ def look(store: Store, seen: Seen) -> None:
     assert page.rows
     seen.add("collections", page)
     for row in page.rows:
-        facts = store.observations(row.id)
-        state = store.state(row.id)
+        facts = store.observations(row.id, row.mode)
+        state = store.state(row.id, row.mode)
         assert state is not None
-        for part in (row, state, *facts, story(store, row.id, now=now)):
+        for part in (row, state, *facts, story(store, row.id, row.mode, now=now)):
             seen.add("collection", part)
         seen.add("anomalies", anomalies(state, facts, now=now))
     for intent in store.intents().rows:
@@ -288,7 +288,8 @@ def test_no_secret_and_no_full_phone_is_seen_anywhere(
         assert seen.singing(canaries) == []
         # That the search finds what is there: an audited act shows the phone, and is audited.
         collection = store.collections(Mode.TEST).rows[0].id
-        seen.add("reveal", store.reveal_phone(collection, actor="till 4", why="the customer asked"))
+        phone = store.reveal_phone(collection, Mode.TEST, actor="till 4", why="the customer asked")
+        seen.add("reveal", phone)
         assert len(seen.singing(canaries)) == 1
         assert store.audit().rows[0].act
 

@@ -285,7 +285,7 @@ def _store(world: World, ledger: Ledger) -> None:
         rows = store.collections(mode, limit=10_000).rows
         for row in rows:
             truth = ledger.collections[row.id]
-            heard = list(store.observations(row.id))
+            heard = list(store.observations(row.id, row.mode))
             state = fold(heard)
             chance.shuffle(heard)
             _hold(fold([*heard, heard[0]]) == state, "S6: the order of facts decides")
@@ -321,7 +321,7 @@ def _ends(world: World, ledger: Ledger) -> None:
     for row in rows:
         if row.collection_id is None:
             continue
-        found = world.store.collection(row.collection_id)
+        found = world.store.collection(row.collection_id, row.mode)
         truth = ledger.collections[row.collection_id]
         _hold(truth["reference"] == row.reference, "S4: an intent has another order's collection")
         _hold(found is not None, "L4: the store does not know its intent's collection")

@@ -80,7 +80,7 @@ def show(
 
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
-        told = _story_of(opened, identifier, present)
+        told = _story_of(opened, identifier, chosen.mode, present)
         if told is None:
             raise Refused(f"the store knows no {safe(identifier, 60)}; try kusanya find")
         if as_json:
@@ -145,22 +145,28 @@ def _open(url: str) -> "Store":
     return Store.open(url, read_only=True)
 
 
-def _story_of(store: "Store", identifier: str, now: "datetime") -> "Story | CreationStory | None":
+def _story_of(
+    store: "Store", identifier: str, first: "Mode", now: "datetime"
+) -> "Story | CreationStory | None":
+    """Return the story of an id in the profile's mode or, where that has none, in the other."""
     from kusanya.lookup import creation_story, story
-    from kusanya.wire import is_collection_id, is_event_id
+    from kusanya.wire import Mode, is_collection_id, is_event_id
 
-    if is_event_id(identifier):
-        event = store.event(identifier)
-        return None if event is None else story(store, event.collection_id, now=now)
-    if is_collection_id(identifier):
-        return story(store, identifier, now=now)
-    if not identifier.startswith("int_"):
+    if identifier.startswith("int_"):
+        intent = store.intent(identifier)
+        if intent is not None and intent.collection_id is not None:
+            became = story(store, intent.collection_id, intent.mode, now=now)
+            if became is not None:
+                return became
+        return creation_story(store, identifier, now=now)
+    if not is_event_id(identifier) and not is_collection_id(identifier):
         raise Refused(
             "an id begins with col_, evt_ or int_; for anything else use kusanya find", code=USAGE
         )
-    intent = store.intent(identifier)
-    if intent is not None and intent.collection_id is not None:
-        became = story(store, intent.collection_id, now=now)
-        if became is not None:
-            return became
-    return creation_story(store, identifier, now=now)
+    for mode in sorted(Mode, key=lambda one: one is not first):
+        event = store.event(identifier, mode) if is_event_id(identifier) else None
+        collection_id = identifier if event is None else event.collection_id
+        found = story(store, collection_id, mode, now=now)
+        if found is not None:
+            return found
+    return None

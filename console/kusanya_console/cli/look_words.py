@@ -44,7 +44,7 @@ def found_lines(store: Store, found: Found, now: datetime) -> Iterator[str]:
         yield f"{_line(found_row.row)}  (by {found_row.way.value})"
         if found_row.row.contradictions:
             yield from _contradiction_lines(store, found_row.row, now)
-        known = story(store, found_row.row.id, now=now) if left > 0 else None
+        known = story(store, found_row.row.id, found_row.row.mode, now=now) if left > 0 else None
         left -= 1
         if known is not None:
             yield from _say_lines(advice(known), new_request(known))
@@ -58,7 +58,7 @@ def found_json(store: Store, found: Found, now: datetime) -> dict[str, Any]:
     """Return what was found for scripts, with what to say about each."""
     matches = []
     for match in found.matches:
-        known = story(store, match.row.id, now=now)
+        known = story(store, match.row.id, match.row.mode, now=now)
         said = {} if known is None else _said(advice(known), new_request(known))
         matches.append(_record(match.row) | {"found_by": match.way.value} | said)
     creations = []
@@ -86,7 +86,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
     if row.failure_message:
         yield f"reason  {safe(row.failure_message)}"
     yield from _say_lines(advice(told), new_request(told))
-    for seen in store.observations(row.id):
+    for seen in store.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
         yield safe(
             f"  {_at(seen.observed_at)}  {seen.collection.status:<10} by {seen.source}{event}"
@@ -97,7 +97,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
             f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, attempt "
             f"{attempt} of 7, we answered {one.answer}"
         )
-    for note in store.notes(row.id):
+    for note in store.notes(row.id, row.mode):
         yield safe(f"  {_at(note.at)}  note by {note.author}: {note.text}", 600)
     for intent in told.around.creations:
         yield f"  ? open beside it: {_creation_line(intent)}"
@@ -122,7 +122,7 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
                     "replayed": seen.replayed,
                     "event_id": seen.event_id,
                 }
-                for seen in store.observations(told.row.id)
+                for seen in store.observations(told.row.id, told.row.mode)
             ],
             "deliveries": [
                 {
@@ -137,7 +137,7 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
             ],
             "notes": [
                 {"at": note.at, "author": note.author, "text": note.text}
-                for note in store.notes(told.row.id)
+                for note in store.notes(told.row.id, told.row.mode)
             ],
             "open_creations": [one.id for one in told.around.creations],
             "anomalies": [odd.sentence for odd in _odd(store, told)],
@@ -146,11 +146,11 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
 
 
 def _odd(store: Store, told: Story) -> tuple[Anomaly, ...]:
-    return anomalies(told.state, store.observations(told.row.id), now=told.at)
+    return anomalies(told.state, store.observations(told.row.id, told.row.mode), now=told.at)
 
 
 def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Iterator[str]:
-    state = store.state(row.id)
+    state = store.state(row.id, row.mode)
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
         yield safe(f"  ≠ {one.sentence}", 400)

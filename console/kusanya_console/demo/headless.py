@@ -201,7 +201,7 @@ class _Judge:
 
 
 def _kept(store: "Store", collection_id: str) -> Kept | None:
-    row = store.collection(collection_id)
+    row = store.collection(collection_id, Mode.TEST)
     if row is None:
         return None
     return Kept(row.status, row.amount, row.fee, row.event_id, row.contradictions)

@@ -77,9 +77,10 @@ class Sendings(msgspec.Struct, frozen=True):
     notes: tuple[NoteRow, ...]
 
 
-def sendings(store: Store, intent_id: str) -> Sendings:
+def sendings(store: Store, intent: IntentRow) -> Sendings:
     """Return what stands beside an intent."""
-    return Sendings(intent_id, store.attempts(intent_id), store.notes(intent_id))
+    notes = store.notes(intent.id, intent.mode)
+    return Sendings(intent.id, store.attempts(intent.id), notes)
 
 
 def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
@@ -167,7 +168,7 @@ class IntentsScreen(PaymentScreen):
     def _fetch_attempts(self) -> None:
         row, store = self.table.row, self.desk.store
         if row is not None:
-            self.ask("attempts", lambda: sendings(store, row.id))
+            self.ask("attempts", lambda: sendings(store, row))
 
     def second(self) -> None:
         """Move the windows on."""
@@ -265,7 +266,7 @@ class IntentsScreen(PaymentScreen):
             return None
 
         def read() -> list[Line]:
-            beside = sendings(store, row.id)
+            beside = sendings(store, row)
             lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
             return lines if told is None else [*lines, (), *told()]
 

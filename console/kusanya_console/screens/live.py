@@ -91,8 +91,9 @@ class LiveScreen(ListScreen[CollectionRow]):
 
     def _fetch_story(self) -> None:
         row_id, store, look = self.table.cursor, self.desk.store, self.desk.look
+        mode = self.desk.mode
         if row_id is not None:
-            self.ask("story", lambda: gather(store, row_id, look))
+            self.ask("story", lambda: gather(store, row_id, mode, look))
 
     def answered(self, what: str, value: Any) -> None:
         """Show a story when it is the one of the cursor's record."""

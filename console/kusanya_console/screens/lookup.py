@@ -93,7 +93,7 @@ def tell(store: Store, row: Matched, look: Look) -> Told | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
         return creation_story(store, row.id, now=look.now)
-    return gather(store, row.id, look)
+    return gather(store, row.id, row.mode, look)
 
 
 def record(told: Told) -> Matched:

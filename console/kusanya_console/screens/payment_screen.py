@@ -10,6 +10,7 @@ from typing import ClassVar
 from kusanya.lookup import advice, creation_advice, creation_story, story
 from kusanya.store import Store
 from kusanya.text import safe
+from kusanya.wire import Mode
 from kusanya.wording import Advice
 from kusanya_console.cards import spoken
 from kusanya_console.creation_cards import creation_story_lines
@@ -40,10 +41,10 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
     return read
 
 
-def _advice(store: Store, subject: Subject, look: Look) -> Advice | None:
+def _advice(store: Store, subject: Subject, mode: Mode, look: Look) -> Advice | None:
     """Return what to say about the record, as the store knows it now; None where it does not."""
     if subject.collection_id is not None:
-        found = story(store, subject.collection_id, now=look.now)
+        found = story(store, subject.collection_id, mode, now=look.now)
         return None if found is None else advice(found)
     created = creation_story(store, subject.intent_id or "", now=look.now)
     return None if created is None else creation_advice(created)
@@ -67,10 +68,10 @@ class PaymentScreen(ConsoleScreen):
             return None
         if subject.collection_id is None:
             return _creation_card(store, subject.intent_id, look)
-        collection_id = subject.collection_id
+        collection_id, mode = subject.collection_id, self.desk.mode
 
         def read() -> list[Line]:
-            found = gather(store, collection_id, look)
+            found = gather(store, collection_id, mode, look)
             return [] if found is None else evidence_lines(found, look, CARD_CELLS)
 
         return read
@@ -80,10 +81,11 @@ class PaymentScreen(ConsoleScreen):
         subject = self.subject()
         if subject is None or subject.collection_id is None:
             return None
-        store, look, collection_id = self.desk.store, self.desk.look, subject.collection_id
+        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
+        collection_id = subject.collection_id
 
         def read() -> tuple[str, str]:
-            found = gather(store, collection_id, look)
+            found = gather(store, collection_id, mode, look)
             if found is None:
                 return "", ""
             return f"JSON by {found.said_by}, phone masked,", found.said
@@ -141,10 +143,10 @@ class PaymentScreen(ConsoleScreen):
         if subject is None or (subject.collection_id or subject.intent_id) is None:
             self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
             return
-        store, look = self.desk.store, self.desk.look
+        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
 
         def copy() -> Ended:
-            said = _advice(store, subject, look)
+            said = _advice(store, subject, mode, look)
             if said is None:
                 return Ended("the store does not know it any more: nothing was copied", well=False)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
@@ -171,7 +173,7 @@ class PaymentScreen(ConsoleScreen):
 
     def action_note(self) -> None:
         """Write a note on the payment that the cursor points at."""
-        acts, subject = self.desk.acts, self.subject()
+        acts, subject, mode = self.desk.acts, self.subject(), self.desk.mode
         if acts is None:
             self.say(self.desk.why_no_act)
             return
@@ -182,7 +184,9 @@ class PaymentScreen(ConsoleScreen):
 
         def keep(text: str | None) -> None:
             if text:
-                self.post_message(DeedAsked("keeping the note", lambda: acts.add_note(about, text)))
+                self.post_message(
+                    DeedAsked("keeping the note", lambda: acts.add_note(about, text, mode=mode))
+                )
 
         self.app.push_screen(NoteScreen((subject.name, PLAIN)), keep)
 
@@ -195,7 +199,7 @@ class PaymentScreen(ConsoleScreen):
         if subject is None or subject.collection_id is None:
             self.say("the phone of a collection can be revealed, and none is known here")
             return
-        collection_id, name = subject.collection_id, subject.name
+        collection_id, mode, name = subject.collection_id, self.desk.mode, subject.name
         self.post_message(
-            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, name=name))
+            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, mode, name=name))
         )

@@ -194,7 +194,7 @@ def _present(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
             reason=IntentReason.NOTHING_CREATED,
             intent_id=intent.id,
         )
-    heard = yield from do(partial(store.observations, intent.collection_id))
+    heard = yield from do(partial(store.observations, intent.collection_id, intent.mode))
     finals = [fact.collection for fact in heard if fact.collection.is_final]
     if finals:
         return Creation(intent=intent, collection=finals[0])

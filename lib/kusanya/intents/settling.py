@@ -147,8 +147,8 @@ def decide(
 
 
 def _is_known(store: Store, intent: IntentRow, collection_id: str | None) -> bool:
-    seen = None if collection_id is None else store.collection(collection_id)
-    return seen is not None and (seen.mode, seen.reference) == (intent.mode, intent.reference)
+    seen = None if collection_id is None else store.collection(collection_id, intent.mode)
+    return seen is not None and seen.reference == intent.reference
 
 
 def _hours(left: timedelta) -> str:

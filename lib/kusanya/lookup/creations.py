@@ -54,7 +54,7 @@ def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationSt
     if intent is None:
         return None
     attempts = store.attempts(intent_id)
-    moments = [*created(intent, attempts), *noted(store.notes(intent_id))]
+    moments = [*created(intent, attempts), *noted(store.notes(intent_id, intent.mode))]
     left = replay_left(intent, now=now)
     told = CreationStory(
         intent=intent,

@@ -160,9 +160,9 @@ def _found(store: Store, question: _Question) -> Found:
 def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
     """Return what has the very id that was asked for, or None where the text is no known id."""
     if is_collection_id(asked):
-        row = store.collection(asked)
+        row = store.collection(asked, mode)
         if row is not None:
-            return Found(text=asked, matches=(Match(row, Way.ID),) if row.mode is mode else ())
+            return Found(text=asked, matches=(Match(row, Way.ID),))
     if is_event_id(asked):
         by_event = _by_event(store, asked, mode)
         if by_event:
@@ -181,7 +181,9 @@ def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
 
 def _became(store: Store, intent: IntentRow) -> CollectionRow | None:
     """Return the collection that a creation became, as far as the store has seen it."""
-    return None if intent.collection_id is None else store.collection(intent.collection_id)
+    if intent.collection_id is None:
+        return None
+    return store.collection(intent.collection_id, intent.mode)
 
 
 def _creations(store: Store, question: _Question, phone: str | None) -> list[CreationMatch]:
@@ -205,28 +207,28 @@ def _by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[Cr
     """
     ids: list[str] = []
     created: list[CreationMatch] = []
-    for note in store.search_notes(asked, limit=_BOUND):
+    for note in store.search_notes(mode, asked, limit=_BOUND):
         intent = None if is_collection_id(note.subject) else store.intent(note.subject)
         if intent is None:
             ids.append(note.subject)
         elif (row := _became(store, intent)) is not None:
             ids.append(row.id)
-        elif intent.mode is mode:
+        else:
             created.append(CreationMatch(intent, Way.NOTE))
-    rows = store.collections_by_id(ids)
-    return [Match(row, Way.NOTE) for row in rows.values() if row.mode is mode], created
+    rows = store.collections_by_id(ids, mode)
+    return [Match(row, Way.NOTE) for row in rows.values()], created
 
 
 def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:
     event = store.event(event_id, mode)
     if event is not None:
-        row = store.collection(event.collection_id)
-        return [Match(row, Way.EVENT)] if row is not None and row.mode is mode else []
+        row = store.collection(event.collection_id, mode)
+        return [] if row is None else [Match(row, Way.EVENT)]
     # No authentic arrival: a rejected one may still name a collection that we know.
     claims = store.deliveries(mode, where=DeliveryFilter(event_id=event_id), limit=_BOUND).rows
     named = sorted({claim.collection_id for claim in claims if claim.collection_id is not None})
-    rows = store.collections_by_id(named)
-    return [Match(row, Way.CLAIM) for row in rows.values() if row.mode is mode]
+    rows = store.collections_by_id(named, mode)
+    return [Match(row, Way.CLAIM) for row in rows.values()]
 
 
 def _as_phone(asked: str) -> tuple[str | None, str | None]:

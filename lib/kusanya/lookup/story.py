@@ -10,6 +10,7 @@ from kusanya.lookup.moments import Moment, created, delivered, heard, noted
 from kusanya.state.observation import CollectionState
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow
+from kusanya.wire import Mode
 
 _BOUND: Final = 50
 
@@ -42,22 +43,22 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return sum(row.final_seen_at is None for row in (self.row, *self.also))
 
 
-def story(store: Store, collection_id: str, *, now: datetime) -> Story | None:
-    """Return the story of one collection, or None when the store does not know it.
+def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Story | None:
+    """Return the story of one collection of one mode, or None when that mode does not know it.
 
     Raises StoreError when the store cannot be read.
     """
-    row = store.collection(collection_id)
-    state = store.state(collection_id)
+    row = store.collection(collection_id, mode)
+    state = store.state(collection_id, mode)
     if row is None or state is None:
         return None
     where = DeliveryFilter(collection_id=collection_id)
     deliveries = store.deliveries(row.mode, where=where, limit=_BOUND).rows
     moments = [
-        *heard(store.observations(collection_id)),
+        *heard(store.observations(collection_id, mode)),
         *delivered(deliveries),
         *_created(store, row),
-        *noted(store.notes(collection_id)),
+        *noted(store.notes(collection_id, mode)),
     ]
     return Story(
         row=row,
@@ -76,5 +77,5 @@ def _created(store: Store, row: CollectionRow) -> list[Moment]:
     for intent in store.intents_by_reference(row.mode, row.reference):
         if intent.collection_id in {None, row.id}:
             told += created(intent, store.attempts(intent.id))
-            told += noted(store.notes(intent.id))
+            told += noted(store.notes(intent.id, intent.mode))
     return told

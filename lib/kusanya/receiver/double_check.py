@@ -54,8 +54,8 @@ class Asks(Protocol):
 class Records(Protocol):
     """What the check needs of a `Store`."""
 
-    def state(self, collection_id: str, /) -> CollectionState | None:
-        """Return the state of a collection."""
+    def state(self, collection_id: str, mode: Mode, /) -> CollectionState | None:
+        """Return the state of a collection of one mode."""
         ...
 
     def submit(self, item: Observation, /) -> "Future[int]":
@@ -227,7 +227,7 @@ class DoubleCheck:
         fact = arrival.observation
         if fact is None or f"collection.{fact.collection.status}" != arrival.event_type:
             return True
-        state = self._store.state(fact.collection.id)
+        state = self._store.state(fact.collection.id, fact.heard_in)
         return state is not None and bool(state.contradictions)
 
     def _compare(self, arrival: Arrival, event_id: str, mode: Mode) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ from kusanya.assumptions import REFERENCE_MAX_LENGTH
 from kusanya.errors import WireError
 from kusanya.limits import INTEGER_MAX
 from kusanya.receiver.endpoints import UNKNOWN, Endpoints, EndpointSecrets
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store.records import Arrival, Verdict
 from kusanya.webhooks.signature import (
     DuplicateSignature,
@@ -113,10 +113,8 @@ def judge(
         says = _claims(body)
     else:
         says = _says(event)
-        ours = event.mode == endpoint.mode == event.data.mode
-        if ours:
-            observation = _observation(event, arrived_at, endpoint)
-        else:
+        observation = _observation(event, arrived_at, endpoint)
+        if observation.disputed is not None:
             verdict, reason = Verdict.WRONG_MODE, WRONG_MODE
     return Arrival(
         arrived_at=arrived_at,
@@ -184,6 +182,7 @@ def _says(event: Event) -> dict[str, Any]:
 
 
 def _observation(event: Event, arrived_at: datetime, endpoint: EndpointSecrets) -> Observation:
+    ours = event.mode == endpoint.mode == event.data.mode
     return Observation(
         source=Source.EVENT,
         source_id=event.id,
@@ -193,6 +192,7 @@ def _observation(event: Event, arrived_at: datetime, endpoint: EndpointSecrets) 
         event_id=event.id,
         event_type=event.type,
         event_created_at=event.created_at,
+        disputed=None if ours else Dispute.OTHER_MODE,
     )
 
 

@@ -16,6 +16,7 @@ from kusanya.state.fold import FEE_KIND, fold
 from kusanya.state.observation import Observation
 from kusanya.store.payload import source_of, unpack
 from kusanya.store.schema import observation
+from kusanya.wire import Mode
 
 _IDS: Final = 500
 """Ids named in one query; SQLite takes 32,766 values, and short statements stay cached."""
@@ -27,7 +28,7 @@ _COLUMNS: Final = (
 """A column of the frame, the kind of source it is of, and the field of the folded state."""
 
 
-def with_fees(connection: Connection, raw: pd.DataFrame, *, as_of: int) -> pd.DataFrame:
+def with_fees(connection: Connection, raw: pd.DataFrame, *, mode: Mode, as_of: int) -> pd.DataFrame:
     """Return the raw collections with the fee that each kind of source first reported.
 
     Missing where that source is silent. `raw` has the contradictions as of the same position.
@@ -38,7 +39,7 @@ def with_fees(connection: Connection, raw: pd.DataFrame, *, as_of: int) -> pd.Da
     told = [collection_id for collection_id, odd in zip(ids, disputed, strict=True) if odd]
     states = {}
     for _, facts in facts_of(connection, told, as_of=as_of):
-        state = fold(facts)
+        state = fold(facts, mode=mode)
         states[state.id] = state
     said = [states.get(collection_id) for collection_id in told]
     fees = {}
@@ -54,7 +55,7 @@ def with_fees(connection: Connection, raw: pd.DataFrame, *, as_of: int) -> pd.Da
 def facts_of(
     connection: Connection, ids: Sequence[str], *, as_of: int
 ) -> Iterator[tuple[int, list[Observation]]]:
-    """Yield the facts of each collection up to `as_of`, and the place of the latest."""
+    """Yield the facts of both modes about each id up to `as_of`, and the place of the latest."""
     it = observation.c
     for start in range(0, len(ids), _IDS):
         query = _facts(ids[start : start + _IDS], as_of).order_by(it.collection_id, it.seq)

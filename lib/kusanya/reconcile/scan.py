@@ -29,8 +29,7 @@ from kusanya.reconcile.columns import Kind, Schema
 from kusanya.reconcile.days import Period
 from kusanya.reconcile.evidence import facts_of, with_fees
 from kusanya.reconcile.facts import RAW
-from kusanya.state.fold import fold
-from kusanya.store.projection import Projected, project
+from kusanya.store.projection import project_facts
 from kusanya.store.records import IntentState
 from kusanya.store.schema import collection, event, intent, intent_change, observation
 from kusanya.store.values import to_us
@@ -76,7 +75,7 @@ def collections(
     those columns are missing.
     """
     raw = _read(connection, [_query(mode, _around(period))], mode, as_of, progress)
-    return with_fees(connection, raw, as_of=as_of) if evidence else raw
+    return with_fees(connection, raw, mode=mode, as_of=as_of) if evidence else raw
 
 
 def of_keys(connection: Connection, keys: pd.DataFrame, *, mode: Mode, as_of: int) -> pd.DataFrame:
@@ -129,7 +128,7 @@ def _read(
 def references(connection: Connection, *, mode: Mode, period: Period, as_of: int) -> pd.DataFrame:
     """Return id and reference of every collection of `mode` created in the period."""
     it, fact = collection.c, observation.c
-    known = exists().where(fact.collection_id == it.id, fact.seq <= as_of)
+    known = exists().where(fact.collection_id == it.id, fact.mode == it.mode, fact.seq <= as_of)
     query = (
         select(it.id, it.reference)
         .where(it.mode == mode.value, _within(it.created_at, period))
@@ -267,9 +266,10 @@ def _arrow(rows: Sequence[Any], names: Sequence[str], schema: Schema) -> pa.Tabl
 def _folded(connection: Connection, ids: Sequence[str], mode: Mode, as_of: int) -> pd.DataFrame:
     rows = []
     for seq, facts in facts_of(connection, ids, as_of=as_of):
-        row: Projected = project(fold(facts), seq)
-        if row.mode == mode.value:
-            told = [fact.event_created_at for fact in facts if fact.event_id == row.event_id]
+        row = project_facts(facts, mode, seq)
+        if row is not None:
+            ours = [fact for fact in facts if fact.counts_in(mode)]
+            told = [fact.event_created_at for fact in ours if fact.event_id == row.event_id]
             event_at = to_us(told[0]) if told and told[0] and row.completed_at is None else None
             rows.append((*(getattr(row, name) for name in _TAKEN), event_at))
     return columns.from_arrow(_table(rows))

@@ -5,6 +5,7 @@ from kusanya.state.observation import (
     CONTRADICTION,
     CollectionState,
     Contradiction,
+    Dispute,
     Observation,
     Source,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "CONTRADICTION",
     "CollectionState",
     "Contradiction",
+    "Dispute",
     "Observation",
     "Source",
     "fold",

@@ -20,6 +20,7 @@ class AnomalyKind(StrEnum):
     """The catalogue."""
 
     TWO_FINALS = "two_finals"
+    EVENT_CHANGED = "event_changed"
     MODE_MISMATCH = "mode_mismatch"
     AMOUNT_CHANGED = "amount_changed"
     FEE_CHANGED = "fee_changed"
@@ -72,7 +73,12 @@ _CHANGED: Final[dict[str, tuple[AnomalyKind, str, bool]]] = {
     ),
     "mode": (
         AnomalyKind.MODE_MISMATCH,
-        "Test and live are mixed up: check which mode our key and signing secrets belong to.",
+        "Test and live are mixed up; the other mode decides nothing here. Check our keys' modes.",
+        True,
+    ),
+    "event": (
+        AnomalyKind.EVENT_CHANGED,
+        "An event id arrived with two bodies, both with a good signature. Ask the service.",
         True,
     ),
     "amount": (
@@ -137,8 +143,10 @@ def anomalies(
     """Return what is odd about a collection, the urgent first, in the catalogue's order.
 
     `observations` are the facts behind `state`: with them the oddities of single facts are found
-    too. With `now` an event that has not arrived is called missing once it should have.
+    too; those that do not count in its mode are left out. With `now` an event that has not arrived
+    is called missing once it should have.
     """
+    observations = [fact for fact in observations if fact.counts_in(state.mode)]
     found = [
         *(_of_contradiction(one) for one in state.contradictions),
         *_of_money(state),

@@ -3,8 +3,10 @@
 `fold` is a merge: the result depends on which facts there are, never on the order in which they
 came or how often. `created` lies below every status the specification does not name, and those lie
 below the final states. Two different finals, or two values for a field that does not change, are
-listed as contradictions and decided by nobody here. Source: States and transitions; Delivery rules
-4 and 5. Assumes EXPIRED_IS_FINAL, OPEN_SETS and OPTIONAL_FIELDS.
+listed as contradictions and decided by nobody here. What was heard in the other mode, or under an
+event id that was known with another body, is listed as well and sets no value. Source: States and
+transitions; Delivery rules 4 and 5; Authentication. Assumes EXPIRED_IS_FINAL, OPEN_SETS and
+OPTIONAL_FIELDS.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,10 +21,11 @@ from kusanya.state.observation import (
     CONTRADICTION,
     CollectionState,
     Contradiction,
+    Dispute,
     Observation,
     Source,
 )
-from kusanya.wire import FINAL, Collection, Status
+from kusanya.wire import FINAL, Collection, Mode, Status
 
 FIXED: Final = (
     "amount",
@@ -53,46 +56,37 @@ _SILENT: Final = (None,) * len(LATER)
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-def fold(observations: Iterable[Observation]) -> CollectionState:
-    """Return the state that `observations` of one collection say together.
+def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> CollectionState:
+    """Return the state that `observations` of one collection say together, in one mode.
 
-    Takes them in any order and any number of times. Where facts differ the value observed first is
-    shown: ties go to the answer, the event, the event check and the poll, in this order.
-    Raises ValueError for no observation, or for those of more than one collection.
+    Takes them in any order and any number of times. Only facts that count in `mode` decide; the
+    others are evidence and can but add contradictions. `mode` may be left out where all facts that
+    count are of one mode. Where facts differ the value observed first is shown: ties go to the
+    answer, the event, the event check and the poll, in this order. Raises ValueError where no fact
+    counts, for facts of more than one collection, and for two modes when none is named.
     """
     given = tuple(observations)
-    if not given:
-        raise ValueError("a state follows from at least one observation")
-    facts = given if len(given) == 1 else _ordered(given)
+    mode = _only_mode(given) if mode is None else mode
+    ours = tuple(fact for fact in given if fact.counts_in(mode))
+    if not ours:
+        raise ValueError("a state follows from at least one observation that counts in its mode")
+    facts = ours if len(ours) == 1 else _ordered(ours)
     first = facts[0].collection
-    fixed, later = _fixed(first), _later(first)
-    statuses = {first.status}
-    differs = facts[0].heard_in != first.mode
-    final: Observation | None = facts[0] if first.status in FINAL else None
-    for fact in facts[1:]:
-        said = fact.collection
-        if said.id != first.id:
-            raise ValueError("a state follows from the observations of one collection, not of two")
-        statuses.add(said.status)
-        if final is None and said.status in FINAL:
-            final = fact
-        if _fixed(said) != fixed or fact.heard_in != said.mode:
-            differs = True
-        also = _later(said)
-        if later == _SILENT:
-            later = also
-        elif also not in (later, _SILENT):
-            merged = tuple(b if a is None else a for a, b in zip(later, also, strict=True))
-            differs = differs or any(
-                b is not None and a != b for a, b in zip(merged, also, strict=True)
-            )
-            later = merged
-    finals = set() if final is None else {status for status in statuses if status in FINAL}
+    statuses = {fact.collection.status for fact in facts}
+    final = next((fact for fact in facts if fact.collection.status in FINAL), None)
+    finals = {status for status in statuses if status in FINAL}
+    later, differs = _merged(facts)
+    contradictions: tuple[Contradiction, ...] = ()
+    if len(ours) < len(given):
+        evidence = _ordered([fact for fact in given if not fact.counts_in(mode)])
+        finals, contradictions = _doubts(facts, evidence, finals, mode)
+    elif differs or len(finals) > 1:
+        contradictions = _contradictions(facts, finals)
     fees = _fees(facts)
     description, metadata, failure_code, failure_message, completed_at = later
     return CollectionState(
         id=first.id,
-        mode=first.mode,
+        mode=mode,
         status=_status(facts, statuses, finals),
         statuses=tuple(sorted(statuses)),
         amount=first.amount,
@@ -116,8 +110,78 @@ def fold(observations: Iterable[Observation]) -> CollectionState:
         fee_event=fees.get("event"),
         fee_poll=fees.get("poll"),
         observations=len(facts),
-        contradictions=_contradictions(facts, finals) if differs or len(finals) > 1 else (),
+        contradictions=contradictions,
     )
+
+
+def _only_mode(given: Sequence[Observation]) -> Mode:
+    modes = {fact.heard_in for fact in given if fact.counts_in(fact.heard_in)}
+    if len(modes) > 1:
+        raise ValueError("these facts are of both modes: name the one to fold in")
+    # Where no fact counts in any mode, none does in this one.
+    return modes.pop() if modes else Mode.LIVE
+
+
+def _merged(facts: Sequence[Observation]) -> tuple[tuple[Any, ...], bool]:
+    """Return the values of LATER, and whether any two facts differ in a field."""
+    first = facts[0].collection
+    fixed, later = _fixed(first), _later(first)
+    differs = False
+    for fact in facts[1:]:
+        said = fact.collection
+        if said.id != first.id:
+            raise ValueError("a state follows from the observations of one collection, not of two")
+        if _fixed(said) != fixed:
+            differs = True
+        also = _later(said)
+        if later == _SILENT:
+            later = also
+        elif also not in (later, _SILENT):
+            merged = tuple(b if a is None else a for a, b in zip(later, also, strict=True))
+            differs = differs or any(
+                b is not None and a != b for a, b in zip(merged, also, strict=True)
+            )
+            later = merged
+    return later, differs
+
+
+def _doubts(
+    facts: Sequence[Observation],
+    evidence: Sequence[Observation],
+    finals: set[str],
+    mode: Mode,
+) -> tuple[set[str], tuple[Contradiction, ...]]:
+    """Return the final states between which nobody chooses, and all contradictions.
+
+    Evidence of the other mode never touches the final states. Another body of a known event that
+    names another final state leaves open which of the two is true.
+    """
+    own_id = facts[0].collection.id
+    if any(f.collection.id != own_id for f in evidence if f.disputed is not Dispute.OTHER_BODY):
+        raise ValueError("a state follows from the observations of one collection, not of two")
+    again: list[Observation] = []
+    strange: list[Observation] = []
+    for fact in evidence:
+        of_mode = fact.heard_in == fact.collection.mode == mode
+        (again if of_mode and fact.disputed is Dispute.OTHER_BODY else strange).append(fact)
+    same = [fact for fact in again if fact.collection.id == own_id]
+    if finals:
+        finals = finals | {f.collection.status for f in same if f.collection.status in FINAL}
+    found = _contradictions(_ordered([*facts, *same]), finals)
+    if strange:
+        # There are two modes, and what is not of this one says the other.
+        other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
+        said = [(fact, other.value) for fact in strange] + [(fact, mode.value) for fact in facts]
+        said.sort(key=lambda one: _place(one[0]))
+        found += _differing("mode", [(value, fact.source) for fact, value in said])
+    if again:
+        ids = dict.fromkeys(fact.event_id or "" for fact in again)
+        found += (
+            Contradiction(
+                field="event", values=tuple(ids), sources=tuple(Source.EVENT for _ in ids)
+            ),
+        )
+    return finals, found
 
 
 def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
@@ -164,6 +228,7 @@ def _content(heard: Observation) -> bytes:
             heard.event_id,
             heard.event_type,
             heard.event_created_at,
+            heard.disputed,
         )
     )
 
@@ -205,11 +270,6 @@ def _contradictions(facts: Sequence[Observation], finals: set[str]) -> tuple[Con
         found.extend(_differing("status", said))
     for field in FIXED:
         said = [(_text(field, getattr(f.collection, field)), f.source) for f in facts]
-        if field == "mode":
-            # The key or secret through which a fact came says a mode too.
-            said = [
-                (mode.value, f.source) for f in facts for mode in (f.collection.mode, f.heard_in)
-            ]
         found.extend(_differing(field, said))
     for field in LATER:
         values = ((getattr(f.collection, field), f.source) for f in facts)

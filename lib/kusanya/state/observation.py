@@ -27,12 +27,22 @@ class Source(StrEnum):
     """GET /v1/collections/{id}."""
 
 
+class Dispute(StrEnum):
+    """Why an authentic fact is evidence only and decides nothing about a collection."""
+
+    OTHER_MODE = "other_mode"
+    """A delivery whose event, whose collection and whose endpoint do not agree on one mode."""
+    OTHER_BODY = "other_body"
+    """A delivery whose event id was known with another body."""
+
+
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One fact about one collection: who said it, when we heard it, what it says.
 
     `source_id` tells one saying of a source from another: the idempotency key of an answer, the
     event's id, the request id of a poll. `observed_at` is our clock's. `heard_in` is the mode of
-    the API key or signing secret through which it came.
+    the API key or signing secret through which it came: a collection is known by its id and this
+    mode, whatever else a body says.
     """
 
     source: Source
@@ -45,6 +55,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str | None = None
     event_type: str | None = None
     event_created_at: datetime | None = None
+    disputed: Dispute | None = None
+
+    def counts_in(self, mode: Mode) -> bool:
+        """Tell whether this fact decides about the collection of `mode`, or is evidence only.
+
+        A test key or a test signature never decides about a live collection.
+        """
+        return self.disputed is None and self.heard_in == mode and self.collection.mode == mode
 
 
 CONTRADICTION: Final = "contradiction"
@@ -55,9 +73,11 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     """One field for which different facts were observed; each value with who said it first."""
 
     field: str
+    """The field's name; `mode` also where a fact was heard in the other mode, and `event` where an
+    event id arrived with two bodies."""
     values: tuple[str, ...]
     """The different values as text, in the order in which they were first observed; instants in
-    UTC, metadata as JSON, phones masked."""
+    UTC, metadata as JSON, phones masked. Of `event` the ids that arrived with two bodies."""
     sources: tuple[Source, ...]
     """For each value the source that said it first."""
 
@@ -103,7 +123,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     fee_poll: int | None = None
     """The fee as each kind of source first reported it; None where that source is silent."""
     observations: int
-    """How many distinct facts this state follows from."""
+    """How many distinct facts decided; evidence that decides nothing is left out."""
     contradictions: tuple[Contradiction, ...] = ()
 
     @property

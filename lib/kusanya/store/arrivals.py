@@ -23,9 +23,11 @@ class Verdict(StrEnum):
     UNPARSEABLE = "unparseable"
     """Authentic, but its body is not an event we can read: kept and flagged, no effect."""
     WRONG_MODE = "wrong_mode"
-    """Authentic, but its event's mode is not the endpoint's: kept and flagged, no effect."""
+    """Authentic, but its event's mode is not the endpoint's: kept as evidence, an anomaly of the
+    collection that it names, no other effect."""
     CONFLICT = "conflict"
-    """Authentic, but its event id is known with other contents: kept and flagged, no effect."""
+    """Authentic, but its event id is known with other contents: kept as evidence, an anomaly of
+    the collections that both name, no other effect."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +60,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     amount: int | None = None
     currency: str | None = None
     observation: Observation | None = None
-    """The fact to fold in; present exactly when the verdict is VERIFIED."""
+    """What the event says: present when the verdict is VERIFIED, and disputed when WRONG_MODE."""
     answer: int
     """The HTTP status we are about to answer."""
     took_us: int

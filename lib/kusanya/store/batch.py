@@ -6,38 +6,33 @@ the other: what is known stays known, and commit order is the order of `seq`.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import chain
+from datetime import datetime
+from itertools import chain, product
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection
 
 from kusanya.errors import KusanyaError, StoreUnavailable
-from kusanya.state.fold import fold
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Dispute, Observation, Source
+from kusanya.store.delivery_values import attempt_of, said_by
 from kusanya.store.engine import is_outage, why
 from kusanya.store.payload import body_digest, pack, pack_headers, unpack
-from kusanya.store.projection import Projected, project
+from kusanya.store.projection import Projected, project_facts
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Bound
 from kusanya.store.schema import event
 from kusanya.store.statements import Statements
 from kusanya.store.values import (
-    EPOCH,
     NAME_MAX,
-    WORD_MAX,
     clean,
     delivery_id,
-    holdable,
     hour_of,
-    is_plain,
     maybe_clean,
     maybe_us,
     to_us,
 )
-from kusanya.webhooks.schedule import infer_attempt
+from kusanya.wire import Mode
 
 Act = Callable[["Writing"], Any]
 """A write of another kind than a fact: it is called inside the transaction."""
@@ -115,15 +110,15 @@ class Writing:
 
 
 class _Known:
-    """What is kept about one collection, and what this batch adds."""
+    """What is kept about one id in both modes, and what this batch adds."""
 
-    __slots__ = ("digests", "heard", "last_seq", "old", "touched")
+    __slots__ = ("digests", "heard", "last_seq", "olds", "touched")
 
     def __init__(self) -> None:
         self.digests: dict[bytes, int] = {}
         self.heard: list[Observation] = []
         self.last_seq = 0
-        self.old: Projected | None = None
+        self.olds: dict[str, Projected] = {}
         self.touched = False
 
 
@@ -134,7 +129,7 @@ class Batch:
         self._writing = writing
         self._bound = bound
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
-        self._events: dict[tuple[str, str], bytes] = {}
+        self._events: dict[tuple[str, str], tuple[bytes, str]] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._deliveries: list[tuple[Any, ...]] = []
         self._new_events: dict[tuple[str, str], list[Any]] = {}
@@ -176,17 +171,18 @@ class Batch:
         wanted: set[str] = set()
         for item in items:
             heard = _heard(item)
-            if isinstance(item, Arrival):
-                if item.verdict is not Verdict.VERIFIED:
-                    continue
+            if isinstance(item, Arrival) and item.verdict is Verdict.VERIFIED:
                 events.add(item.event_id or "")
             if heard is not None:
                 wanted.add(heard.collection.id)
         ask, sql = self._writing.known, self._writing.statements
         if events:
             rows = ask(sql.known_events, events)
-            self._events = {(i, mode): bytes(digest) for i, mode, digest, _ in rows}
-            self._arrivals = {(i, mode): arrivals for i, mode, _, arrivals in rows}
+            for event_id, mode, digest, of, arrivals in rows:
+                self._events[event_id, mode] = (bytes(digest), of)
+                self._arrivals[event_id, mode] = arrivals
+                # Another body under the same id may name another collection.
+                wanted.add(of)
         if not wanted:
             return
         for collection_id, seq, digest, payload in ask(sql.known_observations, wanted):
@@ -197,7 +193,8 @@ class Batch:
         if self._collections:
             # Of what nobody ever said anything there is no row either.
             for row in ask(sql.known_collections, self._collections):
-                self._collections[row[0]].old = Projected._make(row)
+                old = Projected._make(row)
+                self._collections[old.id].olds[old.mode] = old
 
     def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> Receipt:
         verdict = self._judge(item)
@@ -217,9 +214,9 @@ class Batch:
                 mode,
                 str(verdict),
                 reason,
-                *_said(item),
+                *said_by(item),
                 maybe_us(item.signed_at),
-                None if verdict is Verdict.REJECTED else _attempt(item),
+                None if verdict is Verdict.REJECTED else attempt_of(item),
                 item.answer,
                 item.took_us,
                 item.secrets_tried,
@@ -228,9 +225,14 @@ class Batch:
                 item.body,
             )
         )
-        if verdict is Verdict.VERIFIED and item.observation is not None:
-            self._new_event(item, seq=seq, arrived_at=arrived_at, endpoint=endpoint)
-            self._observe(item.observation, said)
+        if item.observation is not None:
+            if verdict is Verdict.VERIFIED:
+                self._new_event(item, seq=seq, arrived_at=arrived_at, endpoint=endpoint)
+                self._observe(item.observation, said)
+            elif verdict is Verdict.CONFLICT:
+                self._dispute(item, item.observation)
+            elif verdict is Verdict.WRONG_MODE:
+                self._observe(item.observation, said)
         return Receipt(delivery_id=delivery_id(seq), verdict=verdict, seq=seq)
 
     def _judge(self, item: Arrival) -> Verdict:
@@ -238,11 +240,11 @@ class Batch:
         if item.verdict is not Verdict.VERIFIED:
             return item.verdict
         key = (item.event_id or "", str(item.heard_in))
-        digest = body_digest(item.body)
-        known = self._events.setdefault(key, digest)
-        if known is digest:
+        mine = (body_digest(item.body), item.collection_id or "")
+        known = self._events.setdefault(key, mine)
+        if known is mine:
             return Verdict.VERIFIED
-        if known != digest:
+        if known[0] != mine[0]:
             return Verdict.CONFLICT
         self._arrivals[key] = self._arrivals.get(key, 1) + 1
         new = self._new_events.get(key)
@@ -265,15 +267,26 @@ class Batch:
             endpoint,
             1,
             None,
-            self._events[key],
+            self._events[key][0],
         ]
 
-    def _observe(self, heard: Observation, said: tuple[bytes, bytes]) -> int:
+    def _dispute(self, item: Arrival, heard: Observation) -> None:
+        """Keep another body of a known event as evidence, for each collection it is about."""
+        fact = msgspec.structs.replace(heard, disputed=Dispute.OTHER_BODY)
+        said = pack(fact)
+        _, first = self._events[(item.event_id or "", str(item.heard_in))]
+        for collection_id in {first: None, heard.collection.id: None}:
+            self._observe(fact, said, of=collection_id)
+
+    def _observe(
+        self, heard: Observation, said: tuple[bytes, bytes], *, of: str | None = None
+    ) -> int:
         digest, payload = said
+        collection_id = heard.collection.id if of is None else of
         observed_at = to_us(heard.observed_at)
         if heard.source is Source.EVENT_CHECK and heard.event_id is not None:
             self._checked[(heard.event_id, str(heard.heard_in))] = observed_at
-        known = self._collections[heard.collection.id]
+        known = self._collections[collection_id]
         before = known.digests.get(digest)
         if before is not None:
             return before
@@ -282,7 +295,7 @@ class Batch:
         known.heard.append(heard)
         known.touched = True
         self._observations.append(
-            (seq, heard.collection.id, str(heard.collection.mode), observed_at, digest, payload)
+            (seq, collection_id, str(heard.heard_in), observed_at, digest, payload)
         )
         return seq
 
@@ -296,15 +309,17 @@ class Batch:
         new: list[Projected] = []
         changed: list[Projected] = []
         sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
-        for known in self._collections.values():
-            if not known.touched:
+        touched = (known for known in self._collections.values() if known.touched)
+        for known, mode in product(touched, Mode):
+            row = project_facts(known.heard, mode, known.last_seq)
+            if row is None:
                 continue
-            row = project(fold(known.heard), known.last_seq)
-            (new if known.old is None else changed).append(row)
-            if known.old is None:
+            old = known.olds.get(mode)
+            (new if old is None else changed).append(row)
+            if old is None:
                 _add(sums[row.bucket], row.counted, 1)
-            elif (known.old.bucket, known.old.counted) != (row.bucket, row.counted):
-                _add(sums[known.old.bucket], known.old.counted, -1)
+            elif (old.bucket, old.counted) != (row.bucket, row.counted):
+                _add(sums[old.bucket], old.counted, -1)
                 _add(sums[row.bucket], row.counted, 1)
         write(sql.new_collection, new)
         write(sql.changed_collection, changed)
@@ -359,37 +374,3 @@ def _act(writing: Writing, act: Act) -> Any:
         return _refused(error)
     nested.commit()
     return result
-
-
-def _said(item: Arrival) -> tuple[Any, ...]:
-    """Return what a delivery says or claims, in the order of the columns from event_id on."""
-    texts = (item.event_id, item.event_type, item.event_mode, item.collection_id, item.reference)
-    event_id, event_type, event_mode, collection_id, reference = texts
-    currency = item.currency
-    if not is_plain(*texts, currency, limit=NAME_MAX):
-        event_id, event_type, event_mode, collection_id, reference = (
-            maybe_clean(text, NAME_MAX) for text in texts
-        )
-        currency = maybe_clean(currency, WORD_MAX)
-    return (
-        event_id,
-        event_type,
-        maybe_us(item.event_created_at),
-        event_mode,
-        collection_id,
-        reference,
-        holdable(item.amount),
-        currency,
-    )
-
-
-def _attempt(item: Arrival) -> int | None:
-    if item.signed_at is None or item.event_created_at is None:
-        return None
-    return _attempt_after(item.signed_at - item.event_created_at)
-
-
-@lru_cache(maxsize=4096)
-def _attempt_after(age: timedelta) -> int | None:
-    # Only the age matters, in whole seconds mostly, and most deliveries have the same few.
-    return infer_attempt(signed_at=EPOCH + age, event_created_at=EPOCH)

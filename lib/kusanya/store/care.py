@@ -1,28 +1,31 @@
 """Care of the store: does it agree with itself, compute it again, copy it, let old bodies go."""
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-from sqlalchemy import Connection, Table, delete, exists, func, select, text, update
+from sqlalchemy import Connection, func, select, text, update
 
-from kusanya.errors import StoreDamaged, StoreUnavailable, WireError
-from kusanya.state.fold import fold
-from kusanya.state.observation import Observation
+from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.engine import only_store_errors
-from kusanya.store.payload import body_digest, pack, unpack
-from kusanya.store.projection import COLUMNS, Projected, project
+from kusanya.store.payload import body_digest
 from kusanya.store.records import Finding, Rebuilt
+from kusanya.store.refold import (
+    add_to,
+    empty_sums,
+    kept_sums,
+    orphans,
+    projections,
+    rebuild,
+)
 from kusanya.store.schema import (
     audit,
-    collection,
     delivery,
     delivery_rollup,
     event,
@@ -30,18 +33,15 @@ from kusanya.store.schema import (
     intent_change,
     note,
     observation,
-    rollup,
 )
 from kusanya.store.sqlite_file import sync_folder
-from kusanya.store.statements import statements
 from kusanya.store.values import hour_of, to_us
 
 _SLICE: Final = 2_000
-"""Collections that are folded at a time, so that memory does not grow with the history."""
+"""Deliveries that are cleared in one transaction."""
 _SHOWN: Final = 20
 """Findings of one kind that are listed one by one; the rest is counted."""
 _JOURNAL: Final = (observation, delivery, intent_change, note, audit)
-_Sums = defaultdict[tuple[Any, ...], list[int]]
 
 
 class Care(Base):
@@ -76,7 +76,7 @@ class Care(Base):
 
         Nothing changes in a sound store. Writers wait until it is done.
         """
-        return self._act(_rebuild)
+        return self._act(rebuild)
 
     def backup(self, path: str | Path) -> None:
         """Copy an SQLite store to a new file while it is in use; durable on return.
@@ -162,81 +162,26 @@ def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[Finding]:
         )
 
 
-def _projections(connection: Connection) -> Iterator[tuple[Projected | Finding, Any]]:
-    """Yield what each collection's row should be, beside what it is (None where missing)."""
-    last = ""
-    while True:
-        ids = (
-            select(observation.c.collection_id)
-            .where(observation.c.collection_id > last)
-            .group_by(observation.c.collection_id)
-            .order_by(observation.c.collection_id)
-            .limit(_SLICE)
-        )
-        wanted = connection.execute(ids).scalars().all()
-        if not wanted:
-            return
-        first, last = wanted[0], wanted[-1]
-        it, of = collection.c, observation.c
-        rows = connection.execute(select(*COLUMNS).where(it.id >= first, it.id <= last))
-        kept = {row[0]: Projected._make(row) for row in rows}
-        facts = connection.execute(
-            select(
-                observation.c.collection_id,
-                observation.c.seq,
-                observation.c.digest,
-                observation.c.payload,
-            )
-            .where(of.collection_id >= first, of.collection_id <= last)
-            .order_by(observation.c.collection_id, observation.c.seq)
-        )
-        heard: defaultdict[str, list[Observation]] = defaultdict(list)
-        places: dict[str, int] = {}
-        for collection_id, seq, digest, payload in facts:
-            read = _read(collection_id, digest, payload)
-            if isinstance(read, Finding):
-                yield read, None
-                continue
-            heard[collection_id].append(read)
-            places[collection_id] = seq
-        for collection_id, said in heard.items():
-            yield project(fold(said), places[collection_id]), kept.get(collection_id)
-
-
-def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Finding:
-    try:
-        heard = unpack(payload)
-        if pack(heard)[0] == bytes(digest):
-            return heard
-    except (WireError, msgspec.MsgspecError, ValueError):
-        pass
-    return Finding(
-        kind="fact",
-        subject=collection_id,
-        sentence="an observation is not the one that was written; restore a backup",
-    )
-
-
 def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
-    sums: _Sums = defaultdict(lambda: [0, 0, 0])
-    for wanted, kept in _projections(connection):
-        if isinstance(wanted, Finding):
-            yield wanted
+    sums = empty_sums()
+    for pair in projections(connection):
+        if isinstance(pair, Finding):
+            yield pair
             continue
-        _sum(sums, wanted)
-        if kept != wanted:
+        wanted, kept = pair
+        if wanted is not None:
+            add_to(sums, wanted)
+        if kept is not None and wanted is None:
+            yield _unfounded(kept.id)
+        elif wanted is not None and kept != wanted:
             yield Finding(
                 kind="projection",
                 subject=wanted.id,
                 sentence="its row is not what its observations say; run kusanya store rebuild",
             )
-    for orphan in connection.execute(_orphans()).scalars():
-        yield Finding(
-            kind="projection",
-            subject=orphan,
-            sentence="its row follows from no observation; run kusanya store rebuild",
-        )
-    if _kept_sums(connection) != dict(sums):
+    for orphan in orphans(connection):
+        yield _unfounded(orphan)
+    if kept_sums(connection) != dict(sums):
         yield Finding(
             kind="rollup",
             subject=None,
@@ -244,20 +189,12 @@ def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
         )
 
 
-def _orphans() -> Any:
-    facts = exists().where(observation.c.collection_id == collection.c.id)
-    return select(collection.c.id).where(~facts)
-
-
-def _sum(sums: _Sums, row: Projected) -> None:
-    total = sums[row.bucket]
-    for index, number in enumerate(row.counted):
-        total[index] += number
-
-
-def _kept_sums(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
-    rows = connection.execute(select(rollup))
-    return {tuple(row[:6]): list(row[6:]) for row in rows if any(row[6:])}
+def _unfounded(collection_id: str) -> Finding:
+    return Finding(
+        kind="projection",
+        subject=collection_id,
+        sentence="its row follows from no observation; run kusanya store rebuild",
+    )
 
 
 def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
@@ -321,29 +258,3 @@ def _events(connection: Connection) -> Iterator[Finding]:
                 subject=event_id,
                 sentence="its body is not the one that arrived; restore a backup",
             )
-
-
-def _rebuild(writing: Writing) -> Rebuilt:
-    connection, sql = writing.connection, statements(writing.connection.dialect)
-    changed: list[Projected] = []
-    sums: _Sums = defaultdict(lambda: [0, 0, 0])
-    for wanted, kept in _projections(connection):
-        if isinstance(wanted, Finding):
-            raise StoreUnavailable(f"{wanted.subject}: {wanted.sentence}")
-        _sum(sums, wanted)
-        if kept != wanted:
-            changed.append(wanted)
-    orphans = connection.execute(_orphans()).scalars().all()
-    if orphans:
-        connection.execute(delete(collection).where(collection.c.id.in_(orphans)))
-    writing.many(sql.changed_collection, changed)
-    before = _kept_sums(connection)
-    differing = [key for key in before.keys() | sums.keys() if before.get(key) != sums.get(key)]
-    if differing:
-        _replace_sums(writing, rollup, sql.rollup, sums)
-    return Rebuilt(collections=len(changed) + len(orphans), rollups=len(differing))
-
-
-def _replace_sums(writing: Writing, table: Table, statement: str, sums: _Sums) -> None:
-    writing.connection.execute(delete(table))
-    writing.many(statement, [(*bucket, *total) for bucket, total in sorted(sums.items())])

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Select, delete, or_, select, update
+from sqlalchemy import Connection, Select, and_, delete, or_, select, update
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
@@ -87,10 +87,10 @@ class Claims(Base):
             if won or not free:
                 return won
 
-    def prolong_open(self, until: Mapping[str, datetime], *, by: str) -> None:
-        """Keep one's own claims on these collections until the instants given; durable on return.
+    def prolong_open(self, mode: Mode, until: Mapping[str, datetime], *, by: str) -> None:
+        """Keep one's own claims on these collections of a mode until the instants given.
 
-        A claim that ended and was taken over stays the other's.
+        Durable on return. A claim that ended and was taken over stays the other's.
         """
 
         def act(writing: Writing) -> None:
@@ -99,6 +99,7 @@ class Claims(Base):
                     update(claim)
                     .where(
                         claim.c.collection_id == clean(collection_id),
+                        claim.c.mode == mode.value,
                         claim.c.claimed_by == clean(by),
                     )
                     .values(claimed_until=to_us(instant))
@@ -106,13 +107,14 @@ class Claims(Base):
 
         self._act(act)
 
-    def release_open(self, ids: Sequence[str], *, by: str) -> None:
-        """Give up one's own claims on these collections; those of others stay."""
+    def release_open(self, mode: Mode, ids: Sequence[str], *, by: str) -> None:
+        """Give up one's own claims on these collections of a mode; those of others stay."""
 
         def act(writing: Writing) -> None:
             writing.connection.execute(
                 delete(claim).where(
                     claim.c.collection_id.in_([clean(text) for text in ids]),
+                    claim.c.mode == mode.value,
                     claim.c.claimed_by == clean(by),
                 )
             )
@@ -156,7 +158,7 @@ def _free(mode: Mode, now: datetime, created_before: datetime | None) -> Select[
     it, until = collection.c, claim.c.claimed_until
     query = (
         select(*COLUMNS)
-        .outerjoin(claim, claim.c.collection_id == it.id)
+        .outerjoin(claim, and_(claim.c.collection_id == it.id, claim.c.mode == it.mode))
         .where(
             it.mode == mode.value,
             it.final_seen_at.is_(None),
@@ -185,13 +187,18 @@ def _won(
     if not free:
         return ()
     rows = [
-        {"collection_id": row.id, "claimed_by": clean(by), "claimed_until": to_us(until)}
+        {
+            "collection_id": row.id,
+            "mode": row.mode.value,
+            "claimed_by": clean(by),
+            "claimed_until": to_us(until),
+        }
         for row in free
     ]
     insert = insert_into(claim, connection.dialect).values(rows)
     # What was read may have been claimed since: only the unique key decides.
     upsert = insert.on_conflict_do_update(
-        index_elements=[claim.c.collection_id],
+        index_elements=[claim.c.collection_id, claim.c.mode],
         set_={
             "claimed_by": insert.excluded.claimed_by,
             "claimed_until": insert.excluded.claimed_until,

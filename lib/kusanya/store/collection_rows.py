@@ -107,13 +107,16 @@ class Collections(Base):
             query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
         return self._page(query.order_by(it.created_at, it.id), limit, reverse=False)
 
-    def collection(self, collection_id: str) -> CollectionRow | None:
-        """Return one collection, or None where it is unknown."""
-        return self.collections_by_id((collection_id,)).get(collection_id)
+    def collection(self, collection_id: str, mode: Mode) -> CollectionRow | None:
+        """Return one collection of one mode, or None where that mode does not know it."""
+        return self.collections_by_id((collection_id,), mode).get(collection_id)
 
-    def collections_by_id(self, ids: Sequence[str]) -> dict[str, CollectionRow]:
-        """Return the known ones of `ids`, by id."""
-        query = select(*COLUMNS).where(collection.c.id.in_([clean(text) for text in ids]))
+    def collections_by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
+        """Return the ones of `ids` that a mode knows, by id."""
+        it = collection.c
+        query = select(*COLUMNS).where(
+            it.id.in_([clean(text) for text in ids]), it.mode == mode.value
+        )
         return {row.id: row for row in self._rows(query)}
 
     def collections_by_reference(
@@ -157,8 +160,23 @@ class Collections(Base):
             query.order_by(unindexed(it.created_at).desc(), it.id.desc()).limit(limit)
         )
 
-    def observations(self, collection_id: str) -> tuple[Observation, ...]:
-        """Return every fact about a collection in the order in which we heard them."""
+    def observations(self, collection_id: str, mode: Mode) -> tuple[Observation, ...]:
+        """Return every fact that counts for a collection of one mode, in the order of hearing.
+
+        What the other mode says of this id is not among them, nor what is disputed: `state` lists
+        it as a contradiction.
+        """
+        return tuple(fact for fact in self._facts(collection_id) if fact.counts_in(mode))
+
+    def state(self, collection_id: str, mode: Mode) -> CollectionState | None:
+        """Return the fold of all facts about a collection of one mode, or None where none counts.
+
+        Evidence from the other mode and disputed facts show among its contradictions.
+        """
+        facts = self._facts(collection_id)
+        return fold(facts, mode=mode) if any(fact.counts_in(mode) for fact in facts) else None
+
+    def _facts(self, collection_id: str) -> tuple[Observation, ...]:
         query = (
             select(observation.c.payload)
             .where(observation.c.collection_id == clean(collection_id))
@@ -166,11 +184,6 @@ class Collections(Base):
         )
         with self._reading("read observations") as connection:
             return tuple(unpack(payload) for payload in connection.execute(query).scalars())
-
-    def state(self, collection_id: str) -> CollectionState | None:
-        """Return the fold of a collection's observations, or None where there is none."""
-        heard = self.observations(collection_id)
-        return fold(heard) if heard else None
 
     def _listed(
         self, mode: Mode, where: CollectionFilter, order: Order

@@ -90,9 +90,12 @@ class Deliveries(Base):
         found = self._events(query.order_by(event.c.mode))
         return found[0] if found else None
 
-    def events_of(self, collection_id: str) -> tuple[EventRow, ...]:
-        """Return the events of a collection in the order of their first arrival."""
-        query = select(*_EVENT).where(event.c.collection_id == clean(collection_id))
+    def events_of(self, collection_id: str, mode: Mode) -> tuple[EventRow, ...]:
+        """Return the events of a collection of one mode in the order of their first arrival."""
+        it = event.c
+        query = select(*_EVENT).where(
+            it.collection_id == clean(collection_id), unsearched(it.mode) == mode.value
+        )
         return self._events(query.order_by(event.c.seq))
 
     def unchecked_events(

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.wire import Collection, Mode, decode_collection
 
 _DIGEST_BYTES: Final = 16
@@ -28,12 +28,16 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     built: Collection | None
     # Last and outside the digest: the same saying heard again is the same fact.
     observed_at: datetime | None = None
+    # Written for disputed facts alone: all others are the bytes that they always were.
+    disputed: str | None = None
 
 
 class _Begun(msgspec.Struct, array_like=True, frozen=True):
-    """The first element of a `_Kept`; the others are skipped unread."""
+    """The first elements of a `_Kept`; the others are skipped unread."""
 
     source: str
+    source_id: str
+    heard_in: str
 
 
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -59,9 +63,10 @@ def pack(heard: Observation) -> tuple[bytes, bytes]:
         raw,
         None if raw else heard.collection,
     )
+    doubt = () if heard.disputed is None else (str(heard.disputed),)
     return (
-        blake2b(_encode(said), digest_size=_DIGEST_BYTES).digest(),
-        _encode((*said, heard.observed_at)),
+        blake2b(_encode((*said, *doubt)), digest_size=_DIGEST_BYTES).digest(),
+        _encode((*said, heard.observed_at, *doubt)),
     )
 
 
@@ -83,6 +88,7 @@ def unpack(payload: bytes) -> Observation:
         event_id=kept.event_id,
         event_type=kept.event_type,
         event_created_at=kept.event_created_at,
+        disputed=None if kept.disputed is None else Dispute(kept.disputed),
     )
 
 
@@ -92,6 +98,14 @@ def source_of(payload: bytes) -> Source:
     Raises MsgspecError or ValueError for bytes that `pack` did not make.
     """
     return Source(_begin(payload).source)
+
+
+def mode_of(payload: bytes) -> Mode:
+    """Return the mode in which the observation in `payload` was heard, as cheaply.
+
+    Raises MsgspecError or ValueError for bytes that `pack` did not make.
+    """
+    return Mode(_begin(payload).heard_in)
 
 
 def body_digest(body: bytes) -> bytes:

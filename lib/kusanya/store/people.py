@@ -42,17 +42,25 @@ class People(Base):
 
         return self._act(act)
 
-    def notes(self, subject: str) -> tuple[NoteRow, ...]:
-        """Return the notes on a subject, oldest first."""
-        query = select(*_NOTE).where(note.c.subject == clean(subject)).order_by(note.c.seq)
+    def notes(self, subject: str, mode: Mode) -> tuple[NoteRow, ...]:
+        """Return the notes on a subject of one mode, oldest first."""
+        query = (
+            select(*_NOTE)
+            .where(note.c.subject == clean(subject), note.c.mode == mode.value)
+            .order_by(note.c.seq)
+        )
         with self._reading("read notes") as connection:
             return tuple(_to_note(row) for row in connection.execute(query))
 
-    def search_notes(self, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
-        """Return the notes whose text contains `text`, in any case, newest first."""
+    def search_notes(self, mode: Mode, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
+        """Return the notes of one mode whose text contains `text`, in any case, newest first."""
+        wanted = clean(text).lower()
         query = (
             select(*_NOTE)
-            .where(func.lower(note.c.text).contains(clean(text).lower(), autoescape=True))
+            .where(
+                note.c.mode == mode.value,
+                func.lower(note.c.text).contains(wanted, autoescape=True),
+            )
             .order_by(note.c.seq.desc())
             .limit(limit)
         )
@@ -84,14 +92,16 @@ class People(Base):
             found = tuple(_to_audit(row) for row in connection.execute(query))
         return Page(rows=found[:limit], more=len(found) > limit)
 
-    def reveal_phone(self, collection_id: str, *, actor: str, why: str) -> str:
+    def reveal_phone(self, collection_id: str, mode: Mode, *, actor: str, why: str) -> str:
         """Return the whole phone number of a collection, once the reveal itself is audited.
 
         Raises StoreError for an unknown collection; the attempt is audited all the same.
         """
 
         def act(writing: Writing) -> str | None:
-            query = select(collection.c.phone).where(collection.c.id == clean(collection_id))
+            query = select(collection.c.phone).where(
+                collection.c.id == clean(collection_id), collection.c.mode == mode.value
+            )
             phone: str | None = writing.connection.execute(query).scalar_one_or_none()
             audited(
                 writing,

@@ -7,7 +7,8 @@ again at any time and must come out the same.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from kusanya.state.observation import CollectionState
+from kusanya.state.fold import fold
+from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.records import CollectionRow
 from kusanya.store.schema import collection
 from kusanya.store.values import (
@@ -74,6 +75,16 @@ class Projected(NamedTuple):
 COLUMNS: Final = tuple(collection.c[name] for name in Projected._fields)
 PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
 """Every collection with another status has `unwell` set, and so has one with a failure code."""
+
+
+def project_facts(facts: Sequence[Observation], mode: Mode, seq: int) -> Projected | None:
+    """Return the row that `facts` about one id make in `mode`; None where none of them counts.
+
+    `facts` are those of both modes, and `seq` is the place of the latest of all.
+    """
+    if not any(fact.counts_in(mode) for fact in facts):
+        return None
+    return project(fold(facts, mode=mode), seq)
 
 
 def project(state: CollectionState, seq: int) -> Projected:

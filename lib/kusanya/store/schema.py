@@ -2,7 +2,8 @@
 
 Facts (`delivery`, `observation`, `intent_change`, `note`, `audit`) are keyed by their position in
 the journal, `seq`, and never change what they say. `event`, `collection` and `rollup` follow from
-them. Every index names the query that it serves.
+them. An event or a collection is known by its id and the mode in which it was heard: the mode of
+the API key or signing secret, never of a body. Every index names the query that it serves.
 """
 
 from collections.abc import Callable
@@ -162,12 +163,14 @@ observation: Final = Table(
     metadata,
     _seq(),
     Column("collection_id", ID, nullable=False),
+    # The mode in which it was heard.
     Column("mode", ID, nullable=False),
     Column("observed_at", BigInteger, nullable=False),
-    # Of source, source id and everything said: the same saying is kept once.
+    # Of source, source id, mode and everything said: the same saying is kept once.
     Column("digest", LargeBinary, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    # observations, the fold of a collection, and the saying heard before.
+    # observations, the fold of a collection, and the saying heard before. Facts of both modes lie
+    # side by side: what one mode says of an id is evidence in the other.
     UniqueConstraint("collection_id", "digest"),
 )
 
@@ -176,7 +179,7 @@ collection: Final = Table(
     metadata,
     Column("id", ID, primary_key=True),
     Column("seq", BigInteger, nullable=False),
-    Column("mode", ID, nullable=False),
+    Column("mode", ID, primary_key=True),
     Column("status", ID, nullable=False),
     Column("amount", BigInteger, nullable=False),
     Column("fee", BigInteger, nullable=False),
@@ -355,6 +358,7 @@ claim: Final = Table(
     metadata,
     # claim_open: which process asks about a collection, and until when it may.
     Column("collection_id", ID, primary_key=True),
+    Column("mode", ID, primary_key=True),
     Column("claimed_by", Text, nullable=False),
     Column("claimed_until", BigInteger, nullable=False),
     sqlite_with_rowid=False,

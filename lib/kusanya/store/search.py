@@ -10,7 +10,19 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, column, exists, func, or_, select, table, text, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    and_,
+    column,
+    exists,
+    func,
+    or_,
+    select,
+    table,
+    text,
+    update,
+)
 
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
@@ -58,7 +70,7 @@ class Search(Base):
         ):
             for seqs in places:
                 ids = _matching(connection, mode, wanted, seqs)
-                rows = {row[0]: row for row in connection.execute(_whole(ids))} if ids else {}
+                rows = {row[0]: row for row in connection.execute(_whole(mode, ids))} if ids else {}
                 for id_ in ids:
                     found.setdefault(id_, to_row(rows[id_]))
                 if len(found) >= limit:
@@ -115,7 +127,10 @@ def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[in
         # The mode is looked at afterwards: with a condition on it, a planner without statistics
         # goes through every collection of the mode and asks of each whether a place is its.
         select(it.id, it.mode, it.reference)
-        .join(observation, it.id == observation.c.collection_id)
+        .join(
+            observation,
+            and_(it.id == observation.c.collection_id, it.mode == observation.c.mode),
+        )
         .where(observation.c.seq.in_(seqs))
         .order_by(observation.c.seq.desc())
     )
@@ -123,8 +138,8 @@ def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[in
     return [id_ for id_, of, said in found if of == mode.value and wanted in said.casefold()]
 
 
-def _whole(ids: Sequence[str]) -> Select[Any]:
-    return select(*COLUMNS).where(collection.c.id.in_(ids))
+def _whole(mode: Mode, ids: Sequence[str]) -> Select[Any]:
+    return select(*COLUMNS).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
 
 
 def _places(connection: Connection, wanted: str) -> Generator[Sequence[int], None, None]:
@@ -189,7 +204,7 @@ def index_references(writing: Writing) -> bool:
     it = observation.c
     query = (
         select(it.seq, collection.c.reference)
-        .join(collection, collection.c.id == it.collection_id)
+        .join(collection, and_(collection.c.id == it.collection_id, collection.c.mode == it.mode))
         .where(
             it.seq > reached,
             it.seq <= upto,
@@ -197,7 +212,9 @@ def index_references(writing: Writing) -> bool:
             or_(
                 collection.c.contradictions > 0,
                 ~exists().where(
-                    earlier.c.collection_id == it.collection_id, earlier.c.seq < it.seq
+                    earlier.c.collection_id == it.collection_id,
+                    earlier.c.mode == it.mode,
+                    earlier.c.seq < it.seq,
                 ),
             ),
         )

@@ -45,11 +45,12 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     move_head: str
     """seq."""
     known_events: str
-    """ids; gives id, mode, digest, arrivals."""
+    """ids; gives id, mode, digest, collection_id, arrivals."""
     known_observations: str
-    """ids of collections; gives collection_id, seq, digest, payload in the journal's order."""
+    """ids of collections; gives collection_id, seq, digest, payload in the journal's order, of both
+    modes."""
     known_collections: str
-    """ids; gives whole rows."""
+    """ids; gives whole rows, of both modes."""
     delivery: str
     event: str
     event_arrivals: str
@@ -99,9 +100,9 @@ def statements(dialect: Dialect) -> Statements:
         lock_head=text(select(feed_head.c.seq).with_for_update()),
         move_head=text(update(feed_head).values(seq=bindparam("to"))),
         known_events=text(
-            select(event.c.id, event.c.mode, event.c.digest, event.c.arrivals).where(
-                _among(event.c.id, dialect)
-            )
+            select(
+                *(event.c[name] for name in ("id", "mode", "digest", "collection_id", "arrivals"))
+            ).where(_among(event.c.id, dialect))
         ),
         known_observations=text(
             select(heard.collection_id, heard.seq, heard.digest, heard.payload)

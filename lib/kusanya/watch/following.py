@@ -174,7 +174,7 @@ def look(store: Store, core: Core, *, by: str, rhythm: Rhythm) -> Steps[Round]:
     )
     asking = _Asking(store, core, began, rhythm)
     yield from asking.ask_all(due)
-    yield from do(lambda: _hand_back(store, by, asking))
+    yield from do(lambda: _hand_back(store, mode, by, asking))
     if asking.refused is not None:
         raise asking.refused
     settled = yield from do(lambda: settle_waiting(store, now=clock.now(), mode=mode))
@@ -233,10 +233,10 @@ class _Asking:
         if not found.is_final and found.status == row.status:
             return  # nothing that is not known: looking leaves no rows behind
         at = self._core.clock.now()
-        yield from do(lambda: self._store.record(polled(found, at=at)))
+        yield from do(lambda: self._store.record(polled(found, at=at, heard_in=row.mode)))
         if not found.is_final:
             return
-        after = yield from do(lambda: self._store.collection(found.id))
+        after = yield from do(lambda: self._store.collection(found.id, row.mode))
         missing = after is not None and after.missing_event
         _log.info("a final state was learned by asking", extra={"collection_id": found.id})
         self._count(became_final=1, missing_events=int(missing))
@@ -246,11 +246,11 @@ class _Asking:
         self.made = msgspec.structs.replace(self.made, **counts)
 
 
-def _hand_back(store: Store, by: str, asking: _Asking) -> None:
+def _hand_back(store: Store, mode: Mode, by: str, asking: _Asking) -> None:
     if asking.next_looks:
-        store.prolong_open(asking.next_looks, by=by)
+        store.prolong_open(mode, asking.next_looks, by=by)
     if asking.done:
-        store.release_open(asking.done, by=by)
+        store.release_open(mode, asking.done, by=by)
 
 
 def _next_look(row: CollectionRow, clock: Clock) -> datetime:

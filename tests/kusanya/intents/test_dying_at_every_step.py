@@ -112,7 +112,7 @@ def test_dying_at_any_write_leaves_one_collection_after_a_restart(
         made = create_safely(store, new_client(), reference=reference, **job)
         assert made.collection.reference == reference
         assert [c["reference"] for c in service.collections.values()].count(reference) == 1
-        assert store.observations(made.collection.id)
+        assert store.observations(made.collection.id, Mode.TEST)
     # What is durable before the first byte, and what the answer makes durable: two commits.
     assert deaths == 2
     assert len({(sent.key, sent.body) for sent in service.arrived}) == deaths + 1

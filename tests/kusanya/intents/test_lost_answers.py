@@ -26,6 +26,7 @@ from kusanya.intents import (
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import IntentState
+from kusanya.wire import Mode
 
 
 def test_an_answer_ends_what_an_earlier_failure_said(
@@ -56,7 +57,7 @@ def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
     service.pay("col_1")
     made = resume(store, new_client(), the_intent(store))
     assert made.collection.status == "succeeded"
-    facts = store.observations("col_1")
+    facts = store.observations("col_1", Mode.TEST)
     assert [(fact.source, fact.collection.status) for fact in facts] == [
         (Source.ANSWER, "created"),
         (Source.POLL, "succeeded"),

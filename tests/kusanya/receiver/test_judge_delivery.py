@@ -14,7 +14,7 @@ from kusanya.receiver import EndpointSecrets
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.ingest import answer_text, judge
 from kusanya.secret import Secret
-from kusanya.state import Source
+from kusanya.state import Dispute, Source
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
 
@@ -164,7 +164,10 @@ def test_an_event_of_the_other_mode_is_refused_and_has_no_effect(
     payload = body(**changes)
     arrival = judged(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.WRONG_MODE, "wrong_mode")
-    assert (arrival.answer, arrival.observation, arrival.heard_in) == (400, None, Mode.TEST)
+    assert (arrival.answer, arrival.heard_in) == (400, Mode.TEST)
+    assert arrival.observation is not None
+    assert arrival.observation.disputed is Dispute.OTHER_MODE
+    assert not any(arrival.observation.counts_in(mode) for mode in Mode)
     assert answer_text(arrival).startswith("wrong_mode: this endpoint and its signing secret")
     assert arrival.event_mode == json.loads(payload)["mode"]
 

@@ -86,7 +86,7 @@ async def test_a_delivery_is_durable_before_its_2xx(
     )
     assert (answer.status, answer.text) == (200, "")
     assert seen == [payload]
-    state = store.state("col_1")
+    state = store.state("col_1", Mode.TEST)
     assert state is not None
     assert (state.status, state.event_ids) == ("succeeded", ("evt_1",))
     assert state.first_seen_at == NOON
@@ -122,7 +122,7 @@ async def test_a_repeat_is_acknowledged_and_changes_nothing(
         Verdict.REPEAT,
         Verdict.VERIFIED,
     ]
-    state = store.state("col_1")
+    state = store.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
 
@@ -138,7 +138,7 @@ async def test_one_event_id_with_two_contents_is_acknowledged_and_flagged(
     assert (await ask(receiver, first, signed(first))).status == 200
     assert (await ask(receiver, other, signed(other))).status == 200
     assert [row.verdict for row in kept(store)] == [Verdict.CONFLICT, Verdict.VERIFIED]
-    state = store.state("col_1")
+    state = store.state("col_1", Mode.TEST)
     assert state is not None
     assert state.fee == 50
 
@@ -156,7 +156,7 @@ async def test_a_forged_delivery_is_recorded_refused_and_changes_nothing(
     assert (answer.status, answer.text) == (400, "no_match")
     row = kept(store)[0]
     assert (row.verdict, row.reason, row.answer) == (Verdict.REJECTED, "no_match", 400)
-    assert store.collection("col_1") is None
+    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
     assert store.event("evt_1") is None
 
 
@@ -170,7 +170,7 @@ async def test_what_is_authentic_but_cannot_be_read_is_acknowledged_kept_and_log
     receiver, payload = app(store, SECRET, mode="test", clock=clock), b"\xff\x00"
     assert (await ask(receiver, payload, signed(payload))).status == 200
     assert [row.verdict for row in kept(store)] == [Verdict.UNPARSEABLE]
-    assert store.collection("col_1") is None
+    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
     [line] = logged(caplog)
     assert (line.name, line.levelname) == ("kusanya.receiver", "WARNING")
     assert line.message == "delivery kept unread: its body is no event"
@@ -199,7 +199,7 @@ async def test_a_delivery_of_the_wrong_mode_is_recorded_refused_counted_and_logg
     assert answer.text.startswith("wrong_mode: this endpoint and its signing secret are for test")
     [row] = kept(store)
     assert (row.verdict, row.reason, row.answer) == (Verdict.WRONG_MODE, "wrong_mode", 400)
-    assert store.collection("col_1") is None
+    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
     [line] = logged(caplog)
     assert line.message == "delivery of the wrong mode refused"
     assert (vars(line)["mode"], vars(line)["event_id"]) == ("test", "evt_1")

@@ -114,7 +114,7 @@ async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 
             rows = store.deliveries(Mode.TEST).rows
             bodies = [store.delivery_body(row.id) for row in rows]
             kept = [(row.verdict, row.reason, row.answer, row.event_id) for row in rows]
-            seen.append((answered, kept, bodies, store.collection("col_1")))
+            seen.append((answered, kept, bodies, store.collection("col_1", Mode.TEST)))
     assert seen[0] == seen[1]
 
 

@@ -99,5 +99,5 @@ def test_every_honest_delivery_is_answered_among_hostile_ones(
         Mode.TEST, where=DeliveryFilter(verdicts=(Verdict.VERIFIED,)), limit=honest + 1
     )
     assert len(verified.rows) == honest
-    assert store.collection("col_999999") is None
+    assert store.collection("col_999999", Mode.TEST) is None
     assert store.event("evt_999999") is None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kusanya.state import Observation, Source
+from kusanya.state import Dispute, Observation, Source
 from kusanya.wire import Collection, Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -26,6 +26,7 @@ def fact() -> Fact:
         replayed: bool = False,
         source_id: str | None = None,
         event_id: str | None = None,
+        disputed: Dispute | None = None,
         **fields: Any,
     ) -> Observation:
         kind = Source(source)
@@ -56,6 +57,7 @@ def fact() -> Fact:
             event_id=event,
             event_type=f"collection.{status}" if told else None,
             event_created_at=NOON + timedelta(seconds=12) if told else None,
+            disputed=disputed,
         )
 
     return make

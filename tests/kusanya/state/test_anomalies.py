@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.state import Observation, fold
+from kusanya.state import Dispute, Observation, fold
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -49,7 +49,11 @@ def test_a_collection_that_is_well_has_no_anomaly(fact: Fact, told: Told) -> Non
 
 CATALOGUE: dict[str, tuple[Told, bool]] = {
     "two_finals": ([*WELL, ("poll", {"status": "expired", "after": 20})], True),
-    "mode_mismatch": ([("answer", {"heard_in": Mode.LIVE})], True),
+    "event_changed": (
+        [*WELL, ("event", {"status": "succeeded", "disputed": Dispute.OTHER_BODY, "after": 20})],
+        True,
+    ),
+    "mode_mismatch": ([*WELL, ("event", {"heard_in": Mode.LIVE, "after": 3})], True),
     "amount_changed": ([*WELL, ("poll", {"amount": 4000, "after": 3})], True),
     "fee_changed": ([*WELL, ("poll", {"fee": 51, "after": 3})], False),
     "currency_changed": ([*WELL, ("poll", {"currency": "KES", "after": 3})], True),

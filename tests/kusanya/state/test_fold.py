@@ -6,14 +6,15 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kusanya.state import CONTRADICTION, CollectionState, Observation, Source, fold
+from kusanya.state import CONTRADICTION, CollectionState, Dispute, Observation, Source, fold
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Fact = Callable[..., Observation]
+FINALS = {"succeeded", "failed", "expired"}
 
 
 def fields_of(state: CollectionState) -> list[str]:
@@ -149,17 +150,6 @@ def test_a_field_said_after_another_source_was_silent_about_it_still_contradicts
         state = fold(order)
         assert fields_of(state) == ["failure_code"]
         assert (state.failure_code, state.failure_message) == ("a", "No money")
-
-
-def test_a_collection_of_the_other_mode_than_the_secret_it_came_through_is_a_contradiction(
-    fact: Fact,
-) -> None:
-    alone = fold([fact("event", status="succeeded", heard_in=Mode.LIVE)])
-    assert fields_of(alone) == ["mode"]
-    assert alone.contradictions[0].values == ("test", "live")
-    both = fold([fact("answer"), fact("event", status="succeeded", after=1, mode=Mode.LIVE)])
-    assert fields_of(both) == ["mode"]
-    assert both.mode is Mode.TEST
 
 
 def test_the_fee_is_kept_apart_for_each_kind_of_source(fact: Fact) -> None:
@@ -320,6 +310,7 @@ facts_drawn = st.lists(
             "replayed": st.booleans(),
             "source_id": st.sampled_from(["s", "t"]),
             "event_id": st.sampled_from(["evt_1", "evt_2"]),
+            "disputed": st.sampled_from([None, None, None, *Dispute]),
         }
     ),
     min_size=1,
@@ -333,10 +324,10 @@ facts_drawn = st.lists(
 def test_order_and_repetition_change_nothing(
     fact: Fact, drawn: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    facts = [fact(**one) for one in drawn]
+    facts = [fact("answer"), *(fact(**one) for one in drawn)]
     again = data.draw(st.lists(st.sampled_from(facts), max_size=9))
     shuffled = data.draw(st.permutations(facts + again))
-    state, other = fold(facts), fold(shuffled)
+    state, other = fold(facts, mode=Mode.TEST), fold(shuffled, mode=Mode.TEST)
     assert other == state
     assert repr(other.metadata) == repr(state.metadata)
 
@@ -346,9 +337,9 @@ def test_order_and_repetition_change_nothing(
 def test_hearing_more_never_loses_a_final_a_status_or_a_contradiction(
     fact: Fact, drawn: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    facts = [fact(**one) for one in drawn]
-    part = fold(facts[: data.draw(st.integers(1, len(facts)))])
-    whole = fold(facts)
+    facts = [fact("answer"), *(fact(**one) for one in drawn)]
+    part = fold(facts[: data.draw(st.integers(1, len(facts)))], mode=Mode.TEST)
+    whole = fold(facts, mode=Mode.TEST)
     assert set(part.statuses) <= set(whole.statuses)
     assert whole.is_final or not part.is_final
     assert set(part.event_ids) <= set(whole.event_ids)
@@ -365,10 +356,18 @@ def test_the_status_agrees_with_a_plain_reading_of_the_facts(
     fact: Fact, drawn: list[dict[str, Any]]
 ) -> None:
     facts = [fact(**one) for one in drawn]
-    state = fold(facts)
-    heard = {one["status"] for one in drawn}
-    finals = heard & {"succeeded", "failed", "expired"}
-    if len(finals) > 1:
+    counting = [one for one, made in zip(drawn, facts, strict=True) if made.counts_in(Mode.TEST)]
+    assume(counting)
+    state = fold(facts, mode=Mode.TEST)
+    heard = {one["status"] for one in counting}
+    finals = heard & FINALS
+    changed = [
+        one
+        for one in drawn
+        if (one["disputed"], one["mode"], one["heard_in"]) == (Dispute.OTHER_BODY, "test", "test")
+    ]
+    between = finals | ({one["status"] for one in changed} & FINALS if finals else set())
+    if len(between) > 1:
         assert state.status == "contradiction"
     elif finals:
         assert {state.status} == finals
@@ -377,7 +376,12 @@ def test_the_status_agrees_with_a_plain_reading_of_the_facts(
     else:
         assert state.status in heard - {"created"}
     assert state.is_final == bool(finals)
-    assert ("fee" in fields_of(state)) == (len({one["fee"] for one in drawn}) > 1)
-    codes = {one["failure_code"] for one in drawn} - {None}
-    assert ("failure_code" in fields_of(state)) == (len(codes) > 1)
+    fees = {one["fee"] for one in (*counting, *changed)}
+    assert ("fee" in fields_of(state)) == (len(fees) > 1)
+    assert state.fee in {one["fee"] for one in counting}
+    codes = {one["failure_code"] for one in counting} - {None}
+    every = codes | ({one["failure_code"] for one in changed} - {None})
+    assert ("failure_code" in fields_of(state)) == (len(every) > 1)
     assert (state.failure_code is None) == (not codes)
+    assert ("mode" in fields_of(state)) == (len(facts) > len(counting) + len(changed))
+    assert ("event" in fields_of(state)) == bool(changed)

@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import create_engine, text
 
 from kusanya.clock import ManualClock
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Event, Mode, decode_collection, decode_event
@@ -32,6 +33,7 @@ class Make:
         status = said.pop("status", "succeeded")
         mode = said.pop("mode", "test")
         event_id = said.pop("event_id", f"evt_{number}")
+        spaces = said.pop("spaces", False)
         data = {
             "id": f"col_{number}",
             "object": "collection",
@@ -47,7 +49,7 @@ class Make:
             **({} if status == "created" else {"completed_at": created + timedelta(seconds=15)}),
             **said,
         }
-        return msgspec.json.encode(
+        body = msgspec.json.encode(
             {
                 "id": event_id,
                 "type": f"collection.{status}",
@@ -56,6 +58,7 @@ class Make:
                 "data": data,
             }
         )
+        return body + b" " if spaces else body
 
     def event(self, number: int, **said: Any) -> Event:
         """Return a decoded event with its raw bytes."""
@@ -68,6 +71,7 @@ class Make:
         source: Source = Source.EVENT,
         at: datetime | None = None,
         source_id: str | None = None,
+        heard_in: Mode | None = None,
         **said: Any,
     ) -> Observation:
         """Return an observation from `source`, heard a second after the event."""
@@ -79,7 +83,7 @@ class Make:
             source=source,
             source_id=source_id or (event.id if from_event else f"{source.value}-{number}"),
             observed_at=at or event.created_at + timedelta(seconds=1),
-            heard_in=event.mode,
+            heard_in=heard_in or event.mode,
             collection=decode_collection(event.data.raw),
             event_id=event.id if from_event else None,
             event_type=event.type if from_event else None,
@@ -111,6 +115,18 @@ class Make:
             observation=self.heard(number, at=arrived_at, **said),
             answer=200,
             took_us=700,
+        )
+
+    def disputed(self, arrival: Arrival, *, heard_in: Mode) -> Arrival:
+        """Return a delivery as an endpoint of another mode than its event's judges it."""
+        assert arrival.observation is not None
+        fact = replace(arrival.observation, heard_in=heard_in, disputed=Dispute.OTHER_MODE)
+        return replace(
+            arrival,
+            heard_in=heard_in,
+            verdict=Verdict.WRONG_MODE,
+            reason="wrong_mode",
+            observation=fact,
         )
 
     def rejected(self, number: int, *, reason: str = "wrong_digest", size: int = 100) -> Arrival:

@@ -75,7 +75,7 @@ def told(store: Store, clock: ManualClock, intent: IntentRow) -> CreationStory:
 
 
 def story_of(store: Store, clock: ManualClock, number: int) -> Story:
-    found = story(store, f"col_{number}", now=clock.now())
+    found = story(store, f"col_{number}", Mode.TEST, now=clock.now())
     assert found is not None
     return found
 

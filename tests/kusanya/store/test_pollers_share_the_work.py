@@ -129,8 +129,8 @@ def test_a_late_poller_does_not_take_back_what_another_has_taken_over(
     store.claim_open(Mode.TEST, by="late", until=soon)
     clock.sleep(31)
     assert len(store.claim_open(Mode.TEST, by="other", until=clock.now() + HOUR)) == 1
-    store.prolong_open({"col_0": clock.now() - HOUR}, by="late")
-    store.release_open(["col_0"], by="late")
+    store.prolong_open(Mode.TEST, {"col_0": clock.now() - HOUR}, by="late")
+    store.release_open(Mode.TEST, ["col_0"], by="late")
     assert store.claim_open(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
 
 

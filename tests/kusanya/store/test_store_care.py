@@ -109,8 +109,8 @@ def test_a_backup_of_a_store_in_use_is_a_whole_store(tmp_path: Path, make: Any) 
         with Store.open(str(tmp_path / "copy.db")) as copy:
             assert copy.check() == ()
             assert copy.store_id == store.store_id
-            assert copy.collection("col_90") is None
-            assert copy.collection("col_1") == store.collection("col_1")
+            assert copy.collection("col_90", Mode.TEST) is None
+            assert copy.collection("col_1", Mode.TEST) == store.collection("col_1", Mode.TEST)
 
 
 def test_a_file_with_overwritten_pages_is_noticed(tmp_path: Path, make: Any) -> None:

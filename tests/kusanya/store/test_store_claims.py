@@ -28,7 +28,7 @@ def test_claimed_work_is_not_given_out_again_until_it_ends(
     assert [row.id for row in first] == ["col_0", "col_1", "col_2"]
     assert [row.id for row in rest] == ["col_3", "col_4"]
     assert store.claim_open(Mode.TEST, by="c", until=until) == ()
-    store.release_open(["col_0", "col_3"], by="a")
+    store.release_open(Mode.TEST, ["col_0", "col_3"], by="a")
     assert [row.id for row in store.claim_open(Mode.TEST, by="c", until=until)] == ["col_0"]
     clock.sleep(30)
     later = store.claim_open(Mode.TEST, by="c", until=until + timedelta(minutes=1))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kusanya.store import Store
+from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
 CHILD = Path(__file__).with_name("ingest_until_killed.py")
@@ -42,7 +43,7 @@ def test_every_acknowledged_arrival_survives_kill_9(
             body = store.delivery_body(delivery_id)
             assert body is not None
             assert body.body == make.body(number)
-            row = store.collection(f"col_{number}")
+            row = store.collection(f"col_{number}", Mode.TEST)
             assert row is not None
             assert (row.status, row.event_id) == ("succeeded", f"evt_{number}")
     assert store.check() == ()

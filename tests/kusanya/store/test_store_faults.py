@@ -47,7 +47,7 @@ def test_a_bad_row_fails_alone_and_its_neighbours_are_kept(open_store: Opener, m
     assert [future.result().verdict for future in waiting] == [Verdict.VERIFIED] * 11
     with pytest.raises(StoreUnavailable, match="this item cannot be kept"):
         bad.result()
-    assert store.collection("col_6") is None
+    assert store.collection("col_6", Mode.TEST) is None
     assert len(store.deliveries(Mode.TEST).rows) == 11
     assert store.check() == ()
 
@@ -109,7 +109,7 @@ def test_connections_cut_by_the_server_cost_one_answer_at_most(
             else:
                 assert receipt.verdict is Verdict.VERIFIED
                 break
-        assert store.collection("col_2") is not None
+        assert store.collection("col_2", Mode.TEST) is not None
 
 
 def test_errors_name_no_value(store: Store, make: Any) -> None:
@@ -168,9 +168,9 @@ def test_a_full_disk_acknowledges_nothing_and_is_recovered_from(tmp_path: Path, 
                 store.record(make.arrival(number, description="x" * 5_000))
             except StoreUnavailable as error:
                 refused.append(str(error))
-                assert store.collection(f"col_{number}") is None
+                assert store.collection(f"col_{number}", Mode.TEST) is None
             else:
-                assert store.collection(f"col_{number}") is not None
+                assert store.collection(f"col_{number}", Mode.TEST) is not None
         assert len(refused) > 20
         assert all("full" in sentence for sentence in refused)
         full = False

@@ -150,7 +150,7 @@ def test_a_process_that_only_reads_notices_too(
         assert reader.head() == 60
         act(path)
         with pytest.raises(StoreUnavailable, match=r"store\.db"):
-            reader.collection("col_1")
+            reader.collection("col_1", Mode.TEST)
 
 
 def test_the_refusal_says_what_happened_and_what_to_do(running: Store, path: Path) -> None:
@@ -176,7 +176,7 @@ def test_what_a_removed_wal_held_is_saved_into_the_file(
     assert take(running, make, range(100, 101)) == []
     running.close()
     with Store.open(path) as again:
-        assert [n for n in range(30) if again.collection(f"col_{n}") is None] == []
+        assert [n for n in range(30) if again.collection(f"col_{n}", Mode.TEST) is None] == []
         assert again.check() == ()
 
 
@@ -335,7 +335,7 @@ def test_a_link_to_the_file_is_the_same_store(path: Path, make: Any) -> None:
     link.symlink_to(path)
     with Store.open(path) as store, Store.open(link) as same:
         store.record(make.arrival(1))
-        assert same.collection("col_1") is not None
+        assert same.collection("col_1", Mode.TEST) is not None
         link.unlink()
         with pytest.raises(StoreUnavailable):
             same.head()

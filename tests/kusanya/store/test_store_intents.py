@@ -241,7 +241,7 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
     assert commits == [None]
     assert row == store.intent(begun.intent.id)
     assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
-    assert store.observations("col_1") == (heard,)
+    assert store.observations("col_1", Mode.TEST) == (heard,)
     [fact, change] = store.changes(begun.intent.seq)
     assert (fact.kind, change.kind) == (ChangeKind.OBSERVATION, ChangeKind.INTENT)
     assert store.check() == ()

@@ -15,11 +15,11 @@ from kusanya.wire import Mode
 @pytest.mark.spec("delivery-4")
 def test_a_repeated_event_is_kept_and_counted_and_changes_nothing(store: Store, make: Any) -> None:
     first = store.record(make.arrival(1))
-    before = store.collection("col_1")
+    before = store.collection("col_1", Mode.TEST)
     again = store.record(make.arrival(1, at=make.noon + timedelta(minutes=1)))
     assert (first.verdict, again.verdict) == (Verdict.VERIFIED, Verdict.REPEAT)
-    assert store.collection("col_1") == before
-    assert len(store.observations("col_1")) == 1
+    assert store.collection("col_1", Mode.TEST) == before
+    assert len(store.observations("col_1", Mode.TEST)) == 1
     event = store.event("evt_1")
     assert event is not None
     assert event.arrivals == 2
@@ -32,20 +32,7 @@ def test_repeats_within_one_batch_are_found_too(store: Store, make: Any) -> None
     verdicts = [future.result().verdict for future in waiting]
     assert verdicts.count(Verdict.VERIFIED) == 3
     assert verdicts.count(Verdict.REPEAT) == 57
-    assert [len(store.observations(f"col_{n}")) for n in range(3)] == [1, 1, 1]
-
-
-def test_a_known_event_with_other_contents_is_a_conflict_without_effect(
-    store: Store, make: Any
-) -> None:
-    store.record(make.arrival(1))
-    before = store.collection("col_1")
-    receipt = store.record(make.arrival(1, amount=9000))
-    assert receipt.verdict is Verdict.CONFLICT
-    assert store.collection("col_1") == before
-    row = store.delivery(receipt.delivery_id)
-    assert row is not None
-    assert row.amount == 9000
+    assert [len(store.observations(f"col_{n}", Mode.TEST)) for n in range(3)] == [1, 1, 1]
 
 
 def test_the_exact_bytes_of_a_delivery_come_back(store: Store, make: Any) -> None:
@@ -55,17 +42,17 @@ def test_the_exact_bytes_of_a_delivery_come_back(store: Store, make: Any) -> Non
     assert body is not None
     assert body.body == arrival.body
     assert body.headers == arrival.headers
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     assert row.description == "nul ␀ and ☃"
-    assert store.observations("col_1")[0].collection.description == "nul \0 and ☃"
+    assert store.observations("col_1", Mode.TEST)[0].collection.description == "nul \0 and ☃"
 
 
 def test_the_same_saying_is_one_observation(store: Store, make: Any) -> None:
     heard = make.heard(1, source=Source.POLL)
     first = store.record(heard)
     assert store.record(heard) == first
-    assert store.observations("col_1") == (heard,)
+    assert store.observations("col_1", Mode.TEST) == (heard,)
 
 
 def test_a_delivery_is_known_by_its_row(store: Store, make: Any) -> None:
@@ -82,21 +69,21 @@ def test_a_delivery_is_known_by_its_row(store: Store, make: Any) -> None:
 
 def test_an_answer_and_its_event_lead_to_one_state(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.ANSWER))
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     assert (row.status, row.final_seen_at, row.event_id) == ("created", None, None)
     store.record(make.arrival(1))
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     assert (row.status, row.event_id, row.missing_event) == ("succeeded", "evt_1", False)
-    state = store.state("col_1")
+    state = store.state("col_1", Mode.TEST)
     assert state is not None
     assert (state.status, state.observations) == ("succeeded", 2)
 
 
 def test_a_final_state_without_an_event_is_a_missing_event(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.POLL))
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     assert row.missing_event
 
@@ -109,7 +96,7 @@ def test_checking_an_event_leaves_its_mark(store: Store, make: Any) -> None:
     assert event is not None
     assert event.checked_at == check.observed_at
     assert store.event("evt_1", Mode.LIVE) is None
-    assert store.events_of("col_1") == (event,)
+    assert store.events_of("col_1", Mode.TEST) == (event,)
 
 
 def test_a_verified_arrival_without_its_fact_is_the_callers_mistake(

@@ -10,16 +10,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
+from tests.kusanya.store.older import Journaled, everything
 
-from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store, migrations
-from kusanya.store.engine import Engines, engines
-from kusanya.store.journal import Journal, Pace
-from kusanya.store.rejected import Limits
+from kusanya.store.engine import engines
 from kusanya.store.schema import metadata
-from kusanya.store.search import index_references
 from kusanya.store.sqlite_file import create_file
 from kusanya.wire import Mode
 
@@ -102,8 +99,10 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
         create_file(found.path)
     with found.writer.begin() as connection:
         assert migrations.upgrade(connection, to="0001")
-    # Written as the first revision's rows are: its tables are the same to a journal.
+    # Written as the first revision's rows are: with this index its tables serve a journal.
+    by_mode = "CREATE UNIQUE INDEX by_mode ON collection (id, mode)"
     with found.writer.begin() as connection:
+        connection.execute(text(by_mode))
         assert migrations.revision(connection) == "0001"
         store_id = connection.execute(
             text("SELECT value FROM store_meta WHERE name = 'store_id'")
@@ -115,6 +114,7 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
         old.record(make.rejected(1))
         old.add_note("col_1", "kept", author="asha", mode=Mode.TEST)
     with found.writer.begin() as connection:
+        connection.execute(text("DROP INDEX by_mode"))
         # Of intents that revision knew less than a journal writes today.
         connection.execute(
             text(
@@ -141,37 +141,6 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
     unchecked = store.unchecked_events(Mode.TEST).rows
     assert [row.id for row in unchecked] == [f"evt_{n}" for n in range(20) if n != 3]
     assert store.record(make.arrival(50)).seq == store.head() - 1
-
-
-def everything(found: Engines) -> dict[str, list[Any]]:
-    """Return what every row of every table says: a column that says nothing yet is left out."""
-    with found.reader.connect() as connection:
-        return {
-            name: sorted(
-                repr({column: value for column, value in row.items() if value is not None})
-                for row in connection.execute(text(f"SELECT * FROM {name}")).mappings()  # noqa: S608 - our own tables' names
-            )
-            for name in metadata.tables
-        }
-
-
-class Journaled(Store):
-    """A store of an older revision, written without bringing it up to date."""
-
-    def __init__(self, found: Engines) -> None:
-        journal = Journal(
-            found,
-            clock=SystemClock(),
-            pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
-            rejected=Limits(rows=10, body_bytes=1_000),
-            chore=index_references,
-        )
-        super().__init__(found, journal=journal, clock=SystemClock(), store_id="")
-
-    def close(self) -> None:
-        """Stop the writer; the connections are the test's."""
-        assert self._journal is not None
-        self._journal.close()
 
 
 def test_every_revision_is_known_by_its_name() -> None:

@@ -29,7 +29,7 @@ def test_a_store_keeps_its_id_and_its_facts(open_store: Opener, make: Any) -> No
     again = open_store()
     assert again.store_id == first.store_id
     assert len(again.store_id) == 32
-    assert again.collection("col_1") is not None
+    assert again.collection("col_1", Mode.TEST) is not None
 
 
 def test_a_newer_store_is_refused_and_left_untouched(open_store: Opener, make: Any) -> None:
@@ -51,7 +51,7 @@ def test_a_reader_neither_creates_nor_writes(open_store: Opener, make: Any) -> N
     store = open_store()
     reader = open_store(read_only=True)
     store.record(make.arrival(1))
-    assert reader.collection("col_1") is not None
+    assert reader.collection("col_1", Mode.TEST) is not None
     assert reader.queue_depth == 0
     with pytest.raises(StoreUnavailable, match="read-only"):
         reader.submit(make.arrival(2))

@@ -192,12 +192,15 @@ def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> Non
     since = make.noon + timedelta(seconds=2)
     assert ids(store.collections_by_phone(Mode.TEST, "255754000001", since=since)) == ["col_2"]
     assert store.collections_by_phone(Mode.LIVE, "255754000001") == ()
-    assert set(store.collections_by_id(["col_1", "col_3", "col_9"])) == {"col_1", "col_3"}
+    assert set(store.collections_by_id(["col_1", "col_3", "col_9"], Mode.TEST)) == {
+        "col_1",
+        "col_3",
+    }
 
 
 def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.ANSWER))
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     with pytest.raises(ValueError, match="final"):
         row.key_in(Order.FINAL)

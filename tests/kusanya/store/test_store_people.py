@@ -13,10 +13,12 @@ from kusanya.wire import Mode
 def test_notes_belong_to_a_subject_and_are_found_by_their_text(store: Store) -> None:
     first = store.add_note("col_1", "Customer paid 50% twice", author="asha", mode=Mode.LIVE)
     store.add_note("col_2", "called back", author="juma", mode=Mode.LIVE)
-    assert store.notes("col_1") == (first,)
-    assert store.search_notes("PAID") == (first,)
-    assert store.search_notes("50%") == (first,)
-    assert store.search_notes("50_") == ()
+    assert store.notes("col_1", Mode.LIVE) == (first,)
+    assert store.notes("col_1", Mode.TEST) == ()
+    assert store.search_notes(Mode.LIVE, "PAID") == (first,)
+    assert store.search_notes(Mode.LIVE, "50%") == (first,)
+    assert store.search_notes(Mode.LIVE, "50_") == ()
+    assert store.search_notes(Mode.TEST, "PAID") == ()
     change = store.changes(0)[0]
     assert (change.kind, change.id, change.collection_id) == (ChangeKind.NOTE, first.id, "col_1")
 
@@ -33,7 +35,8 @@ def test_the_audit_is_paged_newest_first(store: Store) -> None:
 
 def test_revealing_a_phone_leaves_an_audit_row(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
-    assert store.reveal_phone("col_1", actor="asha", why="the customer asked") == "255754000001"
+    phone = store.reveal_phone("col_1", Mode.TEST, actor="asha", why="the customer asked")
+    assert phone == "255754000001"
     row = store.audit().rows[0]
     assert (row.act, row.actor, row.subject) == ("reveal_phone", "asha", "col_1")
     assert (row.detail, row.outcome) == ("the customer asked", "revealed")
@@ -41,5 +44,5 @@ def test_revealing_a_phone_leaves_an_audit_row(store: Store, make: Any) -> None:
 
 def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
     with pytest.raises(StoreError, match="no such collection"):
-        store.reveal_phone("col_9", actor="asha", why="curious")
+        store.reveal_phone("col_9", Mode.TEST, actor="asha", why="curious")
     assert store.audit().rows[0].outcome == "unknown collection"

@@ -48,7 +48,7 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "a failure code": listed(failure_codes=("invalid_pin",)),
     "around": lambda s, noon: s.collections_around(TEST, noon),
     "open": lambda s, _: s.open_collections(TEST, after=KEY),
-    "by id": lambda s, _: s.collections_by_id(["col_1", "col_2"]),
+    "by id": lambda s, _: s.collections_by_id(["col_1", "col_2"], Mode.TEST),
     "delivery page": lambda s, _: s.deliveries(TEST, older_than=DELIVERY_KEY),
     "unwell deliveries": lambda s, _: s.deliveries(TEST, where=DeliveryFilter(unwell=True)),
     "delivery body": lambda s, _: s.delivery_body("dlv_0000000000000005"),
@@ -62,16 +62,16 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "unknown intents": lambda s, _: s.intents(states=(IntentState.UNKNOWN,)),
     "intent by key": lambda s, _: s.intent_by_key(TEST, "shop", "key"),
     "audit": lambda s, _: s.audit(older_than=Key(5, "audit_1")),
-    "notes": lambda s, _: s.notes("col_1"),
+    "notes": lambda s, _: s.notes("col_1", Mode.TEST),
 }
 # A few rows that one indexed look-up finds may be sorted afterwards.
 FEW: dict[str, Callable[[Store, Any], object]] = {
     "changes": lambda s, _: s.changes(5, limit=10),
-    "observations": lambda s, _: s.observations("col_1"),
+    "observations": lambda s, _: s.observations("col_1", Mode.TEST),
     "reference": lambda s, _: s.collections_by_reference(TEST, "INV-000001"),
     "prefix": lambda s, _: s.collections(TEST, where=CollectionFilter(reference_prefix="INV-0")),
     "phone": lambda s, _: s.collections_by_phone(TEST, "255754000001"),
-    "events of": lambda s, _: s.events_of("col_1"),
+    "events of": lambda s, _: s.events_of("col_1", Mode.TEST),
     "attempts of an event": lambda s, _: s.deliveries(TEST, where=DeliveryFilter(event_id="evt_1")),
     "deliveries of a collection": lambda s, _: s.deliveries(
         TEST, where=DeliveryFilter(collection_id="col_1", verdicts=(Verdict.VERIFIED,))

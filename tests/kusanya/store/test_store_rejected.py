@@ -66,7 +66,7 @@ def test_each_reason_has_its_own_room(open_store: Opener, make: Any) -> None:
     store.record(make.arrival(1))
     assert kept(store, "stale") == [50]
     assert counted(store, make) == {"wrong_digest": 20, "stale": 1}
-    assert store.collection("col_1") is not None
+    assert store.collection("col_1", Mode.TEST) is not None
 
 
 def test_bodies_beyond_the_bound_go_oldest_first(open_store: Opener, make: Any) -> None:

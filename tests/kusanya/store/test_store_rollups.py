@@ -76,7 +76,7 @@ def test_at_every_commit_rollups_equal_a_scan_and_rows_equal_the_fold(
                 tuple(line[:5]): tuple(line[5:]) for line in scan
             }
             for row in store.collections(mode).rows:
-                state = store.state(row.id)
+                state = store.state(row.id, row.mode)
                 assert state is not None
                 assert (row.status, row.amount, row.fee) == (state.status, state.amount, state.fee)
                 assert row.contradictions == len(state.contradictions)
@@ -103,7 +103,7 @@ def test_an_absurd_amount_cannot_break_the_sums(store: Store, make: Any) -> None
         store.record(make.arrival(number, amount=2**63 - 1, fee=-(2**63)))
     (row,) = store.rollups(Mode.TEST, since=make.noon, until=make.noon + timedelta(hours=1))
     assert (row.count, row.amount, row.fee) == (3, 3 * 10**12, -3 * 10**12)
-    kept = store.collection("col_0")
+    kept = store.collection("col_0", Mode.TEST)
     assert kept is not None
     assert (kept.amount, kept.fee) == (2**63 - 1, -(2**63))
     assert store.check() == ()
@@ -112,7 +112,7 @@ def test_an_absurd_amount_cannot_break_the_sums(store: Store, make: Any) -> None
 def test_what_no_service_says_is_kept_and_shown(store: Store, make: Any) -> None:
     odd = make.heard(1, status="☃" * 300, channel="\0" * 300, currency="€" * 300)
     store.record(replace(odd, source_id="x" * 5000))
-    row = store.collection("col_1")
+    row = store.collection("col_1", Mode.TEST)
     assert row is not None
     assert row.status == "☃" * 63 + "…"
     assert store.check() == ()

@@ -128,6 +128,6 @@ def test_preloaded_workers_keep_every_delivery_that_they_acknowledge(
         answers = _everywhere(deliver, rounds)
     assert {answer.status for answer in answers.values()} == {200}
     with Store.open(url) as store:
-        kept = {row.id for number in answers for row in store.events_of(f"col_{number}")}
+        kept = {row.id for number in answers for row in store.events_of(f"col_{number}", Mode.TEST)}
         assert kept == {f"evt_{number}" for number in answers}
         assert store.check() == ()

@@ -79,7 +79,9 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
             done.set()
         seen = [read.result() for read in reading]
     assert verdicts == {Verdict.VERIFIED: EVENTS, Verdict.REPEAT: EVENTS}
-    assert {event.arrivals for n in range(EVENTS) for event in poller.events_of(f"col_{n}")} == {2}
+    assert {
+        event.arrivals for n in range(EVENTS) for event in poller.events_of(f"col_{n}", Mode.TEST)
+    } == {2}
     rows = poller.collections(Mode.TEST, limit=1_000).rows
     assert len(rows) == ENDED_UNHEARD.stop
     assert {row.status for row in rows} == {"succeeded"}

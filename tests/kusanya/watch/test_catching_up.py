@@ -12,6 +12,7 @@ from kusanya.errors import OutcomeUnknown
 from kusanya.intents import create_safely
 from kusanya.state.observation import Source
 from kusanya.store.records import IntentState
+from kusanya.wire import Mode
 
 
 @pytest.mark.spec("delivery-5")
@@ -23,7 +24,9 @@ def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> N
     found = catch_up(scene.store, scene.client, progress=told.append)
     assert found == CaughtUp(asked=4, became_final=3, missing_events=3, still_open=1)
     assert told == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
-    assert [scene.store.collection(made).status for made in ids] == ["succeeded"] * 3 + ["created"]
+    assert [scene.store.collection(made, Mode.TEST).status for made in ids] == ["succeeded"] * 3 + [
+        "created"
+    ]
 
 
 def test_events_are_double_checked_once(scene: Any) -> None:
@@ -31,7 +34,7 @@ def test_events_are_double_checked_once(scene: Any) -> None:
     scene.advance(60)
     scene.receive_all()
     assert catch_up(scene.store, scene.client) == CaughtUp(events_checked=3)
-    facts = [fact.source for fact in scene.store.observations(made[0])]
+    facts = [fact.source for fact in scene.store.observations(made[0], Mode.TEST)]
     assert facts == [Source.ANSWER, Source.EVENT, Source.EVENT_CHECK]
     assert catch_up(scene.store, scene.client) == CaughtUp()
 
@@ -42,7 +45,7 @@ def test_an_event_that_the_service_tells_otherwise_is_named(scene: Any) -> None:
     scene.receive_all(amount=999_999)
     found = catch_up(scene.store, scene.client)
     assert found.events_differing == (scene.service.deliveries[0].event["id"],)
-    state = scene.store.state(made)
+    state = scene.store.state(made, Mode.TEST)
     assert state.contradictions
 
 

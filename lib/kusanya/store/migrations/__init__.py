@@ -4,6 +4,7 @@ A store that a newer version wrote is refused untouched; an older one is brought
 transaction, so that a crash leaves it as it was.
 """
 
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -12,8 +13,10 @@ from sqlalchemy import Connection, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every revision this version knows, oldest first."""
+_BY_MODE: Final = "0006"
+"""From this one on a collection is known by its mode and its id."""
 _LOCK: Final = 7_582_019_443
 """An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""
 
@@ -49,7 +52,8 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    if revision(connection) == to:
+    was = revision(connection)
+    if was == to:
         return False
     # Late: a store that is up to date never needs Alembic.
     from alembic import command
@@ -61,4 +65,19 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
     config.attributes["connection"] = connection
     config.attributes["store_id"] = token_hex(16)
     command.upgrade(config, to)
+    if was is not None and was < _BY_MODE and to == REVISIONS[-1]:
+        _part_modes(connection)
     return True
+
+
+def _part_modes(connection: Connection) -> None:
+    # Here and not in the revision: what folds and writes rows knows the newest tables only.
+    from kusanya.store.batch import Writing
+    from kusanya.store.refold import part_modes
+    from kusanya.store.statements import statements
+
+    writing = Writing(
+        connection, statements=statements(connection.dialect), now=datetime.now(tz=UTC)
+    )
+    part_modes(writing)
+    writing.finish()
