@@ -105,7 +105,7 @@ class _Receiver:
     def __init__(self, intake: Intake, *, metrics: bool) -> None:
         self.intake: Final = intake
         self._metrics = metrics
-        self._health: asyncio.Future[int] | None = None
+        self._health: asyncio.Future[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -190,13 +190,13 @@ class _Receiver:
         # One question at a time: a store that hangs must not collect a thread per probe.
         loop = asyncio.get_running_loop()
         if self._health is None or self._health.done() or self._health.get_loop() is not loop:
-            self._health = loop.run_in_executor(None, self.intake.store.head)
+            self._health = loop.run_in_executor(None, self.intake.store.prove_writable)
         try:
             await asyncio.wait_for(asyncio.shield(self._health), self.intake.limits.health_s)
         except TimeoutError:
             return 503, b"the store does not answer"
         except StoreError:
-            return 503, b"the store cannot be read"
+            return 503, b"the store cannot be read or written"
         return 200, b"ok"
 
 

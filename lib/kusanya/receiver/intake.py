@@ -40,8 +40,8 @@ class Journal(Protocol):
         """Queue an arrival; the promise is kept once it is durable. Raises StoreError."""
         ...
 
-    def head(self) -> int:
-        """Return the journal's last position."""
+    def prove_writable(self) -> None:
+        """Return once it is known that an arrival could be made durable now. Raises StoreError."""
         ...
 
 

@@ -6,9 +6,21 @@ reader sees up to the counter is all there will ever be up to it.
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, String, Table, cast, literal, null, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    Table,
+    cast,
+    literal,
+    null,
+    select,
+    union_all,
+    update,
+)
 
 from kusanya.store.base import Base
+from kusanya.store.batch import Writing
 from kusanya.store.records import Change, ChangeKind
 from kusanya.store.schema import audit, delivery, feed_head, intent_change, note, observation
 from kusanya.store.values import delivery_id, from_us
@@ -37,6 +49,11 @@ class Feed(Base):
             parts = [_part(kind, table, after, head, limit) for kind, table in _TABLES.items()]
             query = union_all(*parts).order_by("seq").limit(limit)
             return tuple(_change(row) for row in connection.execute(query))
+
+
+def touch(writing: Writing) -> None:
+    """Write the journal's end as it is: a transaction that reaches the disk and changes nothing."""
+    writing.connection.execute(update(feed_head).values(removed=feed_head.c.removed))
 
 
 _TABLES: Final = {

@@ -22,6 +22,7 @@ from kusanya.errors import StoreBusy, StoreUnavailable
 from kusanya.forks import ForkAware
 from kusanya.store.batch import Act, Batch, Failed, Item, Writing
 from kusanya.store.engine import Engines, is_outage, why
+from kusanya.store.outage import Outage
 from kusanya.store.rejected import Bound, Limits
 from kusanya.store.statements import statements
 
@@ -97,6 +98,8 @@ class Journal(ForkAware):
         self._owed = 0
         """Facts written since the chore was last done with everything."""
         self._unfinished = False
+        self.outage = Outage(self._engines.shown)
+        """Whether the last transaction failed."""
 
     def after_fork_in_child(self) -> None:
         """Leave the queue and the thread to the parent."""
@@ -125,6 +128,7 @@ class Journal(ForkAware):
             if self._closed:
                 raise StoreUnavailable("the store is closed")
             if len(self._queue) >= self._pace.queue_rows:
+                self.outage.refused(1)
                 raise StoreBusy("the store has more to write than it can: try again")
             self._queue.append((item, promise))
             if self._thread is None:
@@ -201,6 +205,7 @@ class Journal(ForkAware):
         if results is None:
             # One of them is bad: alone, it cannot fail its neighbours.
             results = [self._alone(item) for item, _ in taken]
+        self.outage.refused(sum(isinstance(result, Failed) for result in results))
         for (_, promise), result in zip(taken, results, strict=True):
             if isinstance(result, Failed):
                 promise.set_exception(result.error)
@@ -217,21 +222,24 @@ class Journal(ForkAware):
             with self._engines.writing() as connection:
                 began = monotonic()
                 results = self._transaction(connection, items)
-                if (took_s := monotonic() - began) > _SLOW_S:
-                    details = {"took_s": round(took_s, 3), "rows": len(items)}
-                    _log.warning("slow commit", extra=details)
-                return results
+                took_s = monotonic() - began
         except StoreUnavailable as error:
+            self.outage.failed(str(error))
             return [Failed(error) for _ in items]
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer
-            if not is_outage(error) and not alone and len(items) > 1:
+            if is_outage(error):
+                self.outage.failed(why(error))
+                sentence = f"the store cannot write: {why(error)}; nothing was acknowledged"
+            elif not alone and len(items) > 1:
                 return None
-            sentence = (
-                f"the store cannot write: {why(error)}; nothing was acknowledged"
-                if is_outage(error)
-                else f"this item cannot be kept: {why(error)}; nothing of it was written"
-            )
+            else:
+                sentence = f"this item cannot be kept: {why(error)}; nothing of it was written"
             return [Failed(StoreUnavailable(sentence)) for _ in items]
+        self.outage.committed()
+        if took_s > _SLOW_S:
+            details = {"took_s": round(took_s, 3), "rows": len(items)}
+            _log.warning("slow commit", extra=details)
+        return results
 
     def _transaction(self, connection: Connection, items: Sequence[Item]) -> list[Any]:
         try:

@@ -3,7 +3,7 @@
 from concurrent.futures import Future
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Literal, Self, overload
+from typing import Final, Literal, Self, overload
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.state.observation import Observation
@@ -14,7 +14,7 @@ from kusanya.store.collection_rows import Collections
 from kusanya.store.delivery_rows import Deliveries
 from kusanya.store.engine import engines, only_store_errors
 from kusanya.store.export import Export
-from kusanya.store.feed import Feed
+from kusanya.store.feed import Feed, touch
 from kusanya.store.figures import Figures
 from kusanya.store.intent_rows import Intents
 from kusanya.store.journal import Journal, Pace, Promise
@@ -24,6 +24,9 @@ from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.rejected import Limits
 from kusanya.store.search import STEP, Search, index_references
 from kusanya.store.sending import Sending
+
+_PROVEN_S: Final = 1.0
+"""So long a commit proves that the next one will do."""
 
 
 class Store(
@@ -133,6 +136,17 @@ class Store(
     def record(self, item: Arrival | Observation) -> Receipt | int:
         """Submit a fact and wait until it is durable; see `submit`."""
         return self.submit(item).result()
+
+    def prove_writable(self) -> None:
+        """Return once it is known that the store can be read and written; for a health check.
+
+        Known is what was made durable within the last second; else something is written now.
+        Raises StoreError where it is not so.
+        """
+        self.head()
+        journal = self._writer()
+        if not journal.outage.committed_within(_PROVEN_S):
+            self._act(touch)
 
     def migrate(self) -> bool:
         """Bring an older store up to date; tell whether anything was done."""

@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from kusanya.clock import Clock, ManualClock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
@@ -41,11 +44,13 @@ pytestmark = pytest.mark.anyio
 class FaultyJournal:
     """A store that cannot do what it is asked: busy, failing, or never done."""
 
-    def __init__(self, *, busy: bool = False, head: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, *, busy: bool = False, prove_writable: Callable[[], None] = lambda: None
+    ) -> None:
         self.busy = busy
         self.queue_depth = 0
         self.submitted: list[tuple[Arrival, Promise[Receipt]]] = []
-        self.head = head
+        self.prove_writable = prove_writable
 
     def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
         """Refuse, or leave the promise to the test."""
@@ -423,28 +428,66 @@ async def test_the_callback_comes_after_the_answer(
     assert order == ["answer", "evt_1 verified"]
 
 
-async def test_healthz_says_whether_the_store_can_be_read(store: Store, ask: Ask) -> None:
+async def test_healthz_says_whether_the_store_can_be_read_and_written(
+    store: Store, ask: Ask
+) -> None:
     answer = await ask(app(store, SECRET, mode="test"), method="GET", path="/healthz")
     assert (answer.status, answer.text) == (200, "ok")
 
-    def broken() -> int:
+    def broken() -> None:
         raise StoreUnavailable("gone")
 
     answer = await ask(
-        app(FaultyJournal(head=broken), SECRET, mode="test"), method="GET", path="/healthz"
+        app(FaultyJournal(prove_writable=broken), SECRET, mode="test"),
+        method="GET",
+        path="/healthz",
     )
     assert answer.status == 503
+
+
+async def test_a_receiver_whose_store_was_removed_is_unhealthy_and_acknowledges_nothing(
+    *, store: Store, clock: Clock, tmp_path: Path, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    payload = body()
+    assert (await ask(receiver, payload, signed(payload))).status == 200
+    for name in ("store.db", "store.db-wal", "store.db-shm"):
+        (tmp_path / name).unlink()
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    for _ in range(3):
+        assert (await ask(receiver, payload, signed(payload))).status == 503
+
+
+async def test_a_receiver_that_cannot_write_is_unhealthy_until_it_can(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    full = True
+
+    def begin(_connection: object) -> None:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    event.listen(store._engines.writer, "begin", begin)
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    # Nothing has arrived yet: it is asked for by writing.
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    payload = body()
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+    full = False
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 200
+    assert (await ask(receiver, payload, signed(payload))).status == 200
 
 
 async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask: Ask) -> None:
     asked, release = list[int](), threading.Event()
 
-    def hang() -> int:
+    def hang() -> None:
         asked.append(1)
         release.wait(30)
-        return 0
 
-    receiver = app(FaultyJournal(head=hang), SECRET, mode="test", limits=Limits(health_s=0.02))
+    receiver = app(
+        FaultyJournal(prove_writable=hang), SECRET, mode="test", limits=Limits(health_s=0.02)
+    )
     for _ in range(3):
         assert (await ask(receiver, method="GET", path="/healthz")).status == 503
     release.set()
