@@ -4,6 +4,7 @@
 transaction never fails half-way because another one got ahead of it.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,14 +18,26 @@ from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 from kusanya.sqlite import sqlite_driver, sqlite_refusal
 from kusanya.store.connections import Connections
 from kusanya.store.file_identity import FileIdentity
+from kusanya.store.sessions import (
+    CONNECTION,
+    SessionLimits,
+    bound_reader,
+    bound_writer,
+    end_stalled_copies,
+    is_lock_timeout,
+)
 from kusanya.store.sqlite_file import SqliteFile
 
+_log: Final = logging.getLogger("kusanya.store")
 BUSY_TIMEOUT_S: Final = 5.0
 """How long one statement waits for another process's lock before it fails."""
 _NO_DATABASE: Final = "file is not a database"
 _POOL: Final = 5
 _POOL_MAX: Final = 20
 _POOL_WAIT_S: Final = 10.0
+
+
+_NO_LIMITS_GIVEN: Final = SessionLimits()
 
 
 class Engines(msgspec.Struct, frozen=True):
@@ -43,6 +56,8 @@ class Engines(msgspec.Struct, frozen=True):
     file: SqliteFile | None = None
     identity: FileIdentity | None = None
     """Whether the file is still the one that was opened."""
+    limits: SessionLimits | None = None
+    """Of the sessions on PostgreSQL."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -65,6 +80,14 @@ class Engines(msgspec.Struct, frozen=True):
                 yield connection
             self._confirm()
 
+    def after_failing(self, error: BaseException) -> None:
+        """End who holds the journal without using it, where `error` is a wait for it in vain."""
+        if self.limits is not None and is_lock_timeout(error):
+            with only_store_errors("end a stopped writer"), self.writing() as connection:
+                ended = end_stalled_copies(connection, self.limits)
+            if ended:
+                _log.warning("ended a stopped writer", extra={"sessions": ended})
+
     def _confirm(self) -> None:
         if self.identity is not None:
             self.identity.confirm()
@@ -81,11 +104,13 @@ class Engines(msgspec.Struct, frozen=True):
             self.writer.dispose()
 
 
-def engines(url: str, *, read_only: bool = False) -> Engines:
+def engines(
+    url: str, *, read_only: bool = False, limits: SessionLimits = _NO_LIMITS_GIVEN
+) -> Engines:
     """Return the engines for `url` without connecting yet.
 
-    `url` is a plain path, sqlite:/// and a path, or postgresql://. Raises StoreUnavailable when it
-    is none of these or the driver is missing or too old.
+    `url` is a plain path, sqlite:/// and a path, or postgresql://, for whose sessions `limits` are.
+    Raises StoreUnavailable when it is none of these or the driver is missing or too old.
     """
     if "://" not in url:
         return _sqlite(Path(url), read_only=read_only)
@@ -100,7 +125,7 @@ def engines(url: str, *, read_only: bool = False) -> Engines:
             raise StoreUnavailable("a store lives in a file: name one after sqlite:///")
         return _sqlite(Path(parsed.database), read_only=read_only)
     if parsed.get_backend_name() in {"postgresql", "postgres"}:
-        return _postgresql(parsed)
+        return _postgresql(parsed, limits=limits)
     raise StoreUnavailable("a store is an SQLite file or a postgresql:// address")
 
 
@@ -192,20 +217,15 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _postgresql(address: URL) -> Engines:
+def _postgresql(address: URL, *, limits: SessionLimits) -> Engines:
     address = address.set(drivername="postgresql+psycopg")
     shown = address.set(drivername="postgresql").difference_update_query(["password"])
-    if address.query.get("target_session_attrs") == "read-write":
-        # The usual way to name a server and its standby. Our readers ask for read-only
-        # transactions, and libpq would take every server for a standby because of that.
-        address = address.update_query_dict({"target_session_attrs": "primary"})
 
-    def engine(options: str) -> Engine:
+    def engine(role: str) -> Engine:
+        ours = {**CONNECTION, "application_name": f"kusanya/{role}"}
         return create_engine(
             address,
-            connect_args={"options": options, "connect_timeout": 10},
-            # Each statement sees what committed while it waited for the journal's lock.
-            isolation_level="READ COMMITTED",
+            connect_args={name: to for name, to in ours.items() if name not in address.query},
             pool_size=_POOL,
             max_overflow=_POOL_MAX - _POOL,
             pool_timeout=_POOL_WAIT_S,
@@ -213,18 +233,22 @@ def _postgresql(address: URL) -> Engines:
             hide_parameters=True,
         )
 
-    waits = f"-c lock_timeout={int(BUSY_TIMEOUT_S * 1000)} -c timezone=UTC"
     try:
-        reader = engine(f"{waits} -c default_transaction_read_only=on")
-        # The journal only ever looks up by key; without statistics the planner reads whole tables
-        # for it.
-        writer = engine(f"{waits} -c synchronous_commit=on -c enable_seqscan=off -c jit=off")
+        reader, writer = engine("reader"), engine("writer")
     except ImportError:
         raise StoreUnavailable(
             "a postgresql:// store needs psycopg: pip install 'kusanya[postgres]'"
         ) from None
-    connections = Connections(reader, writer, identity=None)
-    return Engines(reader, writer, shown.render_as_string(hide_password=True), None, connections)
+    bound_reader(reader, limits)
+    bound_writer(writer, limits)
+    return Engines(
+        reader,
+        writer,
+        shown.render_as_string(hide_password=True),
+        None,
+        Connections(reader, writer, identity=None),
+        limits=limits,
+    )
 
 
 @contextmanager

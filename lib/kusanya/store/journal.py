@@ -18,7 +18,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from kusanya.clock import Clock
-from kusanya.errors import StoreBusy, StoreUnavailable
+from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
 from kusanya.forks import ForkAware
 from kusanya.store.batch import Act, Batch, Failed, Item, Writing
 from kusanya.store.engine import Engines, is_outage, why
@@ -229,6 +229,7 @@ class Journal(ForkAware):
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer
             if is_outage(error):
                 self.outage.failed(why(error))
+                self._free_the_way(error)
                 sentence = f"the store cannot write: {why(error)}; nothing was acknowledged"
             elif not alone and len(items) > 1:
                 return None
@@ -240,6 +241,12 @@ class Journal(ForkAware):
             details = {"took_s": round(took_s, 3), "rows": len(items)}
             _log.warning("slow commit", extra=details)
         return results
+
+    def _free_the_way(self, error: Exception) -> None:
+        try:
+            self._engines.after_failing(error)
+        except StoreError as failure:
+            _log.warning("cannot end a stopped writer", extra={"reason": str(failure)})
 
     def _transaction(self, connection: Connection, items: Sequence[Item]) -> list[Any]:
         try:

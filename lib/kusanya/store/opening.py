@@ -6,11 +6,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from kusanya.errors import StoreUnavailable
 from kusanya.store import migrations
-from kusanya.store.engine import Engines, engines, only_store_errors
+from kusanya.store.engine import Engines, engines, only_store_errors, why
 from kusanya.store.schema import store_meta
 from kusanya.store.sqlite_file import SqliteFile
 
@@ -23,7 +23,7 @@ def prepare(found: Engines, *, create: bool, migrate: bool, read_only: bool) -> 
     create, migrate = create and not read_only, migrate and not read_only
     with (
         only_store_errors(f"open the store {found.shown}"),
-        _saying_what_is_not_writable(found),
+        _explained(found),
         # One use from here to the end: no fork comes between.
         found.connections.use(),
     ):
@@ -53,18 +53,29 @@ def prepare(found: Engines, *, create: bool, migrate: bool, read_only: bool) -> 
 
 
 @contextmanager
-def _saying_what_is_not_writable(found: Engines) -> Iterator[None]:
+def _explained(found: Engines) -> Iterator[None]:
+    """Say more than the engine does where an opening often fails."""
     try:
         yield
     except (SQLAlchemyError, StoreUnavailable) as error:
         folder = None if found.path is None else found.path.parent
-        if folder is None or not folder.is_dir() or os.access(folder, os.W_OK):
-            raise
-        raise StoreUnavailable(
-            f"cannot open the store {found.shown}: {folder} is not writable, and SQLite writes "
-            "beside the file even where it only reads: mount the folder writable, or copy the "
-            "store to one that is"
-        ) from error
+        if folder is not None and folder.is_dir() and not os.access(folder, os.W_OK):
+            raise StoreUnavailable(
+                f"cannot open the store {found.shown}: {folder} is not writable, and SQLite writes "
+                "beside the file even where it only reads: mount the folder writable, or copy the "
+                "store to one that is"
+            ) from error
+        if not found.sqlite and _is_away(error):
+            raise StoreUnavailable(
+                f"cannot open the store {found.shown}: {why(error)}; start again when the database "
+                "answers, or let a supervisor do that"
+            ) from None
+        raise
+
+
+def _is_away(error: Exception) -> bool:
+    """Tell whether no session was opened: the server has not said a word with a code."""
+    return isinstance(error, OperationalError) and not getattr(error.orig, "sqlstate", None)
 
 
 def _prepare_file(file: SqliteFile, *, create: bool, migrate: bool, read_only: bool) -> None:

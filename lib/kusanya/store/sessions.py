@@ -1,0 +1,124 @@
+"""The sessions of a store on PostgreSQL, bounded so that a stopped program stops nobody else.
+
+All writers stand behind one row, the journal's counter. Whoever is stopped while it holds that row
+(by SIGSTOP, a paused container, a lost network) would hold it for hours, so the server ends a
+session that is idle inside a transaction. It cannot do that in the middle of a COPY, where it waits
+for the rest of the data: such a session is ended by whoever waited for its lock in vain.
+
+The settings go with each transaction, in the message that begins it. Settings of the whole session
+would be refused or mixed up by a pooler such as PgBouncer, which lends a server's session for one
+transaction; what the address itself says in `options` is the operator's and stays as it is.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Engine, event, text
+
+
+class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a session may wait, and how long it may keep others waiting."""
+
+    lock_s: float = 5.0
+    """A statement that waits longer for a lock fails."""
+    writer_idle_s: float = 5.0
+    """A transaction that writes and is sent nothing for so long is ended by the server."""
+    reader_idle_s: float = 300.0
+    """The same for one that reads: it holds up no writer, only the clearing of old rows."""
+
+
+CONNECTION: Final[Mapping[str, int]] = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""How soon our side gives up a server that is gone, in libpq's own words; an address may differ."""
+
+
+def bound_writer(engine: Engine, limits: SessionLimits) -> None:
+    """Begin every transaction of `engine` as one that writes."""
+    _begin_with(
+        engine,
+        # Each statement sees what committed while it waited for the journal's lock.
+        "BEGIN ISOLATION LEVEL READ COMMITTED",
+        lock_timeout=_ms(limits.lock_s),
+        idle_in_transaction_session_timeout=_ms(limits.writer_idle_s),
+        timezone="'UTC'",
+        synchronous_commit="on",
+        # The journal only ever looks up by key; without statistics the planner reads whole tables
+        # for it.
+        enable_seqscan="off",
+        jit="off",
+    )
+
+
+def bound_reader(engine: Engine, limits: SessionLimits) -> None:
+    """Begin every transaction of `engine` as one that cannot write."""
+    _begin_with(
+        engine,
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
+        lock_timeout=_ms(limits.lock_s),
+        idle_in_transaction_session_timeout=_ms(limits.reader_idle_s),
+        timezone="'UTC'",
+    )
+
+
+def _begin_with(engine: Engine, begin: str, **settings: str) -> None:
+    statement = "; ".join([begin, *(f"SET LOCAL {name} = {to}" for name, to in settings.items())])
+
+    def own_transactions(connection: Any, _record: object) -> None:
+        # The driver's own BEGIN would be a message more; COMMIT and ROLLBACK stay its own.
+        connection.autocommit = True
+
+    def start(connection: Connection) -> None:
+        # Whoever reads row by row has asked for cursors on the server: this is no query.
+        connection.exec_driver_sql(statement, execution_options={"stream_results": False})
+
+    event.listen(engine, "connect", own_transactions)
+    event.listen(engine, "begin", start)
+
+
+def _ms(seconds: float) -> str:
+    return str(int(seconds * 1000))
+
+
+_END_STALLED: Final = text(
+    """
+    SELECT count(pg_terminate_backend(other.pid))
+    FROM pg_stat_activity AS other
+    WHERE other.datname = current_database()
+      AND other.usename = current_user
+      AND other.pid <> pg_backend_pid()
+      AND other.state = 'active'
+      AND other.wait_event = 'ClientRead'
+      AND other.query LIKE 'COPY %'
+      AND other.query_start < clock_timestamp() - make_interval(secs => :idle_s)
+      AND EXISTS (
+        SELECT FROM pg_locks AS held
+        WHERE held.pid = other.pid AND held.granted AND held.relation = 'feed_head'::regclass
+      )
+    """
+)
+
+
+def end_stalled_copies(connection: Connection, limits: SessionLimits) -> int:
+    """End the sessions of this role that hold the journal while their COPY gets no data.
+
+    Returns how many. What they had not committed is rolled back; their programs get an error.
+    """
+    with connection.begin():
+        ended: int = connection.execute(_END_STALLED, {"idle_s": limits.writer_idle_s}).scalar_one()
+        return ended
+
+
+def is_lock_timeout(error: BaseException) -> bool:
+    """Tell whether PostgreSQL gave up waiting for a lock."""
+    raw = getattr(error, "orig", error)
+    return getattr(raw, "sqlstate", None) == _LOCK_NOT_AVAILABLE
+
+
+_LOCK_NOT_AVAILABLE: Final = "55P03"

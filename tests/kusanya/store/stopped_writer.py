@@ -1,0 +1,70 @@
+"""A writer that stops itself in the middle of a transaction: run by the tests of sessions.
+
+Arguments: the store's address, after how many seconds the server may end it, and where it stops:
+"idle" between two statements, "copy" in the middle of a COPY. Once it is continued it prints what
+became of its fact, then what becomes of a delivery that says the same.
+"""
+
+import importlib.util
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from kusanya.clock import SystemClock
+from kusanya.errors import StoreUnavailable
+from kusanya.store import Store
+from kusanya.store.batch import Writing
+from kusanya.store.engine import engines
+from kusanya.store.journal import Journal, Pace
+from kusanya.store.rejected import Limits
+from kusanya.store.search import index_references
+from kusanya.store.sessions import SessionLimits
+
+
+def stop_between(_writing: Writing) -> None:
+    """Stop while the journal's row is locked and nothing is under way."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def stop_in_copy(writing: Writing) -> None:
+    """Stop while the server waits for the rest of the data."""
+    raw: Any = writing.connection.connection.cursor()
+    with raw.copy("COPY observation FROM STDIN"):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def main(url: str, idle_s: float, where: str) -> None:
+    """Write a delivery, stop, and say what became of it."""
+    spec = importlib.util.spec_from_file_location("facts", Path(__file__).with_name("conftest.py"))
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError("conftest.py")
+    facts = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(facts)
+    make: Any = facts.Make()
+    found = engines(url, limits=SessionLimits(lock_s=idle_s, writer_idle_s=idle_s))
+    journal = Journal(
+        found,
+        clock=SystemClock(),
+        pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
+        rejected=Limits(rows=10, body_bytes=1_000),
+        chore=index_references,
+    )
+    with Store(found, journal=journal, clock=SystemClock(), store_id="") as store:
+        store.record(make.arrival(1))
+        # The fact and the act are in one transaction.
+        writing = store._queue(
+            stop_in_copy if where == "copy" else stop_between, heard=make.heard(2)
+        )
+        try:
+            writing.result()
+        except StoreUnavailable:
+            sys.stdout.write("refused\n")
+        else:
+            sys.stdout.write("kept\n")
+        sys.stdout.write(f"{store.record(make.arrival(2)).verdict}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]), sys.argv[3])
