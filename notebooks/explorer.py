@@ -1,9 +1,13 @@
-"""The explorer: filters over a month of collections, and what happened to the one you click.
+"""The explorer: collections of the days you choose, and what happened to the one you click.
+
+The dates ask the store again, so that what is shown is all that it holds of these days; the other
+filters narrow that down.
 
 One class with public widgets, so that a test drives it without a kernel and a person with a mouse.
 Outside text is shown in a Label or a table that escapes, never as HTML.
 """
 
+import os
 from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
@@ -17,13 +21,17 @@ from kusanya.business_day import EAT
 from kusanya.errors import KusanyaError
 from kusanya.reconcile import columns, export
 from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.load import MODE_VARIABLE
 from kusanya.text import safe
 
 ROWS: Final = 500
 """Rows in the table; the summary says how many there are in all."""
 ALL: Final = ("(all)", "")
+BY_COMPLETION: Final = "completion"
+BY_CREATION: Final = "creation"
 SHOWN: Final = (
     "created_at",
+    "completed_at",
     "reference",
     "status",
     "amount",
@@ -34,24 +42,28 @@ SHOWN: Final = (
     "phone_masked",
     "id",
 )
+Load = Callable[..., Inputs]
+"""Called with a mode, and with a period by its name once a date was chosen."""
 Timeline = Callable[[Inputs, str], pd.DataFrame]
 
 
 class Explorer:
     """Filters, a table of collections, and the story of the chosen one.
 
-    `load` returns the inputs of a mode; `timeline` the facts about one collection. `view` is what a
-    notebook shows; every widget is an attribute of its own name.
+    `load` returns the inputs of a mode and a period; `timeline` the facts about one collection.
+    `view` is what a notebook shows; every widget is an attribute of its own name.
     """
 
-    def __init__(
-        self, load: Callable[[str], Inputs], timeline: Timeline, *, mode: str = "live"
-    ) -> None:
+    def __init__(self, load: Load, timeline: Timeline, *, mode: str = "") -> None:
         self._load, self._timeline = load, timeline
-        self.inputs = load(mode)
-        self.mode = widgets.ToggleButtons(options=["live", "test"], value=mode, description="Mode")
+        self.inputs: Inputs | None = None
+        begin = mode or os.environ.get(MODE_VARIABLE, "") or "live"
+        self.mode = widgets.ToggleButtons(options=["live", "test"], value=begin, description="Mode")
         self.first = widgets.DatePicker(description="From")
         self.last = widgets.DatePicker(description="To")
+        self.day = widgets.Dropdown(
+            options=[BY_COMPLETION, BY_CREATION], description="By day of", value=BY_COMPLETION
+        )
         self.channel = widgets.Dropdown(description="Channel")
         self.status = widgets.Dropdown(description="Status")
         self.code = widgets.Dropdown(description="Code")
@@ -72,16 +84,17 @@ class Explorer:
         self.folder = widgets.Text(description="Folder", value="export")
         self.export = widgets.Button(description="Export as CSV")
         self.exported = widgets.Label()
-        self._chosen = self.inputs.frame.iloc[:0]
-        self._fill()
-        for name in ("first", "last", "channel", "status", "code", "reference"):
+        self._chosen = columns.empty(columns.COLLECTIONS)
+        for name in ("day", "channel", "status", "code", "reference"):
             getattr(self, name).observe(self._filter, names="value")
-        self.mode.observe(self._reload, names="value")
+        for name in ("first", "last"):
+            getattr(self, name).observe(self._choose, names="value")
+        self.mode.observe(self._switch, names="value")
         self.table.observe(self._tell, names="selected_rows")
         self.export.on_click(lambda _: self.write())
         self.view = widgets.VBox(
             [
-                widgets.HBox([self.mode, self.first, self.last]),
+                widgets.HBox([self.mode, self.day, self.first, self.last]),
                 widgets.HBox([self.channel, self.status, self.code, self.reference]),
                 self.summary,
                 self.table,
@@ -90,6 +103,7 @@ class Explorer:
                 widgets.HBox([self.folder, self.export, self.exported]),
             ]
         )
+        self._read()
 
     def selected(self) -> str | None:
         """Return the id of the collection that is chosen in the table, or None."""
@@ -107,7 +121,7 @@ class Explorer:
         the folder cannot be written.
         """
         folder = Path(self.folder.value or ".")
-        path = folder / f"collections-{self.inputs.mode.value}.csv"
+        path = folder / f"collections-{self.mode.value}.csv"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             export.to_csv(self._chosen[list(SHOWN)], path)
@@ -117,40 +131,60 @@ class Explorer:
         self.exported.value = safe(f"{len(self._chosen):,} rows in {path}")
         return path
 
-    def _reload(self, _change: Any) -> None:
+    def _switch(self, _change: Any) -> None:
+        self._read(**({} if self.inputs is None else {"period": _span(self.inputs)}))
+
+    def _choose(self, _change: Any) -> None:
+        """Ask the store for the chosen days; what was loaded for others says nothing about them."""
+        first, last = self.first.value, self.last.value
+        if first is None or last is None:
+            self._nothing("choose both days")
+        elif last < first:
+            self._nothing(f"the days end on {last}, before they begin on {first}")
+        elif self.inputs is None or _span(self.inputs) != f"{first}..{last}":
+            self._read(period=f"{first}..{last}")
+        else:
+            self._filter(None)
+
+    def _read(self, **period: str) -> None:
         try:
-            self.inputs = self._load(self.mode.value)
+            self.inputs = self._load(self.mode.value, **period)
         except KusanyaError as error:
             # Another mode may hold nothing yet: say so, and show nothing of the first one.
-            self._chosen = self._chosen.iloc[:0]
-            self.table.update(_texts(self._chosen), selected_rows=[])
-            self.summary.value = safe(str(error))
-            self._tell(None)
+            self.inputs = None
+            self._nothing(str(error))
             return
-        self._fill()
+        self._fill(self.inputs)
 
-    def _fill(self) -> None:
-        frame = self.inputs.frame
+    def _nothing(self, why: str) -> None:
+        self._chosen = self._chosen.iloc[:0]
+        self.table.update(_texts(self._chosen), selected_rows=[])
+        self.summary.value = safe(why)
+        self._tell(None)
+
+    def _fill(self, inputs: Inputs) -> None:
         with self.first.hold_trait_notifications(), self.last.hold_trait_notifications():
-            self.first.value, self.last.value = self.inputs.period.first, self.inputs.period.last
+            self.first.value, self.last.value = inputs.period.first, inputs.period.last
         for widget, column in (
             (self.channel, "channel"),
             (self.status, "status"),
             (self.code, "failure_code"),
         ):
-            values = sorted(frame[column].dropna().unique())
+            before = widget.value
+            values = sorted(inputs.frame[column].dropna().unique())
             # The label is safe text, the value is exact.
             widget.options = [ALL, *((safe(str(value), 60), value) for value in values)]
-            widget.value = ""
+            widget.value = before if before in values else ""
         self._filter(None)
 
     def _filter(self, _change: Any) -> None:
-        frame = self.inputs.frame
-        keep = frame["id"].notna()
-        if self.first.value is not None:
-            keep &= frame["created_day"] >= pd.Timestamp(self.first.value)
-        if self.last.value is not None:
-            keep &= frame["created_day"] <= pd.Timestamp(self.last.value)
+        if self.inputs is None:
+            return
+        frame, period = self.inputs.frame, self.inputs.period
+        day = frame["created_day"]
+        if self.day.value == BY_COMPLETION:
+            day = frame["business_day"].fillna(day)
+        keep = day.between(pd.Timestamp(period.first), pd.Timestamp(period.last))
         for widget, column in (
             (self.channel, "channel"),
             (self.status, "status"),
@@ -161,11 +195,11 @@ class Explorer:
         if self.reference.value:
             keep &= frame["reference"].str.startswith(self.reference.value).fillna(False)
         self._chosen = frame[keep].sort_values(["created_at", "id"], ascending=False)
-        self.summary.value = self._sentence()
+        self.summary.value = self._sentence(self.inputs)
         self.table.update(_texts(self._chosen.head(ROWS)), selected_rows=[])
         self._tell(None)
 
-    def _sentence(self) -> str:
+    def _sentence(self, inputs: Inputs) -> str:
         chosen = self._chosen
         paid = chosen[chosen["status"] == "succeeded"]
         sums = paid.groupby("currency")[["amount", "fee"]].sum()
@@ -177,17 +211,24 @@ class Explorer:
         if len(chosen) > ROWS:
             shown = f"the newest {ROWS:,} of {shown}"
         found = f"{shown}, {len(paid):,} succeeded{f': {money}' if money else ''}"
-        return f"{found} · {safe(self.inputs.source)}"
+        days = "their creation"
+        if self.day.value == BY_COMPLETION:
+            days = "their completion, of what is open their creation"
+        return f"{found} · by the day of {days}: {inputs.period} · {safe(inputs.source)}"
 
     def _tell(self, _change: Any) -> None:
         collection_id = self.selected()
-        if collection_id is None:
+        if collection_id is None or self.inputs is None:
             self.story.value = "Click a row to read what happened to it."
             self.timeline.update(_texts(columns.empty(columns.STORY)))
             return
         facts = self._timeline(self.inputs, collection_id)
         self.story.value = f"What happened to {safe(collection_id)}:"
         self.timeline.update(_texts(facts))
+
+
+def _span(inputs: Inputs) -> str:
+    return f"{inputs.period.first}..{inputs.period.last}"
 
 
 def _texts(frame: pd.DataFrame) -> pd.DataFrame:

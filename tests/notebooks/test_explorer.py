@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, timedelta
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 
+Load = Callable[..., Inputs]
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
 
@@ -29,13 +31,12 @@ def explorer_class() -> Any:
 
 
 @pytest.fixture(scope="module")
-def months() -> Callable[[str], Inputs]:
-    loaded = {mode: load.of_mode("", mode, period="2026-03") for mode in ("live", "test")}
-    return lambda mode: loaded[mode]
+def months() -> Load:
+    return cache(lambda mode, period="2026-03": load.of_mode("", mode, period=period))
 
 
 @pytest.fixture
-def explorer(explorer_class: Any, months: Callable[[str], Inputs]) -> Any:
+def explorer(explorer_class: Any, months: Load) -> Any:
     return explorer_class(months, story.timeline)
 
 
@@ -58,7 +59,7 @@ def test_filters_narrow_and_widen_again(explorer: Any) -> None:
     assert 0 < len(few) < 20
     assert set(few["failure_code"]) == {"invalid_pin"}
     assert set(few["channel"]) == {"TIGO_TZ"}
-    assert few["created_day"].dt.day.unique().tolist() == [5]
+    assert few["business_day"].dt.day.unique().tolist() == [5]
     for widget in (explorer.status, explorer.code, explorer.channel):
         widget.value = ""
     explorer.first.value, explorer.last.value = date(2026, 3, 1), date(2026, 3, 31)
@@ -94,18 +95,93 @@ def test_switching_the_mode_shows_only_that_mode(explorer: Any) -> None:
 
 
 def test_a_mode_that_holds_nothing_says_so_and_shows_nothing_of_the_other(
-    explorer_class: Any, months: Callable[[str], Inputs]
+    explorer_class: Any, months: Load
 ) -> None:
-    def read(mode: str) -> Inputs:
+    def read(mode: str, **period: str) -> Inputs:
         if mode == "test":
             raise ConfigurationError("the store holds no test collection yet")
-        return months(mode)
+        return months(mode, **period)
 
     explorer = explorer_class(read, story.timeline)
     explorer.mode.value = "test"
     assert explorer.summary.value == "the store holds no test collection yet"
     assert len(explorer.table.df) == 0
     assert len(explorer.chosen()) == 0
+    explorer.mode.value = "live"
+    assert len(explorer.chosen()) > 49_000
+    # Nor does a page that begins with such a mode fail.
+    begun = explorer_class(read, story.timeline, mode="test")
+    assert begun.summary.value == "the store holds no test collection yet"
+    begun.mode.value = "live"
+    assert len(begun.chosen()) > 49_000
+
+
+def paid(number: int, at: str, **said: Any) -> Observation:
+    created = datetime.fromisoformat(f"{at}+03:00")
+    plain: dict[str, Any] = {
+        "id": f"col_{number}",
+        "status": "succeeded",
+        "amount": 1_000,
+        "fee": 18,
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "phone": "255754123456",
+        "reference": f"R-{number}",
+        "mode": Mode.TEST,
+        "created_at": created,
+        "completed_at": created + timedelta(minutes=2),
+    }
+    facts = Collection(**{**plain, **said})
+    return Observation(
+        source=Source.POLL,
+        source_id=f"poll-{number}",
+        observed_at=created + timedelta(minutes=3),
+        heard_in=Mode.TEST,
+        collection=facts,
+    )
+
+
+@pytest.fixture
+def two_months(explorer_class: Any, tmp_path: Path) -> Any:
+    """Return the explorer on a store of October and November, at November."""
+    path = str(tmp_path / "store.db")
+    with Store.open(path) as store:
+        for number in range(1, 5):
+            store.record(paid(number, f"2026-10-0{number}T12:00"))
+        store.record(paid(5, "2026-10-31T23:59", channel="TIGO_TZ"))
+        store.record(paid(6, "2026-11-20T12:00"))
+    read = partial(load.of_mode, path, period="2026-11")
+    return explorer_class(read, partial(story.timeline, store=path), mode="test")
+
+
+def test_the_dates_ask_the_store_and_not_what_was_loaded(two_months: Any) -> None:
+    assert sorted(two_months.chosen()["id"]) == ["col_5", "col_6"]
+    two_months.first.value = date(2026, 10, 1)
+    two_months.last.value = date(2026, 10, 4)
+    assert sorted(two_months.chosen()["id"]) == ["col_1", "col_2", "col_3", "col_4"]
+    assert two_months.summary.value.startswith("4 collections, 4 succeeded: TZS 4,000 gross")
+    assert "2026-10-01 to 2026-10-04" in two_months.summary.value
+
+
+def test_the_page_says_by_which_day_it_counts(two_months: Any) -> None:
+    assert "by the day of their completion" in two_months.summary.value
+    assert "col_5" in set(two_months.chosen()["id"])
+    two_months.day.value = "creation"
+    assert two_months.chosen()["id"].tolist() == ["col_6"]
+    assert "by the day of their creation" in two_months.summary.value
+    two_months.first.value = date(2026, 10, 31)
+    two_months.channel.value = "TIGO_TZ"
+    assert two_months.chosen()["id"].tolist() == ["col_5"]
+
+
+def test_days_in_the_wrong_order_or_missing_show_nothing_and_say_why(two_months: Any) -> None:
+    two_months.first.value = date(2026, 12, 1)
+    assert two_months.summary.value.startswith("the days end on 2026-11-30, before they begin")
+    assert len(two_months.chosen()) == 0
+    two_months.first.value = None
+    assert two_months.summary.value == "choose both days"
+    two_months.first.value = date(2026, 11, 1)
+    assert sorted(two_months.chosen()["id"]) == ["col_5", "col_6"]
 
 
 def test_the_export_holds_what_is_chosen_and_no_phone(explorer: Any, tmp_path: Path) -> None:
