@@ -1,4 +1,4 @@
-"""An endpoint that resets its connections, each at another byte of the exchange."""
+"""An endpoint that resets its connections, and ten seconds that a test need not wait for."""
 
 import select
 import struct
@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from itertools import cycle
 from socket import SO_LINGER, SOL_SOCKET, create_server, socket
 from typing import Final
+
+from kusanya_service.testing import PaymentService
 
 REQUEST_BYTES: Final = 1_000
 """More than a delivery of the tests has: from its last byte on, the answer is cut."""
@@ -21,6 +23,13 @@ def every_cut(step: int) -> list[Cut]:
     """Return a reset before accepting, at every `step`-th byte of a request and of an answer."""
     requests = [("request", number) for number in range(0, REQUEST_BYTES, step)]
     return [BEFORE_ACCEPT, *requests, *(("answer", number) for number in range(len(ANSWER)))]
+
+
+def shorten_the_ten_seconds(service: PaymentService, to_s: float) -> None:
+    """Give an endpoint less real time to answer in, having held that it is ten seconds."""
+    sender = service._running.service._courier
+    assert sender._within_s == 10.0
+    sender._within_s = to_s
 
 
 class ResettingEndpoint:
