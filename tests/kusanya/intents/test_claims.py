@@ -7,10 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
-from kusanya.errors import IntentError
+from kusanya.client.effects import Failure
+from kusanya.errors import IntentError, OutcomeUnknown
+from kusanya.intents import create_safely, settle_waiting
 from kusanya.intents.claiming import LEASE, Claim, is_gone, this_process
 from kusanya.store import Store
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 
 
@@ -33,14 +37,45 @@ def test_a_living_process_keeps_its_claim_until_its_lease_ends(store: Store, clo
     held.take()
     with pytest.raises(IntentError, match="another call"):
         other.take()
-    clock.pass_by(LEASE - timedelta(seconds=1))
+    clock.pass_by(LEASE - timedelta(microseconds=1))
     with pytest.raises(IntentError, match="another call"):
         other.take()
-    clock.pass_by(timedelta(seconds=2))
+    # At the very instant of its end it is over.
+    clock.pass_by(timedelta(microseconds=1))
     other.take()
     held.release()
     with pytest.raises(IntentError, match="another call"):
         held.take()
+
+
+def test_a_lease_is_prolonged_before_each_later_attempt(
+    store: Store, new_client: NewClient, service: Any, clock: Any
+) -> None:
+    ends: list[timedelta] = []
+
+    def slow(request: Any, within_s: float) -> Any:
+        until = the_intent(store).claimed_until
+        assert until is not None
+        ends.append(until - clock.now())
+        # Longer than a third of the lease, and each attempt is lost.
+        clock.at += timedelta(seconds=25)
+        return Failure(left=True, why="no answer in time")
+
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(transport=slow, max_attempts=4), **ORDER)
+    assert ends == [LEASE] * 4
+
+
+def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, clock: Any) -> None:
+    begun = store.begin_intent(
+        idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="default", reference="order-1",
+        amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
+        until=clock.now() + LEASE,
+    ).result().intent  # fmt: skip
+    settle_waiting(store, now=clock.now() + LEASE - timedelta(microseconds=1))
+    assert the_intent(store).state is IntentState.SENT
+    settle_waiting(store, now=clock.now() + LEASE)
+    assert (the_intent(store).id, the_intent(store).state) == (begun.id, IntentState.UNKNOWN)
 
 
 def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(

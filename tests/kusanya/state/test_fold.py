@@ -174,6 +174,21 @@ def test_a_repeated_fact_counts_once_at_the_time_it_was_first_heard(fact: Fact) 
         assert state.final_seen_at == NOON + timedelta(seconds=4)
 
 
+def test_of_facts_heard_at_the_same_instant_the_answer_counts_first_and_the_poll_last(
+    fact: Fact,
+) -> None:
+    ranked = (Source.ANSWER, Source.EVENT, Source.EVENT_CHECK, Source.POLL)
+    # In the order of their names, and of how much they say, they would stand otherwise.
+    facts = [fact(source.value, fee=90 - place) for place, source in enumerate(ranked)]
+    for order in permutations(facts):
+        state = fold(order)
+        assert state.fee == 90
+        assert state.contradictions[0].sources == ranked
+        for first in range(1, len(ranked)):
+            rest = [one for one in order if one.source in ranked[first:]]
+            assert fold(rest).fee == 90 - first
+
+
 def test_one_event_id_with_two_contents_is_two_facts(fact: Fact) -> None:
     facts = [fact("event", status="failed"), fact("event", status="failed", fee=51)]
     states = {repr(fold(order)) + str(fold(order).contradictions) for order in permutations(facts)}

@@ -1,5 +1,6 @@
 """Opening: creating, refusing and reading someone else's store."""
 
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -127,3 +128,25 @@ def test_a_password_is_never_shown() -> None:
     shown = engines("postgresql://asha:geheim@db.internal/pay?password=geheim2").shown
     assert "geheim" not in shown
     assert shown.startswith("postgresql://asha:***@db.internal/pay")
+
+
+def test_the_folder_of_a_new_store_and_of_a_backup_is_synced_after_its_name_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: dict[Path, set[str]] = {}
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        folder = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if folder.is_dir():
+            synced[folder] = {path.name for path in folder.iterdir()}
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    (tmp_path / "stores").mkdir()
+    (tmp_path / "backups").mkdir()
+    with Store.open(tmp_path / "stores" / "new.db") as store:
+        # Without it the name of the file could be gone after a loss of power.
+        assert "new.db" in synced[tmp_path / "stores"]
+        store.backup(tmp_path / "backups" / "copy.db")
+        assert "copy.db" in synced[tmp_path / "backups"]
