@@ -159,7 +159,7 @@ def test_what_a_killed_member_held_is_taken_over(
             clock=clock,
             transport=lambda request, _: _created(said, request),
         )
-        with pytest.raises(IntentError, match="another process"):
+        with pytest.raises(IntentError, match="another call is sending"):
             resume(store, client, intent)
         doomed.kill()
     assert (claimed, holding) == ("5\n", "holding\n")
