@@ -277,7 +277,7 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
             await settled(pilot)
             assert "replaying failed" in shown(app)
             [(actor, act, outcome)] = audited(store)
-            assert (actor, act) == ("asha", "replay")
+            assert (actor, act) == (store.actor, "replay")
             assert outcome is not None
             assert outcome.startswith("failed: ")
 

@@ -147,8 +147,6 @@ def acts_for(
     profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
 ) -> "Acts":
     """Return everything that changes something, in the name of whoever is logged in."""
-    import getpass
-
     from kusanya_console.acts import Acts
     from kusanya_console.dashboard_client import DashboardClient
 
@@ -159,7 +157,7 @@ def acts_for(
         )
     return Acts(
         store,
-        actor=getpass.getuser(),
+        actor=store.actor,
         clock=clock,
         profile=profile.name,
         client=client,

@@ -39,8 +39,6 @@ def embedded_for(
         explaining = Forensics(profile.endpoints, signature_header=profile.signature_header)
     if profile.dashboard_url is None or profile.dashboard_token is None:
         return Embedded(service=None, serving=None, explaining=explaining)
-    import getpass
-
     from kusanya_console.dashboard_client import DashboardClient
     from kusanya_console.service_acts import ServiceActs
     from kusanya_console.service_reading import ServiceReader
@@ -49,6 +47,6 @@ def embedded_for(
     serving = None
     if allow_writes:
         serving = ServiceActs(
-            store, dashboard, actor=getpass.getuser(), profile=profile.name, client=client
+            store, dashboard, actor=store.actor, profile=profile.name, client=client
         )
     return Embedded(service=ServiceReader(dashboard), serving=serving, explaining=explaining)

@@ -24,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command(epilog="Example: kusanya find INV-000042")(find)
     app.command(epilog="Example: kusanya show col_...")(show)
+    app.command(epilog="Example: kusanya audit --limit 20")(audit)
     app.command(
         epilog="Example: kusanya verify --body body.json --header 't=...,v1=...' --secret whsec_..."
     )(verify)
@@ -90,6 +91,29 @@ def show(
                 say(line)
     if told.contradicts:
         stop(_CONTRADICTION)
+
+
+def audit(
+    *,
+    limit: Annotated[int, typer.Option(min=1, help="How many acts, newest first.")] = 50,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what people did, newest first: who, when, what, on what, why, and how it ended."""
+    from kusanya_console.cli import look_words
+
+    with _open(profile_of(profile, store).store) as opened:
+        page = opened.audit(limit=limit)
+    if as_json:
+        say_json({"data": [look_words.audit_json(row) for row in page.rows], "more": page.more})
+        return
+    for row in page.rows:
+        say(look_words.audit_line(row))
+    if not page.rows:
+        say("none: nobody has acted on this store yet")
+    elif page.more:
+        say("more: give a higher --limit")
 
 
 def verify(

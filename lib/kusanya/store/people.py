@@ -1,8 +1,10 @@
 """What people leave behind: notes on a subject, and an audit of their acts."""
 
+import os
 from typing import Any, Final
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import text as sql_text
 
 from kusanya.errors import StoreError
 from kusanya.store.base import Base
@@ -20,6 +22,16 @@ _audit_ids: Final = Ids("audit")
 
 class People(Base):
     """Keeping and reading notes and audit rows; neither is ever changed or removed."""
+
+    @property
+    def actor(self) -> str:
+        """Return who works on the store: the name that audit rows are kept under.
+
+        PostgreSQL tells the login role, an SQLite file the operating system's user of this process.
+        Neither can be chosen by the environment. Raises StoreError.
+        """
+        with self._reading("read who is logged in") as connection:
+            return _actor(connection)
 
     def add_note(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
         """Make a note on the collection or intent `subject` durable and return it."""
@@ -76,7 +88,11 @@ class People(Base):
         detail: str = "",
         outcome: str = "done",
     ) -> AuditRow:
-        """Make an audit row durable and return it: who did what, on what, why, how it ended."""
+        """Make an audit row durable and return it: who did what, on what, why, how it ended.
+
+        Who did it says the store, see `actor`. The caller's own name for them is kept in the detail
+        where it is another.
+        """
         return self._act(
             lambda writing: audited(
                 writing, actor=actor, act=act, subject=subject, detail=detail, outcome=outcome
@@ -122,20 +138,52 @@ class People(Base):
 def audited(
     writing: Writing, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
 ) -> AuditRow:
-    """Append an audit row in the open transaction and return it."""
+    """Append an audit row in the open transaction and return it; `actor` is the caller's claim."""
+    who = _actor(writing.connection)
     row = AuditRow(
         id=_audit_ids.new(),
         seq=writing.seq(),
         at=writing.now,
-        actor=clean(actor),
+        actor=clean(who),
         act=clean(act),
         subject=maybe_clean(subject),
-        detail=clean(detail),
+        detail=clean(claimed(detail, who=who, actor=actor)),
         outcome=clean(outcome),
     )
     values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
     writing.connection.execute(insert(audit).values(**{**values, "at": to_us(row.at)}))
     return row
+
+
+def claimed(text: str, *, who: str, actor: str) -> str:
+    """Return a text with the name that a caller gave itself, where the store knows another."""
+    return text if actor.strip() in {"", who} else f"{text} (as {actor})".lstrip()
+
+
+def _actor(connection: Connection) -> str:
+    if connection.dialect.name == "postgresql":
+        role: str = connection.execute(sql_text("SELECT session_user")).scalar_one()
+        return role
+    return operating_system_user()
+
+
+def operating_system_user() -> str:
+    """Return the name of the user whom the operating system runs this process for.
+
+    Asked by the user's number, never from variables that anybody may set.
+    """
+    try:
+        import pwd
+    except ImportError:  # Windows has no such numbers
+        try:
+            return os.getlogin()
+        except OSError:
+            return "unknown user"
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # a container's user often has no name
+        return f"uid {number}"
 
 
 def _to_note(row: Row[Any]) -> NoteRow:

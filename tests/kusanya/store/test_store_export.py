@@ -48,4 +48,4 @@ def test_whole_phones_leave_an_audit_row(store: Store, make: Any, tmp_path: Path
     (row,) = read(tmp_path / "business_day=2026-03-01" / "test.parquet")
     assert row["phone"] == "255754000001"
     (audited,) = store.audit().rows
-    assert (audited.actor, audited.act) == ("asha", "export_phones")
+    assert (audited.actor, audited.act) == (store.actor, "export_phones")

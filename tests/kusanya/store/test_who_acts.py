@@ -1,0 +1,21 @@
+"""Who acted is told by the store: the database's role or the system's user, never a variable."""
+
+import os
+import pwd
+
+import pytest
+
+from kusanya.store import Store
+
+
+def test_the_actor_of_an_audit_row_is_whom_the_store_knows(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("USER", "LOGNAME", "USERNAME", "LNAME"):
+        monkeypatch.setenv(name, "somebody-else")
+    role = "postgres" if url.startswith("postgres") else pwd.getpwuid(os.getuid()).pw_name
+    row = store.add_audit(actor="till 4", act="note", detail="seen")
+    assert (row.actor, row.detail) == (role, "seen (as till 4)")
+    assert store.audit().rows[0] == row
+    assert store.actor == role
+    assert store.add_audit(actor=role, act="note", detail="seen").detail == "seen"
