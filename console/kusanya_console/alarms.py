@@ -145,6 +145,11 @@ def unusable_id(found: UnusableDeliveries) -> str:
     return f"{found.verdict.value}:{found.mode.value}:{found.endpoint}:{at}"
 
 
+def sender_id(endpoint: str, since: datetime | None, mode: Mode) -> str:
+    """Return the id of one run of failures that the sender tells of."""
+    return f"sender:{mode.value}:{endpoint}:{'' if since is None else since.isoformat()}"
+
+
 def stuck_id(channel: str, found: Health, mode: Mode) -> str:
     """Return the id of one outage of a channel: an acknowledgement of it lasts for its hour."""
     return f"stuck:{mode.value}:{channel}:{found.at:%Y-%m-%dT%H}"

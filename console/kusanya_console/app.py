@@ -25,6 +25,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.commands import Command, wrong_keys
 from kusanya_console.crash import crash_report
+from kusanya_console.dashboard_errors import DashboardError
 from kusanya_console.deeds import DeedsApp
 from kusanya_console.doing import (
     Acting,
@@ -41,6 +42,7 @@ from kusanya_console.messages import (
     FeedFailed,
     ListAsked,
     ScreenAsked,
+    SenderHeard,
     StoryAsked,
 )
 from kusanya_console.palette import CommandProvider
@@ -49,11 +51,12 @@ from kusanya_console.screens.base import ConsoleScreen, Desk
 from kusanya_console.screens.live import LiveScreen
 from kusanya_console.stylesheet import ParsedOnce
 from kusanya_console.theme import THEMES, roles
-from kusanya_console.widgets.status_line import Standing
+from kusanya_console.widgets.status_line import Standing, alarms_of
 
 TICK_S = 0.25
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
+_SENDER_EVERY_S = 10.0
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
 LATER = {
     "deliveries": ("kusanya_console.screens.deliveries", "DeliveriesScreen"),
@@ -146,6 +149,8 @@ class ConsoleApp(DeedsApp):
         self._ticks = 0
         self._failures = 0
         self._retry_at = 0.0
+        self._hearing = False
+        self._hear_at = 0.0
         if ascii:
             self._filters.append(AsciiFilter())
         for theme in THEMES:
@@ -226,7 +231,7 @@ class ConsoleApp(DeedsApp):
         self._standing = msgspec.structs.replace(
             self._standing,
             unknown=snapshot.unknown_intents,
-            failing=len(snapshot.health.troubled),
+            **alarms_of(snapshot, self.desk.sender),
             silent=snapshot.silence is not None,
             held_up=snapshot.held_up.count,
             updated_at=snapshot.at,
@@ -239,6 +244,38 @@ class ConsoleApp(DeedsApp):
             with self.batch_update():
                 screen.advance(snapshot)
                 self._tell()
+
+        self._hear_sender()
+
+    def _hear_sender(self) -> None:
+        """Ask the embedded service's dashboard now and then how our endpoints stand."""
+        service, now = self.desk.service, self.desk.clock.monotonic()
+        if service is None or self._hearing or now < self._hear_at:
+            return
+        self._hearing = True
+
+        def run() -> None:
+            try:
+                endpoints = service.look().endpoints
+            except DashboardError:
+                # The Service screen says why; what was heard last stays, it is still the best word.
+                self.post_message(SenderHeard(None))
+            else:
+                self.post_message(SenderHeard(endpoints))
+
+        self.run_worker(run, thread=True, group="sender", name="sender")
+
+    def on_sender_heard(self, message: SenderHeard) -> None:
+        """Take the sender's word for how our endpoints stand."""
+        self._hearing = False
+        self._hear_at = self.desk.clock.monotonic() + _SENDER_EVERY_S
+        if message.endpoints is None or self.desk.snapshot is None:
+            return
+        self.desk.sender = message.endpoints
+        self._standing = msgspec.structs.replace(
+            self._standing, **alarms_of(self.desk.snapshot, self.desk.sender)
+        )
+        self._tell()
 
     def on_feed_failed(self) -> None:
         """Say that the store is lost, keep what is shown, try again later and later."""
@@ -311,7 +348,7 @@ class ConsoleApp(DeedsApp):
         self._feed = Feed(self.desk.store, mode=mode, clock=self.desk.clock)
         self._standing = msgspec.structs.replace(
             self._standing, mode=mode, unknown=0, failing=0, silent=False, held_up=0,
-            updated_at=None,
+            disabled=0, wrong_mode=0, stuck=0, closing=0, updated_at=None,
         )  # fmt: skip
         self._reading, self._retry_at = False, 0.0
         self._open_windows()

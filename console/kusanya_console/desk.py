@@ -28,6 +28,7 @@ from kusanya_console.doing import (
 )
 from kusanya_console.feed import Snapshot
 from kusanya_console.present import Look, TimeFormat
+from kusanya_console.service_records import Endpoint
 
 REVEALED_S: Final = 30.0
 
@@ -66,6 +67,8 @@ class Desk(msgspec.Struct, kw_only=True):
     masked_at: float = 0.0
     times: TimeFormat = TimeFormat.EAT
     snapshot: Snapshot | None = None
+    sender: tuple[Endpoint, ...] = ()
+    """Our endpoints as the embedded service told of them last; empty without a dashboard."""
     asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     keys: Mapping[str, str] = {}
     """Keys that a person has put in place of a command's own, by its id."""

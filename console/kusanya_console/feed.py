@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.business_day import day_start
 from kusanya.clock import Clock
 from kusanya.health import Health, health
@@ -21,6 +22,7 @@ from kusanya.store.records import (
     ChangeKind,
     CollectionRow,
     DeliveryRollupRow,
+    IntentRow,
     IntentState,
     RollupRow,
     Verdict,
@@ -38,6 +40,8 @@ TREND_MINUTES: Final = 15
 EXAMINED_EVERY: Final = timedelta(seconds=5)
 """How old the health report may grow: it takes some ten queries."""
 _EXAMINED_EVERY_S: Final = EXAMINED_EVERY.total_seconds()
+CLOSING_WITHIN: Final = timedelta(hours=2)
+"""A replay window with less left is an alarm."""
 _TREND_ROWS: Final = 1000
 _UNKNOWN_SHOWN: Final = 99
 
@@ -104,6 +108,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     silence: "Silence | None"
     """The alarm that polling finds finals while no event arrives."""
     held_up: HeldUp = HeldUp()
+    closing: int = 0
+    """Unknown outcomes whose replay window closes within `CLOSING_WITHIN`."""
     changed: frozenset[str] = frozenset()
     """Ids of collections with news since the snapshot before."""
     arrived: frozenset[str] = frozenset()
@@ -131,6 +137,7 @@ class Feed:
         self._counted: Counter[tuple[datetime, str]] = Counter()
         self._buckets: dict[tuple[datetime, str], tuple[datetime, str]] = {}
         self._oldest: datetime | None = None
+        self._unanswered: tuple[IntentRow, ...] = ()
 
     def read(self) -> Snapshot:
         """Return what is new since the last call, counted at this instant."""
@@ -151,9 +158,9 @@ class Feed:
         examined = self._examine(now)
         if last is None or mine or _hour(now) != _hour(last.at):
             hour, day, arrivals = self._figures(now)
-            unknown = self._unknown()
+            self._unanswered = self._unknown()
         else:
-            hour, day, arrivals, unknown = last.hour, last.day, last.arrivals, last.unknown_intents
+            hour, day, arrivals = last.hour, last.day, last.arrivals
         snapshot = Snapshot(
             mode=self._mode,
             seq=seq,
@@ -162,7 +169,8 @@ class Feed:
             day=day,
             arrivals=arrivals,
             trends=self._trends(now),
-            unknown_intents=unknown,
+            unknown_intents=len(self._unanswered),
+            closing=sum(_closes_soon(row, now) for row in self._unanswered),
             health=examined[0],
             silence=examined[1],
             held_up=examined[2],
@@ -212,11 +220,10 @@ class Feed:
             _arrivals(arrivals),
         )
 
-    def _unknown(self) -> int:
-        page = self._store.intents(
+    def _unknown(self) -> tuple[IntentRow, ...]:
+        return self._store.intents(
             self._mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_SHOWN + 1
-        )
-        return len(page.rows)
+        ).rows
 
     def _note(self, rows: Sequence[CollectionRow], now: datetime) -> None:
         first = _minute(now) - timedelta(minutes=TREND_MINUTES - 1)
@@ -241,6 +248,14 @@ class Feed:
             status.value: tuple(self._counted[minute, status.value] for minute in minutes)
             for status in Status
         }
+
+
+def _closes_soon(row: IntentRow, now: datetime) -> bool:
+    """Tell whether an unknown outcome may be replayed, and only for a short while more."""
+    if row.window_closed_at is not None or row.first_sent_at is None:
+        return False
+    left = row.first_sent_at + REPLAY_WINDOW - now
+    return timedelta() < left <= CLOSING_WITHIN
 
 
 def _ids(changes: Sequence[Change], kind: ChangeKind) -> frozenset[str]:

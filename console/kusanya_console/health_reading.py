@@ -1,5 +1,7 @@
 """One reading of health, and what its lines lead to: shared by the alarms and the tables. Pure."""
 
+from datetime import datetime
+
 import msgspec
 
 from kusanya.causes import Causes, TimeToFinal, Window
@@ -13,6 +15,7 @@ from kusanya_console.alarms import Acknowledged, Inbox, failing_id, stuck_id, un
 from kusanya_console.commands import DELIVERIES, LIVE
 from kusanya_console.health_lines import Target
 from kusanya_console.held_up import HeldUp
+from kusanya_console.service_records import Endpoint
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +25,12 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     health: Health
     silent: Silence | None
     held_up: HeldUp = HeldUp()
+    sender: tuple[Endpoint, ...] = ()
+    """The endpoints of this mode as the embedded service's own dashboard tells of them."""
+    closing: int = 0
+    """Unknown outcomes whose replay window closes soon."""
+    lost_at: datetime | None = None
+    """Since when the store cannot be read; everything here is older then."""
     window: Window = Window.HOUR
     causes: Causes | None = None
     """None until the window has been counted: then the hour's own stand there."""
@@ -31,6 +40,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     def looked_after(self, alarm: str) -> Acknowledged | None:
         """Return who acknowledged an alarm, or None."""
         return None if self.inbox is None else self.inbox.acknowledged.get(alarm)
+
+
+def senders_word(name: str, found: Reading) -> Endpoint | None:
+    """Return the sender's endpoint that delivers to ours, by the last part of its address."""
+    named = [one for one in found.sender if one.url.rstrip("/").rpartition("/")[2] == name]
+    if named:
+        return named[0]
+    alone = len(found.sender) == len(found.health.endpoints) == 1
+    return found.sender[0] if alone else None
 
 
 def endpoint_target(one: EndpointHealth, mode: Mode, *, key: str = "endpoint") -> Target:

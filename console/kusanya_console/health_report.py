@@ -10,10 +10,10 @@ from kusanya.health import FAILURES_COUNTED, EndpointHealth, StuckChannel, Unusa
 from kusanya.limits import DISABLE_AFTER
 from kusanya.store.records import Verdict
 from kusanya.text import safe
-from kusanya.watch import Silence
 from kusanya.wire import Mode
 from kusanya_console import words
 from kusanya_console.alarms import (
+    sender_id,
     silence_id,
 )
 from kusanya_console.commands import DELIVERIES, INTENTS
@@ -22,6 +22,7 @@ from kusanya_console.health_reading import (
     Reading,
     channel_target,
     endpoint_target,
+    senders_word,
     unusable_target,
 )
 from kusanya_console.health_tables import WIDE, causes, odd, prompts
@@ -101,7 +102,22 @@ def _held_up(found: Reading, look: Look, width: int) -> list[Entry]:
 
 
 def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
-    entries: list[Entry] = _held_up(found, look, width) if found.held_up.count else []
+    entries: list[Entry] = []
+    if found.lost_at is not None:
+        lost = (
+            f"✕ store lost: it cannot be read since {moment(found.lost_at, look)}. Everything "
+            "below is the last that was known; nothing here is an all-clear."
+        )
+        entries += plainly(wrapped(lost, width, role=FAILED))
+    entries += _sender_alarms(found, look, width)
+    if found.closing:
+        soon = (
+            f"? closing: {found.closing:,} creations without an answer may be replayed for less "
+            "than 2 h more. To do: R on Intents (5), or kusanya intents resume."
+        )
+        target = Target(key="closing", name="replay windows that close", screen=INTENTS)
+        entries += leading(wrapped(soon, width, role=FAILED), target)
+    entries += _held_up(found, look, width) if found.held_up.count else []
     if found.silent is not None:
         at = found.silent.last_arrival_at
         last = "nothing has ever arrived" if at is None else f"last arrival {moment(at, look)}"
@@ -200,7 +216,7 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
     for one in found.health.endpoints:
         runs: tuple[Run, ...] = (
             cell(one.endpoint, limit=40),
-            _state(one, found.silent),
+            _state(one, found, look),
             (moment(one.last_arrival_at, look), PLAIN),
             (moment(one.last_success_at, look), PLAIN),
             (_many(one.failures), PLAIN),
@@ -212,11 +228,59 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
     return entries
 
 
-def _state(one: EndpointHealth, silent: Silence | None) -> Run:
-    if one.failures:
-        return ("✕ disabled" if one.fuse.blown_at is not None else "✕ failing"), FAILED
-    # What was well when it last arrived is not healthy while nothing arrives at all.
-    return ("◐ silent", WARN) if silent is not None else ("● healthy", PLAIN)
+def _state(one: EndpointHealth, found: Reading, look: Look) -> Run:
+    """Return how an endpoint stands: the sender's word first, then what arrived here.
+
+    Healthy takes a store that can be read and a success of the last minutes. Where nothing is
+    expected, its absence is quiet; where prompts wait for an answer, it is silence.
+    """
+    said = senders_word(one.endpoint, found)
+    disabled = one.fuse.blown_at is not None or (said is not None and said.is_disabled)
+    failing = one.failures > 0 or (said is not None and said.failing_since is not None)
+    recent = one.is_recent(now=look.now)
+    expected = any(stuck.stuck for stuck in found.health.stuck)
+    states: tuple[tuple[bool, Run], ...] = (
+        (found.lost_at is not None, ("? unknown", WARN)),
+        (disabled, ("✕ disabled", FAILED)),
+        (failing, ("✕ failing", FAILED)),
+        # What was well when it last arrived is not healthy while nothing arrives at all.
+        (found.silent is not None or (expected and not recent), ("◐ silent", WARN)),
+        (recent, ("● healthy", PLAIN)),
+    )
+    return next((word for holds, word in states if holds), ("○ quiet", MUTED))
+
+
+def _sender_alarms(found: Reading, look: Look, width: int) -> list[Entry]:
+    entries: list[Entry] = []
+    for one in found.sender:
+        where = safe(one.url, 80)
+        if one.is_disabled:
+            since = "" if one.disabled_at is None else f" since {moment(one.disabled_at, look)}"
+            said = (
+                f"✕ disabled: the sender sends nothing to {where}{since}. To do: mend the "
+                "receiver, then enable the endpoint on Service (6); what it held goes on then."
+            )
+        elif one.failing_since is not None:
+            blows = one.disables_at
+            until = (
+                ""
+                if blows is None
+                else f"; a failure at or after {moment(blows, look)} disables it"
+            )
+            said = (
+                f"✕ failing: the sender has had no success at {where} since "
+                f"{moment(one.failing_since, look)}{until}."
+            )
+        else:
+            continue
+        target = Target(
+            key=f"sender:{one.id}",
+            name=f"endpoint {safe(one.id, 40)}",
+            screen=DELIVERIES,
+            alarm=sender_id(one.id, one.disabled_at or one.failing_since, found.mode),
+        )
+        entries += _alarm(found, wrapped(said, width, role=FAILED), target, look, width)
+    return entries
 
 
 def _many(failures: int) -> str:

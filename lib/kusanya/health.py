@@ -30,6 +30,8 @@ _LATE: Final = timedelta(seconds=60)
 _STUCK: Final = timedelta(seconds=120)
 _UNWATCHED: Final = timedelta(minutes=5)
 """Past any expiry and the first looks of a poller."""
+RECENT: Final = timedelta(minutes=15)
+"""An arrival longer ago proves nothing about an endpoint now."""
 SEEN_WITHIN: Final = timedelta(seconds=30)
 """How long after its planned instant an attempt may still arrive before it counts as not seen."""
 
@@ -154,6 +156,11 @@ class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
         """Return from when on a failure disables the endpoint; None while nothing fails."""
         return self.fuse.blows_at
 
+    def is_recent(self, *, now: datetime) -> bool:
+        """Tell whether a success is so fresh that it says something about now."""
+        last = self.last_success_at
+        return last is not None and now - last <= RECENT
+
 
 class UnusableDeliveries(msgspec.Struct, frozen=True, kw_only=True):
     """Authentic deliveries of the last 24 hours that had no effect, of one endpoint and kind.
@@ -225,6 +232,11 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     def failing(self) -> tuple[EndpointHealth, ...]:
         """Return the endpoints whose last arrival we did not answer with a 2xx in time."""
         return tuple(one for one in self.endpoints if one.failures)
+
+    @property
+    def outages(self) -> tuple[StuckChannel, ...]:
+        """Return the channels with prompts stuck on several phones: no matter of one customer."""
+        return tuple(one for one in self.stuck if one.stuck > 1 and one.phones > 1)
 
     @property
     def troubled(self) -> frozenset[str]:

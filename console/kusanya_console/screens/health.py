@@ -29,6 +29,7 @@ from kusanya_console.present import Line, plain, rule
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.widgets.sheet import LineSheet, Sheet
+from kusanya_console.widgets.status_line import Standing
 from kusanya_console.words import ACCENT, MUTED, PLAIN
 
 _COPIED_CELLS = 110
@@ -75,6 +76,7 @@ class HealthScreen(ConsoleScreen):
         self._counting = False
         self._lines_of: list[Target | None] = []
         self._pointed = False
+        self._lost_at: datetime | None = None
 
     def compose_body(self) -> ComposeResult:
         """Lay out one report that scrolls."""
@@ -94,6 +96,12 @@ class HealthScreen(ConsoleScreen):
         if self._counted is None or snapshot.at - self._counted.at >= _EVERY:
             self._count()
         self._show()
+
+    def tell(self, standing: Standing) -> None:
+        """Show how things stand; a report of a store that is lost is dimmed, and says so."""
+        self._lost_at = standing.lost_at
+        self.set_class(standing.lost_at is not None, "-lost")
+        super().tell(standing)
 
     def show_result(self) -> None:
         """Show how an act ended, and what it changed here."""
@@ -146,6 +154,9 @@ class HealthScreen(ConsoleScreen):
             health=snapshot.health,
             silent=snapshot.silence,
             held_up=snapshot.held_up,
+            closing=snapshot.closing,
+            sender=tuple(one for one in self.desk.sender if one.mode == self.desk.mode.value),
+            lost_at=self._lost_at,
             window=self.window,
         )
         if counted is None:

@@ -5,10 +5,13 @@ from datetime import datetime, timedelta
 import msgspec
 from rich.cells import cell_len
 
+from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.feed import Snapshot
 from kusanya_console.held_up import many
 from kusanya_console.present import Line, Look, span, spread, wall
+from kusanya_console.service_records import Endpoint
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 
@@ -24,6 +27,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int = 0
     failing: int = 0
     silent: bool = False
+    disabled: int = 0
+    """Endpoints to which nothing is sent, by the sender's word or by ours."""
+    wrong_mode: int = 0
+    """Deliveries of the other mode, refused within a day."""
+    stuck: int = 0
+    """Channels whose prompts wait on several phones."""
+    closing: int = 0
+    """Unknown outcomes whose replay window closes soon."""
     held_up: int = 0
     """Creations that nobody works on any more."""
     updated_at: datetime | None = None
@@ -40,6 +51,29 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     store: str = ""
     replay: str = ""
     """What a recording is doing; empty where the store is looked at as it is now."""
+
+
+def alarms_of(snapshot: Snapshot, sender: tuple[Endpoint, ...]) -> dict[str, int]:
+    """Return what is wrong now as the status line counts it, the sender's word included."""
+    mine = [one for one in sender if one.mode == snapshot.mode.value]
+    disabled = {_named(one) for one in mine if one.is_disabled}
+    failing = {_named(one) for one in mine if one.failing_since is not None} - disabled
+    ours = snapshot.health
+    disabled |= {one.endpoint for one in ours.failing if one.fuse.blown_at is not None}
+    failing |= {one.endpoint for one in ours.failing if one.fuse.blown_at is None}
+    failing |= {one.endpoint for one in ours.unusable if one.verdict is not Verdict.WRONG_MODE}
+    return {
+        "disabled": len(disabled),
+        "failing": len(failing - disabled),
+        "wrong_mode": sum(one.count for one in ours.unusable if one.verdict is Verdict.WRONG_MODE),
+        "stuck": len(ours.outages),
+        "closing": snapshot.closing,
+    }
+
+
+def _named(one: Endpoint) -> str:
+    """Return the name that our receiver has for the sender's endpoint: the end of its address."""
+    return one.url.rstrip("/").rpartition("/")[2]
 
 
 class StatusLine(Sheet):
@@ -80,9 +114,13 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     if standing.unknown:
         unknown = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
         right.insert(0, (f"? {unknown} unknown", WARN))
-    for alarm in _alarms(standing):
-        if _width([*left, *right, alarm]) + 3 * (len(right) + 2) <= width:
-            right.insert(-1, alarm)
+    alarms = _alarms(standing)
+    shown = _fitting(alarms, width - _width([*left, *right]) - 3 * len(right) - 2)
+    if alarms and not shown:
+        # The key bar names the screen too; an alarm stands nowhere else.
+        left = left[:-1]
+        shown = _fitting(alarms, width - _width([*left, *right]) - 3 * len(right) - 2)
+    right[-1:-1] = shown
     for extra in (access, (clock, PLAIN), store):
         if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
             right.append(extra)
@@ -94,15 +132,28 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     return spread(left, [*apart[:-1], (" ", PLAIN)], width)
 
 
+def _fitting(alarms: list[Run], room: int) -> list[Run]:
+    """Return the alarms for which there is room, the rest counted: none goes unsaid."""
+    for kept in range(len(alarms), -1, -1):
+        rest = len(alarms) - kept
+        shown = alarms[:kept] + ([(f"✕ +{rest} on 4", FAILED)] if rest else [])
+        if _width(shown) + 3 * len(shown) <= room:
+            return shown
+    return []
+
+
 def _alarms(standing: Standing) -> list[Run]:
-    alarms: list[Run] = []
-    if standing.failing:
-        alarms.append((f"✕ {standing.failing} failing", FAILED))
-    if standing.silent:
-        alarms.append(("◐ silent", WARN))
-    if standing.held_up:
-        alarms.append((f"◌ {many(standing.held_up)} held up", WARN))
-    return alarms
+    """Return what somebody has to look after, the most urgent first."""
+    said: tuple[tuple[int, str, str], ...] = (
+        (standing.disabled, f"✕ {standing.disabled} disabled", FAILED),
+        (standing.failing, f"✕ {standing.failing} failing", FAILED),
+        (standing.wrong_mode, "≠ wrong mode", FAILED),
+        (standing.closing, f"? {standing.closing} closing", FAILED),
+        (standing.stuck, f"✕ {standing.stuck} stuck", FAILED),
+        (standing.silent, "◐ silent", WARN),
+        (standing.held_up, f"◌ {many(standing.held_up)} held up", WARN),
+    )
+    return [(words, role) for count, words, role in said if count]
 
 
 def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:

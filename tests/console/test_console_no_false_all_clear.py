@@ -1,0 +1,147 @@
+"""Nothing is called healthy on an old word, and what is urgent stands in every header."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.console.looking import lines, shown, ticked
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.errors import StoreUnavailable
+from kusanya.store import Store
+from kusanya.store.records import IntentState, Verdict
+from kusanya.wire import Mode
+from kusanya_console.present import Look
+from kusanya_console.service_records import Endpoint, ServicePicture, ServiceTime
+from kusanya_console.widgets.status_line import Standing, line
+
+pytestmark = pytest.mark.anyio
+Opened = Callable[..., Any]
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
+
+
+class Dashboard:
+    """The embedded service's own side: one endpoint, in the state that a test says."""
+
+    def __init__(self, **said: Any) -> None:
+        self.endpoint = Endpoint(
+            id="we_1", url="http://127.0.0.1:8000/webhooks/shop", mode="live",
+            **({"status": "enabled"} | said),
+        )  # fmt: skip
+
+    def look(self) -> ServicePicture:
+        """Return the picture with the endpoint."""
+        return ServicePicture(
+            time=ServiceTime(now=NOW, kind="real"), endpoints=(self.endpoint,), keys=(), faults=()
+        )
+
+    def sent(self, event_id: str) -> tuple[()]:
+        """Return nothing: no log is asked for here."""
+        return ()
+
+
+def endpoint_line(app: Any) -> str:
+    return next(line for line in lines(app) if "shop  " in line)
+
+
+async def test_an_endpoint_is_healthy_after_a_recent_success_and_quiet_later(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(1, at=clock.now() - timedelta(minutes=5))
+    async with opened("4") as (app, pilot):
+        await settled(pilot)
+        assert "● healthy" in endpoint_line(app)
+        await clock.advance(4 * 86_400)
+        await ticked(pilot, settled)
+        assert "○ quiet" in endpoint_line(app)
+        assert "healthy" not in shown(app)
+
+
+async def test_without_an_arrival_and_with_prompts_waiting_an_endpoint_is_silent(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(1, at=clock.now() - timedelta(hours=5))
+    seed.answered(seed.collection(2, at=clock.now() - timedelta(minutes=10)))
+    async with opened("4") as (app, pilot):
+        await settled(pilot)
+        assert "◐ silent" in endpoint_line(app)
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ({"status": "disabled", "disabled_at": NOW - timedelta(hours=1)}, "disabled"),
+        ({"failing_since": NOW - timedelta(hours=1)}, "failing"),
+    ],
+)
+async def test_the_senders_word_counts_on_health_and_in_every_header(
+    opened: Opened, seed: Any, settled: Settled, said: dict[str, Any], word: str
+) -> None:
+    seed.life(1, at=NOW - timedelta(minutes=1))
+    async with opened("4", service=Dashboard(**said), size=(160, 50)) as (app, pilot):
+        await settled(pilot)
+        assert f"✕ {word}" in endpoint_line(app)
+        assert f"✕ {word}: the sender" in shown(app)
+        assert "nothing is failing" not in shown(app)
+        for key in ("1", "2", "3", "5", "4"):
+            await pilot.press("escape", key)
+            await settled(pilot)
+            assert f"✕ 1 {word}" in lines(app)[0], key
+
+
+async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_healthy(
+    opened: Opened, seed: Any, store: Store, settled: Settled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed.life(1, at=NOW - timedelta(minutes=1))
+    async with opened("4") as (app, pilot):
+        await settled(pilot)
+        assert "● healthy" in endpoint_line(app)
+
+        def lost(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailable("the disk is gone")
+
+        monkeypatch.setattr(store, "changes", lost)
+        await ticked(pilot, settled)
+        assert "? unknown" in endpoint_line(app)
+        assert "store lost: it cannot be read since 15:24:07" in shown(app)
+        assert "healthy" not in shown(app)
+        assert app.screen.has_class("-lost")
+
+
+async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_header(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in (1, 6, 11):
+        seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10)))
+    wrong = seed.collection(50, at=clock.now(), mode=Mode.TEST, status="succeeded")
+    seed.delivered(
+        seed.event(wrong, at=clock.now()), at=clock.now(), verdict=Verdict.WRONG_MODE, answer=400,
+        reason="wrong_mode",
+    )  # fmt: skip
+    seed.intent(2, sent_ago=timedelta(hours=21, minutes=24), state=IntentState.UNKNOWN)
+    async with opened(size=(160, 50)) as (app, pilot):
+        for key in ("1", "2", "3", "4", "5"):
+            await pilot.press("escape", key)
+            await settled(pilot)
+            header = lines(app)[0]
+            for alarm in ("≠ wrong mode", "✕ 1 stuck", "? 1 closing", "? 1 unknown"):
+                assert alarm in header, (key, header)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+def test_an_alarm_for_which_there_is_no_room_is_counted(width: int) -> None:
+    standing = Standing(
+        mode=Mode.LIVE, crumb="Deliveries", unknown=3, failing=2, disabled=1, wrong_mode=5,
+        closing=1, stuck=2, silent=True, held_up=4, updated_at=NOW,
+    )  # fmt: skip
+    said = "".join(piece for piece, _ in line(standing, Look(NOW), width))
+    named = sum(
+        word in said
+        for word in ("disabled", "failing", "wrong mode", "closing", "stuck", "silent", "held up")
+    )
+    rest = 0 if "✕ +" not in said else int(said.split("✕ +")[1].split()[0])
+    assert named + rest == 7
+    assert len(said.rstrip()) <= width
