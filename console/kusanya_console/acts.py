@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 from kusanya.client import Client
 from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
-from kusanya.intents import decide, replay_left, resume
+from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
@@ -20,7 +20,7 @@ from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.auditing import Auditor
 from kusanya_console.dashboard_client import DashboardClient, DashboardError
 from kusanya_console.doing import NO_KEY, Ended, Revealed
-from kusanya_console.present import span
+from kusanya_console.present import free, span
 from kusanya_console.service_reading import ServiceReader, path_part
 from kusanya_console.service_records import SentDelivery, understood
 
@@ -33,7 +33,8 @@ NO_RESEND: Final = (
 class Acts:
     """Acts of one person on one store; store, client and dashboard stay the caller's.
 
-    `actor` is who the audit names. Without `client` nothing is replayed, without `dashboard`
+    `actor` is what the person is called here; the audit names whom the store knows. Without
+    `client` nothing is replayed, without `dashboard`
     nothing is resent. `profile` is the console's own: intents of another are not replayed.
     """
 
@@ -89,11 +90,22 @@ class Acts:
 
         def write() -> Ended:
             self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
-            return Ended(f"noted on {safe(row.reference, 60)}, by {safe(self._actor, 60)}")
+            return Ended(f"noted on {free(row.reference, 60)}, by {safe(self._actor, 60)}")
 
         return self._audit.run("note", row.id, f"{len(text)} characters", write)
 
-    def decide(self, intent: IntentRow, *, collection_id: str | None, why: str) -> Ended:
+    def examine(self, intent: IntentRow, collection_id: str) -> Candidate:
+        """Compare the collection that a person names with the intent, at the service if it can be.
+
+        Raises IntentError for what is no id of a collection, StoreError.
+        """
+        return examine(
+            self._store, intent, collection_id, now=self._clock.now(), client=self._client
+        )
+
+    def decide(
+        self, intent: IntentRow, *, collection_id: str | None, why: str, unseen: bool = False
+    ) -> Ended:
         """Record what a person found out about a creation that nothing else can settle."""
         try:
             made = decide(
@@ -103,11 +115,13 @@ class Acts:
                 why=why,
                 collection_id=collection_id,
                 now=self._clock.now(),
+                client=self._client,
+                unseen=unseen,
             )
         except KusanyaError as error:
             return self._audit.run("decide intent", intent.id, why, partial(_refuse, error))
         became = safe(made.collection_id or "nothing was created", 60)
-        return Ended(f"decided {safe(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}")
+        return Ended(f"decided {free(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}")
 
     def acknowledge(self, alarm: str, *, name: str, why: str) -> Ended:
         """Record that a person looks after an alarm; it stays on the screen, named with them."""
@@ -151,7 +165,7 @@ class Acts:
             named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
             made = resume(self._store, self._client, now, profile=named).collection
             return Ended(
-                f"replayed {safe(intent.reference, 60)}, same key and bytes: "
+                f"replayed {free(intent.reference, 60)}, same key and bytes: "
                 f"{safe(made.id, 40)} is {safe(made.status, 40)}"
             )
 

@@ -14,6 +14,7 @@ import msgspec
 from kusanya.secret import Secret
 
 if TYPE_CHECKING:  # the first paint needs none of them
+    from kusanya.intents import Candidate
     from kusanya.store.records import DeliveryBody, DeliveryRow, IntentRow
     from kusanya.webhooks.forensics import Finding
     from kusanya.wire import Mode
@@ -101,7 +102,13 @@ class Acting(Protocol):
         """Keep a note on a collection or an intent."""
         ...
 
-    def decide(self, intent: "IntentRow", *, collection_id: str | None, why: str) -> Ended:
+    def examine(self, intent: "IntentRow", collection_id: str) -> "Candidate":
+        """Compare the collection that a person names with the intent; asks where it can."""
+        ...
+
+    def decide(
+        self, intent: "IntentRow", *, collection_id: str | None, why: str, unseen: bool = False
+    ) -> Ended:
         """Record what a person found out about a creation; None says that nothing was created."""
         ...
 

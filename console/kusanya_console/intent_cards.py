@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from kusanya.assumptions import REPLAY_WINDOW
-from kusanya.intents import replay_left, window_ends
-from kusanya.privacy import mask_phone
+from kusanya.intents import Candidate, replay_left, window_ends
+from kusanya.privacy import mask_json, mask_phone
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console import words
-from kusanya_console.evidence import masked
 from kusanya_console.held_up import held_up, is_held_up, many
 from kusanya_console.payment_parts import parts_line
 from kusanya_console.present import (
@@ -21,6 +20,7 @@ from kusanya_console.present import (
     Look,
     cell,
     fit,
+    free,
     labelled,
     moment,
     rule,
@@ -40,6 +40,8 @@ REPLAY_WARNING = (
 )
 _NO_ANSWER = "no answer in time"
 """What a client says when its time was up; the attempts below say whether anything had left."""
+UNSEEN = "unseen"
+"""Typed to decide on a collection that nobody could look at."""
 _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 
@@ -66,7 +68,7 @@ def window_left(row: IntentRow, look: Look) -> Run:
     if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
         return "no customer was asked", WARN
     if row.state not in _WAITING or window_ends(row) is None:
-        return safe(row.outcome or "", 80), MUTED
+        return free(row.outcome or "", 80), MUTED
     left = replay_left(row, now=look.now)
     if not left:
         return f"{'·' * _BAR} closed: decide", FAILED
@@ -89,7 +91,7 @@ def intent_part(
         return [head, *intent_card(row, attempts, notes, look, width)]
     name = spread([cell(row.reference, STRONG, limit=60)], [words.intent(row.state)], width)
     said = "exactly these bytes are sent on every attempt; phone masked; J copies"
-    body = safe(masked(row.body, row.phone), 8_000)
+    body = safe(mask_json(row.body), 8_000)
     return [head, name, _BLANK, *wrapped(said, width, role=MUTED), _BLANK, *wrapped(body, width)]
 
 
@@ -112,7 +114,7 @@ def intent_card(
         labelled("profile", cell(row.profile, limit=40)),
     ]
     if row.outcome is not None and row.outcome != _NO_ANSWER:
-        lines += wrapped(safe(row.outcome, 300), width, label="outcome")
+        lines += wrapped(free(row.outcome, 300), width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
     lines += [_BLANK, rule("sent", width)]
@@ -127,7 +129,7 @@ def intent_card(
         lines += [_BLANK, rule("notes", width)]
     for note in notes:
         lines.append(((f"{moment(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
-        lines += wrapped(safe(note.text, 500), width, indent=2)
+        lines += wrapped(free(note.text, 500), width, indent=2)
     return lines
 
 
@@ -143,6 +145,39 @@ def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     end = window_ends(row)
     over = f"over since {moment(end, look)}" if end else "it was never sent"
     return (*_facts(row), ("window", (over, PLAIN)))
+
+
+def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, Run], ...]:
+    """Return what the confirmation of a decision names beside the intent: the other side."""
+    reason = ("because", cell(why, limit=200))
+    if candidate is None:
+        return (("it became", ("nothing: no collection was created", STRONG)), reason)
+    became = ("it became", cell(candidate.collection_id, STRONG, limit=60))
+    seen = candidate.seen
+    if seen is None:
+        said = candidate.trouble or "there is no API key to ask the service with"
+        return (became, ("compared", (f"with nothing: {free(said, 160)}", WARN)), reason)
+    by = "the service, just now" if candidate.asked else "the store; the service was not asked"
+    return (
+        became,
+        ("", cell(seen.reference, limit=60)),
+        ("", (f"TZS {seen.amount:,}   {mask_phone(seen.phone)}   {safe(seen.status, 40)}", PLAIN)),
+        ("compared", (f"same reference, amount and phone, by {by}", PLAIN)),
+        reason,
+    )
+
+
+def decision_warning(candidate: Candidate | None) -> str:
+    """Return what a person is told before a decision counts."""
+    if candidate is not None and candidate.seen is None:
+        return (
+            "Nobody could look at this collection: a wrong id settles the wrong order, for good. "
+            f"Type {UNSEEN} only with the network's statement before you."
+        )
+    return (
+        "Nothing is sent to the service. The creation counts as settled from now on, under your "
+        "name: compare the network's statement first."
+    )
 
 
 def _facts(row: IntentRow) -> tuple[tuple[str, Run], ...]:

@@ -183,6 +183,10 @@ class IntentReason(StrEnum):
     """It was first sent to another address or merchant."""
     PROFILE_NEEDED = "profile_needed"
     """It is not known where it was first sent, and no profile was named."""
+    OTHER_COLLECTION = "other_collection"
+    """The collection that a person named is none, or not what became of it."""
+    UNSEEN_COLLECTION = "unseen_collection"
+    """Nobody could look at the collection that a person named."""
     CHANGED = "changed"
     """It is no longer what the caller was shown."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.console.looking import shown
+from tests.console.seeding import NOW
 from textual.pilot import Pilot
 from textual.widgets import Button
 
@@ -18,6 +19,7 @@ from kusanya.wire import Mode
 from kusanya_console.acts import Acts
 from kusanya_console.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, wrong_keys
+from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.decide import DecideScreen
 
 pytestmark = pytest.mark.anyio
@@ -52,8 +54,13 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
         await typed(pilot, settled, "nothing")
         await pilot.press("enter")
         await typed(pilot, settled, "not in the statement")
-        assert app.screen.query_one("#do", Button).disabled, "LIVE MODE waits for its word"
         await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen), "enter in the last box commits nothing"
+        assert "INV-431001" in shown(app)
+        assert "nothing: no collection was created" in shown(app)
+        assert app.screen.query_one("#do", Button).disabled, "LIVE MODE waits for its word"
+        assert store.audit().rows == ()
         await typed(pilot, settled, "live")
         await pilot.press("enter")
         await settled(pilot)
@@ -61,9 +68,9 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
         row = store.intent("int_00000001")
         assert row is not None
         assert row.state is IntentState.SETTLED
-        assert row.outcome == "decided by asha: not in the statement"
+        assert row.outcome == f"decided by {store.actor} (as asha): not in the statement"
         told = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit().rows]
-        assert told == [("asha", "decide intent", "int_00000001", "done")]
+        assert told == [(store.actor, "decide intent", "int_00000001", "done")]
         assert "? 2 unknown" in shown(app)
 
 
@@ -71,21 +78,72 @@ async def test_a_decision_names_the_collection_that_it_became(
     opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
 ) -> None:
     seed.intents()
+    became = seed.collection(
+        1, at=NOW - timedelta(hours=24), reference="INV-431001", amount=25_001,
+        phone="255754000001", id="col_77",
+    )  # fmt: skip
     async with opened("5", size=SIZE, acts=acts) as (app, pilot):
         await pilot.press("D")
+        await settled(pilot)
+        assert "It became: the id col_…, or the word nothing" in shown(app)
+        assert "How you know: what you saw, and where" in shown(app)
         await typed(pilot, settled, "maybe")
         await pilot.press("enter")
-        await typed(pilot, settled, "statement of 4 March")
-        await pilot.press("enter", *"live", "enter")
         await settled(pilot)
-        assert isinstance(app.screen, DecideScreen), "neither an id nor the word nothing"
-        box = app.screen.query_one("#became")
-        box.focus()
-        await pilot.press(*["backspace"] * 5, *"col_77", "tab", "tab", "enter")
+        assert "maybe is neither an id that begins with col_ nor the word nothing" in shown(app)
+        await pilot.press(*["backspace"] * 5, *"col_77", "enter", "enter")
+        await settled(pilot)
+        assert "say how you know: it is kept under your name" in shown(app)
+        seed.answered(became)
+        await typed(pilot, settled, "statement of 4 March")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        said = " ".join(shown(app).split())
+        assert "same reference, amount and phone, by the store" in said
+        assert said.count("INV-431001") >= 2
+        await typed(pilot, settled, "live")
+        await pilot.press("enter")
         await settled(pilot)
         row = store.intent("int_00000001")
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
+
+
+async def test_a_collection_of_another_order_is_refused_with_what_differs(
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    seed.answered(seed.collection(7, at=NOW, id="col_77"))
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+        await pilot.press("D", *"col_77", "enter", *"told", "enter")
+        await settled(pilot)
+        said = " ".join(shown(app).split())
+        assert "deciding failed: col_77 is not what became of this creation" in said
+        assert "its reference is INV-482007, not INV-431001" in said
+        row = store.intent("int_00000001")
+        assert row is not None
+        assert row.state is IntentState.UNKNOWN
+        assert store.audit().rows[0].outcome.startswith("failed: col_77 is not what became")
+
+
+async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
+    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+) -> None:
+    seed.intents()
+    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+        await pilot.press("D", *"col_77", "enter", *"statement", "enter")
+        await settled(pilot)
+        said = " ".join(shown(app).split())
+        assert "Nobody could look at this collection" in said
+        assert "with nothing: there is no API key to ask the service with" in said
+        await typed(pilot, settled, "unseen")
+        await pilot.press("enter")
+        await settled(pilot)
+        row = store.intent("int_00000001")
+        assert row is not None
+        assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
+        assert "seen by nobody" in store.audit().rows[0].detail
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
@@ -106,7 +164,9 @@ async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attem
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, acts=acts) as (app, pilot):
-        await pilot.press("D", *"nothing", "enter", *"gone", "enter", *"live")
+        await pilot.press("D", *"nothing", "enter", *"gone", "enter")
+        await settled(pilot)
+        await pilot.press(*"live")
         store.settle_intent("int_00000001", collection_id="col_1", sentence="by an event")
         await pilot.press("enter")
         await settled(pilot)

@@ -1,6 +1,7 @@
 """`kusanya whoami`, `collect`, `intents`: commands that talk to the service about money."""
 
 import signal
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -145,6 +146,7 @@ def intents_resume(
     """Replay unanswered creations: same key, same bytes, inside 23 hours; exit 1 if any stays."""
     from kusanya.errors import IntentError, IntentReason, KusanyaError
     from kusanya.intents import open_intents, resume, settle_waiting
+    from kusanya.privacy import mask_text
     from kusanya.store import Store
 
     chosen = profile_of(profile, store)
@@ -169,15 +171,15 @@ def intents_resume(
             try:
                 made = resume(opened, client, row, profile=chosen.name).collection
             except KusanyaError as error:
-                left.append({"id": row.id, "reference": row.reference})
+                left.append({"id": row.id, "reference": mask_text(row.reference)})
                 complain(f"{row.reference}: {error}")
             else:
                 resumed.append(
-                    {"id": row.id, "reference": row.reference, "collection_id": made.id,
+                    {"id": row.id, "reference": mask_text(row.reference), "collection_id": made.id,
                      "status": made.status}
                 )  # fmt: skip
                 if not as_json:
-                    say(f"{safe(row.reference)}  {safe(made.id)}  {safe(made.status)}")
+                    say(f"{safe(mask_text(row.reference))}  {safe(made.id)}  {safe(made.status)}")
     if as_json:
         say_json({"settled": settled, "resumed": resumed, "left": left})
     elif not (settled or resumed or left):
@@ -199,26 +201,39 @@ def intents_decide(
     nothing_created: Annotated[
         bool, typer.Option("--nothing-created", help="The customer was never charged.")
     ] = False,
+    unseen: Annotated[
+        bool,
+        typer.Option(
+            "--unseen", help="Decide although neither store nor service could be asked about it."
+        ),
+    ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
 ) -> None:
-    """Record a person's decision on a creation that nothing else can settle; audited."""
-    import getpass
+    """Record a person's decision on a creation that nothing else can settle; audited.
 
+    The collection is compared with the creation, in the store and, with an API key, at the service:
+    another mode, reference, amount or phone is refused.
+    """
     from kusanya.intents import decide
     from kusanya.store import Store
 
     if (collection is None) is not nothing_created:
         raise Refused("say either --collection col_... or --nothing-created", code=USAGE)
-    with Store.open(profile_of(profile, store).store) as opened:
+    chosen = profile_of(profile, store)
+    with Store.open(chosen.store) as opened, ExitStack() as stack:
+        asking = chosen.api_key is not None and chosen.base_url is not None
+        client = stack.enter_context(client_of(chosen)) if asking else None
         try:
             decided = decide(
                 opened,
                 intent_id,
-                actor=getpass.getuser(),
+                actor=opened.actor,
                 why=why,
                 collection_id=collection,
                 now=now(),
+                client=client,
+                unseen=unseen,
             )
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
@@ -269,7 +284,7 @@ def _wait(store: "Store", client: "Client", made: "Collection") -> "Collection":
 
 
 def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
-    from kusanya.privacy import mask_phone
+    from kusanya.privacy import mask_phone, mask_text
 
     if as_json:
         if not more:  # one document: the last word
@@ -277,7 +292,7 @@ def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
                 {
                     "id": made.id,
                     "status": made.status,
-                    "reference": made.reference,
+                    "reference": mask_text(made.reference),
                     "amount": made.amount,
                     "fee": made.fee,
                     "currency": made.currency,
@@ -291,8 +306,8 @@ def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
     reason = f" {made.failure_code}" if made.failure_code else ""
     say(
         safe(
-            f"{made.id}  {made.reference}  {made.currency} {made.amount:,}  fee {made.fee:,}  "
-            f"{mask_phone(made.phone)}  {made.channel}  {made.status}{reason}",
+            f"{made.id}  {mask_text(made.reference)}  {made.currency} {made.amount:,}  "
+            f"fee {made.fee:,}  {mask_phone(made.phone)}  {made.channel}  {made.status}{reason}",
             400,
         )
     )
@@ -300,11 +315,11 @@ def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
 
 def _record(row: "IntentRow", now: "datetime") -> dict[str, Any]:
     from kusanya.intents import replay_left
-    from kusanya.privacy import mask_phone
+    from kusanya.privacy import mask_phone, mask_text
 
     return {
         "id": row.id,
-        "reference": row.reference,
+        "reference": mask_text(row.reference),
         "amount": row.amount,
         "phone": mask_phone(row.phone),
         "state": row.state.value,
@@ -317,9 +332,11 @@ def _record(row: "IntentRow", now: "datetime") -> dict[str, Any]:
 
 def _line(row: "IntentRow", now: "datetime") -> str:
     from kusanya.intents import replay_left
-    from kusanya.privacy import mask_phone
+    from kusanya.privacy import mask_phone, mask_text
 
     left = int(replay_left(row, now=now).total_seconds()) // 60
     window = f"replay window {left // 60} h {left % 60} min" if left > 0 else "window closed"
     phone = mask_phone(row.phone)
-    return safe(f"{row.id}  {row.reference}  {row.amount:,}  {phone}  {row.state}  {window}", 400)
+    return safe(
+        f"{row.id}  {mask_text(row.reference)}  {row.amount:,}  {phone}  {row.state}  {window}", 400
+    )

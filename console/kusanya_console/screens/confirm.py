@@ -35,13 +35,14 @@ class ConfirmScreen(ModalScreen[bool]):
         mode: Mode,
         warning: str,
         word: str = "",
+        live_word: str = "",
     ) -> None:
         super().__init__()
         self._act = act
         self._facts = facts
         self._mode = mode
         self._warning = warning
-        self._word = _WORD if mode is Mode.LIVE else word
+        self._word = (live_word or _WORD) if mode is Mode.LIVE else word
 
     def compose(self) -> ComposeResult:
         """Lay out the record, the word to type in LIVE MODE, and the two ways out."""

@@ -1,7 +1,7 @@
 """The dialog of a decision: what became of a creation, and how the person knows.
 
 The intent was fixed when the dialog opened. A decision names a collection or says that nothing was
-created; it needs a reason, and in LIVE MODE the word `live`.
+created, and needs a reason. Nothing is decided here: what was said is compared and confirmed first.
 """
 
 import msgspec
@@ -9,22 +9,17 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, Label
 
 from kusanya.wire import Mode, is_collection_id
-from kusanya_console.present import Line, labelled, wrapped
+from kusanya_console.present import Line, free, labelled, wrapped
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import MUTED, STRONG, WARN, Run, mode_words
+from kusanya_console.words import FAILED, MUTED, STRONG, Run, mode_words
 
 _NOTHING = "nothing"
-_WORD = "live"
 _WHY_LONGEST = 300
 _ID_LONGEST = 120
-_WARNING = (
-    "Nothing is sent to the service. The creation counts as settled from now on, under your name: "
-    "compare the network's statement first."
-)
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -36,7 +31,7 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 class DecideScreen(ModalScreen[Decided]):
-    """Asks what became of a creation; dismissed with None it decides nothing."""
+    """Asks what became of a creation; dismissed with None it asks for nothing."""
 
     BINDINGS = [("escape", "dismiss(None)", "Cancel.")]  # noqa: RUF012 - Textual reads it
 
@@ -46,16 +41,17 @@ class DecideScreen(ModalScreen[Decided]):
         self._mode = mode
 
     def compose(self) -> ComposeResult:
-        """Lay out the record, the questions, and the two ways out."""
+        """Lay out the record, the questions under their labels, and the two ways out."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            yield self._box("became", "col_… that it became, or the word nothing", _ID_LONGEST)
-            yield self._box("why", "what you saw, and where", _WHY_LONGEST)
-            if self._mode is Mode.LIVE:
-                yield self._box("word", "type live", len(_WORD))
+            yield Label(Content("It became: the id col_…, or the word nothing"))
+            yield self._box("became", "col_… or nothing", _ID_LONGEST)
+            yield Label(Content("How you know: what you saw, and where"))
+            yield self._box("why", "as in: statement of 4 March, line 12", _WHY_LONGEST)
+            yield Sheet(id="wrong")
             with Horizontal():
                 yield Button(Content("Cancel"), id="cancel")
-                yield Button(Content("Decide"), id="do", disabled=True, variant="warning")
+                yield Button(Content("Compare"), id="do", variant="warning")
 
     def _box(self, name: str, placeholder: str, longest: int) -> Input:
         box = Box(id=name, placeholder=placeholder, max_length=longest, select_on_focus=False)
@@ -65,6 +61,7 @@ class DecideScreen(ModalScreen[Decided]):
     def on_mount(self) -> None:
         """Begin with what it became."""
         self.query_one("#record", Sheet).show(self._lines)
+        self._complain("")
         self.query_one("#became", Input).focus()
 
     def _lines(self, width: int) -> list[Line]:
@@ -75,34 +72,56 @@ class DecideScreen(ModalScreen[Decided]):
             labelled("mode", (word, role)),
         ]
         lines += [labelled(label, run) for label, run in self._facts]
-        lines += [(), *wrapped(_WARNING, width, role=WARN), ()]
-        return [*lines, (("tab and enter go on · esc cancels", MUTED),)]
+        said = "enter goes on; what you name is compared first, then confirmed · esc cancels"
+        return [*lines, (), *wrapped(said, width, role=MUTED), ()]
 
     def _said(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
 
-    def _decided(self) -> Decided | None:
-        became, why = self._said("became"), self._said("why")
-        confirmed = self._mode is not Mode.LIVE or self._said("word") == _WORD
-        if not confirmed or not why or not (became == _NOTHING or is_collection_id(became)):
-            return None
-        return Decided(None if became == _NOTHING else became, why)
+    def _wrong(self, *names: str) -> str:
+        """Return what is wrong with the answers that are named, or nothing."""
+        became = self._said("became")
+        if "became" in names and not (became == _NOTHING or is_collection_id(became)):
+            if not became:
+                return "say what it became: an id that begins with col_, or the word nothing"
+            return f"{free(became, 40)} is neither an id that begins with col_ nor the word nothing"
+        if "why" in names and not self._said("why"):
+            return "say how you know: it is kept under your name"
+        return ""
+
+    def _complain(self, sentence: str) -> None:
+        self.query_one("#wrong", Sheet).show(
+            lambda width: wrapped(sentence, width, role=FAILED) if sentence else [()]
+        )
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Let it be decided once everything stands there."""
+        """Take back the complaint while a person corrects it."""
         message.stop()
-        self.query_one("#do", Button).disabled = self._decided() is None
+        self._complain("")
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
-        """Decide with the last answer, or go on to the next question."""
+        """Go on to the next question, or compare after the last."""
         message.stop()
-        decided = self._decided()
-        if decided is not None:
-            self.dismiss(decided)
+        wrong = self._wrong(message.input.id or "")
+        if wrong:
+            self._complain(wrong)
+        elif message.input.id == "became":
+            self.query_one("#why", Input).focus()
         else:
-            self.focus_next(Input)
+            self._finish()
 
     def on_button_pressed(self, message: Button.Pressed) -> None:
-        """Leave with the decision, or without."""
+        """Leave with what was said, or without."""
         message.stop()
-        self.dismiss(self._decided() if message.button.id == "do" else None)
+        if message.button.id == "do":
+            self._finish()
+        else:
+            self.dismiss(None)
+
+    def _finish(self) -> None:
+        wrong = self._wrong("became", "why")
+        if wrong:
+            self._complain(wrong)
+            return
+        became = self._said("became")
+        self.dismiss(Decided(None if became == _NOTHING else became, self._said("why")))

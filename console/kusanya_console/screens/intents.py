@@ -8,10 +8,11 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
-from kusanya.privacy import mask_phone
+from kusanya.errors import IntentError
+from kusanya.intents import Candidate
+from kusanya.privacy import mask_json, mask_phone
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
-from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console import words
@@ -19,21 +20,23 @@ from kusanya_console.cards import spoken
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.doing import Acting, Ended
-from kusanya_console.evidence import masked
 from kusanya_console.feed import Snapshot
 from kusanya_console.held_up import waiting
 from kusanya_console.intent_cards import (
     INTENT_PARTS,
     REPLAY_WARNING,
+    UNSEEN,
+    candidate_facts,
     decision_facts,
+    decision_warning,
     intent_card,
     intent_figures,
     intent_part,
     replay_facts,
     window_left,
 )
-from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked
-from kusanya_console.present import Line, Look, cell, moment, spread
+from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked, reference_copy
+from kusanya_console.present import Line, Look, cell, free, moment, spread
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.decide import Decided, DecideScreen
 from kusanya_console.screens.payment_screen import CARD_CELLS, Card, PaymentScreen
@@ -81,6 +84,26 @@ def sendings(store: Store, intent: IntentRow) -> Sendings:
     """Return what stands beside an intent."""
     notes = store.notes(intent.id, intent.mode)
     return Sendings(intent.id, store.attempts(intent.id), notes)
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says became of an intent, and what is known of the collection they name."""
+
+    intent: IntentRow
+    said: Decided
+    candidate: Candidate | None = None
+    refused: bool = False
+
+
+def compared(acts: Acting, row: IntentRow, said: Decided) -> Compared:
+    """Compare the collection that is named with the intent; raises StoreError."""
+    if said.collection_id is None:
+        return Compared(intent=row, said=said)
+    try:
+        candidate = acts.examine(row, said.collection_id)
+    except IntentError:
+        return Compared(intent=row, said=said, refused=True)
+    return Compared(intent=row, said=said, candidate=candidate)
 
 
 def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
@@ -151,6 +174,9 @@ class IntentsScreen(PaymentScreen):
 
     def answered(self, what: str, value: Any) -> None:
         """Show the list, or the attempts of the intent under the cursor."""
+        if what == "decision":
+            self._confirm_decision(value)
+            return
         if what == "intents":
             self._more = value.more
             self.table.show(PageWindow(value.rows))
@@ -256,7 +282,7 @@ class IntentsScreen(PaymentScreen):
         if row is None:
             return None
         return Subject(
-            name=safe(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
+            name=free(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
         )
 
     def card(self) -> Card | None:
@@ -277,7 +303,7 @@ class IntentsScreen(PaymentScreen):
         row = self.table.row
         if row is None:
             return None
-        return lambda: ("request body, phone masked,", masked(row.body, row.phone))
+        return lambda: ("request body, phone masked,", mask_json(row.body))
 
     def action_copy_sentence(self) -> None:
         """Copy what to say: that of the collection, or that we are checking."""
@@ -330,19 +356,44 @@ class IntentsScreen(PaymentScreen):
             return
         acts, row = may
 
-        def keep(decided: Decided | None) -> None:
+        def compare(decided: Decided | None) -> None:
             if decided is not None:
-                became, because = decided.collection_id, decided.why
-                self.post_message(
-                    DeedAsked(
-                        "deciding", lambda: acts.decide(row, collection_id=became, why=because)
-                    )
-                )
+                self.ask("decision", lambda: compared(acts, row, decided))
 
         facts = decision_facts(row, self.desk.look)
-        self.app.push_screen(DecideScreen(facts, mode=row.mode), keep)
+        self.app.push_screen(DecideScreen(facts, mode=row.mode), compare)
+
+    def _confirm_decision(self, found: Compared) -> None:
+        """Name both sides and let a person cancel or decide; say why where it is refused."""
+        acts = self.desk.acts
+        if acts is None:
+            return
+        row, said, candidate = found.intent, found.said, found.candidate
+        unseen = candidate is not None and candidate.seen is None
+
+        def decide() -> Ended:
+            return acts.decide(row, collection_id=said.collection_id, why=said.why, unseen=unseen)
+
+        if found.refused or (candidate is not None and candidate.differs):
+            # Refused where it is decided: the attempt is audited with its reason.
+            self.post_message(DeedAsked("deciding", decide))
+            return
+
+        def keep(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("deciding", decide))
+
+        dialog = ConfirmScreen(
+            "Decide",
+            (*decision_facts(row, self.desk.look), *candidate_facts(candidate, said.why)),
+            mode=row.mode,
+            warning=decision_warning(candidate),
+            word=UNSEEN if unseen else "",
+            live_word=UNSEEN if unseen else "",
+        )
+        self.app.push_screen(dialog, keep)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""
         if self.table.row is not None:
-            self.post_message(CopyAsked("reference", self.table.row.reference))
+            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from kusanya.client import AsyncClient, Client
 from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
+from kusanya.intents.deciding import Candidate, decide, examine
 from kusanya.intents.driving import run
 from kusanya.intents.settling import (
-    decide,
     open_intents,
     review,
     settle_by_reference,
@@ -24,10 +24,12 @@ from kusanya.store import Store
 from kusanya.store.records import IntentRow
 
 __all__ = [
+    "Candidate",
     "Creation",
     "create_safely",
     "create_safely_async",
     "decide",
+    "examine",
     "open_intents",
     "replay_left",
     "resume",

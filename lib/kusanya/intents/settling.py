@@ -1,4 +1,4 @@
-"""Intents without an answer, decided by what was seen of their collection, or by a person.
+"""Intents without an answer, settled by what was seen of their collection.
 
 A collection that carries the reference of an intent is that intent's only where nothing else can
 be meant: same mode, amount and phone, created after the first sending, and one candidate on each
@@ -6,15 +6,13 @@ side. Anything less is left to a person.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.claiming import LEASE
 from kusanya.intents.log import log_resolved, log_window_closed
 from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
 from kusanya.store import Store
-from kusanya.store.intent_rows import Decision
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.wire import Collection, Mode
 
@@ -31,8 +29,8 @@ def settle_by_reference(
     Called with whatever a webhook, a poll or a catch-up brought. Durable on return. An intent that
     a process is sending at this moment is left to that process.
     """
-    found = _meant_by(store, seen)
-    if found is None or _is_being_sent(found, now=now):
+    found = meant_by(store, seen)
+    if found is None or is_being_sent(found, now=now):
         return None
     settled = _settle(store, found, seen)
     # It may have been answered between our look and our word.
@@ -46,7 +44,7 @@ def settle_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> 
     not: the sooner it is seen, the surer.
     """
     known = [_not_from_the_future(store, i, now=now) for i in open_intents(store, mode)]
-    waiting = [intent for intent in known if not _is_being_sent(intent, now=now)]
+    waiting = [intent for intent in known if not is_being_sent(intent, now=now)]
     reviewed = [review(store, intent, now=now) for intent in waiting]
     return sum(intent.state is IntentState.SETTLED for intent in reviewed)
 
@@ -61,7 +59,7 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     intent = _not_from_the_future(store, intent, now=now)
     if intent.state in _WAITING:
         for seen in store.collections_by_reference(intent.mode, intent.reference):
-            found = _meant_by(store, seen)
+            found = meant_by(store, seen)
             if found is not None and found.id == intent.id:
                 return _settle(store, found, seen)
     if intent.state is IntentState.SENT:
@@ -85,78 +83,8 @@ def open_intents(
         page = store.intents(mode, states=OPEN, profile=profile, older_than=page.rows[-1].key)
 
 
-def decide(
-    store: Store,
-    intent_id: str,
-    *,
-    actor: str,
-    why: str,
-    collection_id: str | None,
-    now: datetime,
-) -> IntentRow:
-    """Let a person decide an intent whose outcome nothing else can tell; the act is audited.
-
-    `collection_id` names the collection that it became, None says that nothing was created.
-    While the intent may still be replayed it decides itself, so a person only may where the store
-    knows the named collection under the intent's reference.
-    Raises IntentError where it is not waiting for a decision, ValueError without a reason.
-    """
-    if not why.strip() or not actor.strip():
-        raise ValueError("a decision needs a person and a reason")
-    intent = store.intent(intent_id)
-    if intent is None:
-        raise IntentError(
-            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
-        )
-    if intent.state not in OPEN:
-        raise IntentError(
-            f"this intent is {intent.state.value} already",
-            reason=IntentReason.OVER,
-            intent_id=intent_id,
-        )
-    if _is_being_sent(intent, now=now):
-        raise IntentError(
-            "this intent is being sent now: wait for its end",
-            reason=IntentReason.BEING_SENT,
-            intent_id=intent_id,
-        )
-    left = replay_left(intent, now=now)
-    if left and not _is_known(store, intent, collection_id):
-        raise IntentError(
-            f"its window is open for {_hours(left)} more: resume it, the same key and bytes tell "
-            "what happened; a person decides when the window is over, or sooner for a collection "
-            "that was seen under its reference",
-            reason=IntentReason.WINDOW_OPEN,
-            intent_id=intent_id,
-        )
-    decided = store.settle_intent(
-        intent_id,
-        collection_id=collection_id,
-        sentence=f"decided by {actor}: {why}",
-        only_from=OPEN,
-        decided=Decision(actor=actor, detail=f"{collection_id or 'nothing was created'}: {why}"),
-    )
-    if decided.state is not IntentState.SETTLED:
-        raise IntentError(
-            f"this intent is {decided.state.value} already",
-            reason=IntentReason.OVER,
-            intent_id=intent_id,
-        )
-    log_resolved(decided)
-    return decided
-
-
-def _is_known(store: Store, intent: IntentRow, collection_id: str | None) -> bool:
-    seen = None if collection_id is None else store.collection(collection_id, intent.mode)
-    return seen is not None and seen.reference == intent.reference
-
-
-def _hours(left: timedelta) -> str:
-    minutes = -(-left // timedelta(minutes=1))
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def _meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
+def meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
+    """Return the one waiting intent that `seen` can only belong to, or None."""
     same = store.intents_by_reference(seen.mode, seen.reference)
     if any(intent.collection_id == seen.id for intent in same):
         return None
@@ -201,7 +129,8 @@ def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> I
     return closed
 
 
-def _is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
+def is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
+    """Tell whether a process is sending the intent at this moment."""
     # A lease that ends later than any that is given now was given by a clock that is set right.
     until = intent.claimed_until
     return until is not None and now < until <= now + LEASE + CLOCKS_APART

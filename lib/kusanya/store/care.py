@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, select, text, update
+from sqlalchemy import Connection, exists, func, select, text, update
 
 from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.engine import only_store_errors
 from kusanya.store.payload import body_digest
-from kusanya.store.records import Finding, Rebuilt
+from kusanya.store.records import Finding, IntentState, Rebuilt
 from kusanya.store.refold import (
     add_to,
     empty_sums,
@@ -26,10 +26,12 @@ from kusanya.store.refold import (
 )
 from kusanya.store.schema import (
     audit,
+    collection,
     delivery,
     delivery_rollup,
     event,
     feed_head,
+    intent,
     intent_change,
     note,
     observation,
@@ -51,7 +53,8 @@ class Care(Base):
         """Return every disagreement of the store with itself; none means that it is sound.
 
         Holds the engine's own integrity, the facts against their digests, the projection against
-        the fold, the rollups against a full scan, and the journal against its counter.
+        the fold, the rollups against a full scan, the journal against its counter, and settled
+        intents against the collections that they are said to have become.
         """
         try:
             return self._checked()
@@ -67,7 +70,13 @@ class Care(Base):
             if found:
                 # What is read from a damaged file proves nothing.
                 return tuple(found)
-            for part in (_facts_and_projection, _counted_deliveries, _journal, _events):
+            for part in (
+                _facts_and_projection,
+                _counted_deliveries,
+                _journal,
+                _events,
+                _settled_intents,
+            ):
                 found.extend(_few(part(connection)))
             return tuple(found)
 
@@ -258,3 +267,26 @@ def _events(connection: Connection) -> Iterator[Finding]:
                 subject=event_id,
                 sentence="its body is not the one that arrived; restore a backup",
             )
+
+
+def _settled_intents(connection: Connection) -> Iterator[Finding]:
+    of, it = intent.c, collection.c
+    same = (
+        (it.mode == of.mode)
+        & (it.reference == of.reference)
+        & (it.amount == of.amount)
+        & (func.ltrim(it.phone, "+") == func.ltrim(of.phone, "+"))
+    )
+    known = it.id == of.collection_id
+    query = select(of.id, of.collection_id).where(
+        of.state == IntentState.SETTLED.value,
+        exists().where(known),
+        ~exists().where(known & same),
+    )
+    for intent_id, collection_id in connection.execute(query):
+        yield Finding(
+            kind="intent",
+            subject=intent_id,
+            sentence=f"it counts as {collection_id}, whose mode, reference, amount or phone is "
+            "another: look both up, and write a note on the creation",
+        )

@@ -13,13 +13,15 @@ import msgspec
 from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
 
 from kusanya.errors import IntentError, IntentReason
+from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.base import Base
 from kusanya.store.batch import Writing
 from kusanya.store.order import unindexed
 from kusanya.store.people import audited
-from kusanya.store.records import AttemptRow, IntentRow, IntentState, Key, Page
-from kusanya.store.schema import intent, intent_attempt, intent_change
+from kusanya.store.records import AttemptRow, CollectionRow, IntentRow, IntentState, Key, Page
+from kusanya.store.schema import collection, intent, intent_attempt, intent_change
 from kusanya.store.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
+from kusanya.text import safe
 from kusanya.wire import Mode
 
 INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
@@ -119,7 +121,9 @@ class Intents(Base):
         """Make durable that an event, an answer or a person decided an intent; return it.
 
         With `only_from` an intent in any other state is left and returned as it is: whoever looked
-        before may be late. A person's decision is audited in the same transaction.
+        before may be late. A person's decision is audited in the same transaction, and raises
+        IntentError for a collection that the store knows with another mode, reference, amount or
+        phone.
         """
 
         def act(writing: Writing) -> IntentRow:
@@ -127,6 +131,7 @@ class Intents(Base):
             if only_from is not None and row.state not in only_from:
                 return row
             if decided is not None:
+                _check_decided(writing.connection, row, collection_id)
                 audited(
                     writing,
                     actor=decided.actor,
@@ -207,6 +212,53 @@ class Intents(Base):
         """Return the intents with exactly this reference, newest first."""
         with self._reading("read intents") as connection:
             return same_reference(connection, mode, reference)
+
+
+def differences(intended: IntentRow, seen: CollectionRow) -> tuple[str, ...]:
+    """Return in what a collection differs from the creation it is said to be, a clause each."""
+    return _differences(
+        intended,
+        mode=seen.mode.value,
+        reference=seen.reference,
+        amount=seen.amount,
+        phone=seen.phone,
+    )
+
+
+def _differences(
+    intended: IntentRow, *, mode: str, reference: str, amount: int, phone: str
+) -> tuple[str, ...]:
+    said = (
+        ("mode", mode, intended.mode.value),
+        ("reference", safe(mask_text(reference), 60), safe(mask_text(intended.reference), 60)),
+        ("amount", f"{amount:,}", f"{intended.amount:,}"),
+    )
+    found = [f"its {what} is {its}, not {ours}" for what, its, ours in said if its != ours]
+    if reference != intended.reference and not any("reference" in one for one in found):
+        found.append("its reference is another")
+    if phone.removeprefix("+") != intended.phone.removeprefix("+"):
+        found.append(f"its phone is {mask_phone(phone)}, not {mask_phone(intended.phone)}")
+    return tuple(found)
+
+
+def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:
+    """Raise IntentError where the store knows the collection, and it is not this intent's."""
+    if collection_id is None:
+        return
+    it = collection.c
+    known = connection.execute(
+        select(it.mode, it.reference, it.amount, it.phone).where(it.id == clean(collection_id))
+    ).all()
+    differing = [
+        _differences(row, mode=mode, reference=reference, amount=amount, phone=phone)
+        for mode, reference, amount, phone in known
+    ]
+    if differing and all(differing):
+        raise IntentError(
+            f"that collection is not what became of this creation: {'; '.join(differing[0])}",
+            reason=IntentReason.OTHER_COLLECTION,
+            intent_id=row.id,
+        )
 
 
 def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from kusanya.privacy import mask_phone
+from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.arrivals import (
     Arrival,
     DeliveryBody,
@@ -225,8 +225,9 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return (
-            f"IntentRow(id={self.id!r}, state={self.state.value!r}, reference={self.reference!r}, "
-            f"amount={self.amount}, phone={mask_phone(self.phone)!r})"
+            f"IntentRow(id={self.id!r}, state={self.state.value!r}, "
+            f"reference={mask_text(self.reference)!r}, amount={self.amount}, "
+            f"phone={mask_phone(self.phone)!r})"
         )
 
 
@@ -279,7 +280,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which a store disagrees with itself, and what to do about it."""
 
     kind: str
-    """A stable word: integrity, fact, projection, rollup, delivery count, journal, event."""
+    """A stable word: integrity, fact, projection, rollup, delivery count, journal, event or
+    intent."""
     subject: str | None
     sentence: str
 

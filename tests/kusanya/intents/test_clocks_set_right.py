@@ -34,7 +34,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
     assert the_intent(store).state is IntentState.UNKNOWN
     decided = decide(
         store, the_intent(store).id, actor="asha", why="in the statement", collection_id="col_1",
-        now=clock.now(),
+        now=clock.now(), unseen=True,
     )  # fmt: skip
     assert decided.state is IntentState.SETTLED
 

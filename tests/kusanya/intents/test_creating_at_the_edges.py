@@ -147,7 +147,10 @@ def test_a_collection_that_only_a_person_knew_is_asked_for(
     intent = _unknown(store, new_client, service, play)
     clock.pass_by(timedelta(hours=23, minutes=1))
     service.create_elsewhere("col_77", reference="order-1")
-    decide(store, intent.id, actor="asha", why="told", collection_id="col_77", now=clock.now())
+    decide(
+        store, intent.id, actor="asha", why="told", collection_id="col_77", now=clock.now(),
+        unseen=True,
+    )  # fmt: skip
     assert resume(store, new_client(), intent.id).collection.id == "col_77"
 
 

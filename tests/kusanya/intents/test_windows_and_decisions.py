@@ -133,8 +133,8 @@ def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_see
     )
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, None)
     [row] = store.audit().rows
-    assert (row.actor, row.subject) == ("asha", intent.id)
-    assert row.detail == "nothing was created: not in the statement"
+    assert (row.actor, row.subject) == (store.actor, intent.id)
+    assert row.detail == "nothing was created: not in the statement (as asha)"
 
 
 def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(

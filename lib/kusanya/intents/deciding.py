@@ -1,0 +1,217 @@
+"""A person decides what became of an intent, and is stopped where what is known says otherwise.
+
+The collection that is named is compared with the intent: in the store, and at the service where a
+client is there to ask. A decision on something that nobody could look at takes a word of its own.
+"""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from kusanya.client import Client
+from kusanya.client.observed import polled
+from kusanya.errors import IntentError, IntentReason, KusanyaError, NotFound, StoreError
+from kusanya.intents.log import log_resolved
+from kusanya.intents.settling import OPEN, is_being_sent, meant_by
+from kusanya.intents.window import CLOCKS_APART, replay_left
+from kusanya.store import Store
+from kusanya.store.intent_rows import Decision, differences
+from kusanya.store.people import claimed
+from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.text import safe
+from kusanya.wire import is_collection_id
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the collection that a person names for an intent."""
+
+    collection_id: str
+    seen: CollectionRow | None
+    """The collection as the store knows it now; None where nobody could look at it."""
+    asked: bool
+    """True where the service was asked and answered."""
+    differs: tuple[str, ...]
+    """Why it cannot be this intent's, a clause each; a decision on it is refused."""
+    trouble: str | None = None
+    """Why the service could not be asked; None where it was, or where there is nobody to ask."""
+
+
+def examine(
+    store: Store,
+    intent: IntentRow,
+    collection_id: str,
+    *,
+    now: datetime,
+    client: Client | None = None,
+) -> Candidate:
+    """Compare the collection that a person names with an intent.
+
+    With `client` the service is asked, and its answer is kept as an observation: durable on return.
+    Raises IntentError for what is no identifier of a collection, StoreError when the store cannot
+    be read or written.
+    """
+    if not is_collection_id(collection_id):
+        raise IntentError(
+            f"{safe(collection_id, 60) or 'nothing'} is no id of a collection: it begins with col_ "
+            "and goes on with letters and digits, as in the service's answer or its statement",
+            reason=IntentReason.OTHER_COLLECTION,
+            intent_id=intent.id,
+        )
+    asked, trouble, missing = False, None, False
+    if client is not None and client.mode is intent.mode:
+        try:
+            found = client.get_collection(collection_id)
+        except NotFound:
+            asked = missing = True
+        except StoreError:
+            raise
+        except (KusanyaError, ValueError) as error:
+            trouble = f"the service could not be asked: {error}"
+        else:
+            asked = True
+            store.record(polled(found, at=now, heard_in=client.mode))
+    seen = store.collection(collection_id, intent.mode)
+    differs = [] if seen is None else [*differences(intent, seen), *_taken(store, intent, seen)]
+    if missing:
+        differs.append(
+            f"the service knows no {safe(collection_id, 60)} in {intent.mode.value} mode"
+        )
+    return Candidate(
+        collection_id=collection_id,
+        seen=seen,
+        asked=asked,
+        differs=tuple(differs),
+        trouble=trouble,
+    )
+
+
+def _taken(store: Store, intent: IntentRow, seen: CollectionRow) -> list[str]:
+    found = [
+        f"it belongs to the creation {other.id}"
+        for other in store.intents_by_reference(seen.mode, seen.reference)
+        if other.id != intent.id and other.collection_id == seen.id
+    ]
+    first = intent.first_sent_at
+    if first is not None and seen.created_at < first - CLOCKS_APART:
+        found.append("it was created before this creation was first sent")
+    return found
+
+
+def decide(
+    store: Store,
+    intent_id: str,
+    *,
+    actor: str,
+    why: str,
+    collection_id: str | None,
+    now: datetime,
+    client: Client | None = None,
+    unseen: bool = False,
+) -> IntentRow:
+    """Let a person decide an intent whose outcome nothing else can tell; the act is audited.
+
+    `collection_id` names the collection that it became, None says that nothing was created. It is
+    compared with the intent in the store, and at the service with `client`; another mode,
+    reference, amount or phone is refused. `actor` is kept beside the name that the store knows the
+    person by. Where neither knows it, `unseen` says that the person
+    decides all the same.
+    While the intent may still be replayed it decides itself, so a person only may where the store
+    knows the named collection under the intent's reference.
+    Raises IntentError where it is not waiting for a decision or the collection is not its own,
+    ValueError without a reason.
+    """
+    if not why.strip() or not actor.strip():
+        raise ValueError("a decision needs a person and a reason")
+    intent = store.intent(intent_id)
+    if intent is None:
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
+    if intent.state not in OPEN:
+        raise IntentError(
+            f"this intent is {intent.state.value} already",
+            reason=IntentReason.OVER,
+            intent_id=intent_id,
+        )
+    if is_being_sent(intent, now=now):
+        raise IntentError(
+            "this intent is being sent now: wait for its end",
+            reason=IntentReason.BEING_SENT,
+            intent_id=intent_id,
+        )
+    if collection_id is None:
+        candidate = None
+        _check_nothing(store, intent)
+    else:
+        candidate = examine(store, intent, collection_id, now=now, client=client)
+    _check_window(intent, candidate, now=now)
+    if candidate is not None:
+        _check_candidate(intent, candidate, unseen=unseen)
+    who = store.actor
+    seen = "" if candidate is None or candidate.seen is not None else ", seen by nobody"
+    decided = store.settle_intent(
+        intent_id,
+        collection_id=collection_id,
+        sentence=f"decided by {claimed(who, who=who, actor=actor)}: {why}",
+        only_from=OPEN,
+        decided=Decision(
+            actor=actor, detail=f"{collection_id or 'nothing was created'}{seen}: {why}"
+        ),
+    )
+    if decided.state is not IntentState.SETTLED:
+        raise IntentError(
+            f"this intent is {decided.state.value} already",
+            reason=IntentReason.OVER,
+            intent_id=intent_id,
+        )
+    log_resolved(decided)
+    return decided
+
+
+def _check_window(intent: IntentRow, candidate: Candidate | None, *, now: datetime) -> None:
+    left = replay_left(intent, now=now)
+    seen = None if candidate is None else candidate.seen
+    if not left or (seen is not None and seen.reference == intent.reference):
+        return
+    raise IntentError(
+        f"its window is open for {_hours(left)} more: resume it, the same key and bytes tell "
+        "what happened; a person decides when the window is over, or sooner for a collection "
+        "that was seen under its reference",
+        reason=IntentReason.WINDOW_OPEN,
+        intent_id=intent.id,
+    )
+
+
+def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -> None:
+    name = safe(candidate.collection_id, 60)
+    if candidate.differs:
+        raise IntentError(
+            f"{name} is not what became of this creation: {'; '.join(candidate.differs)}",
+            reason=IntentReason.OTHER_COLLECTION,
+            intent_id=intent.id,
+        )
+    if candidate.seen is None and not unseen:
+        why = candidate.trouble or "there is no API key to ask the service with"
+        raise IntentError(
+            f"the store has never seen {name}, and {why}. Ask the service first; whoever knows it "
+            "from a statement alone says so explicitly (--unseen)",
+            reason=IntentReason.UNSEEN_COLLECTION,
+            intent_id=intent.id,
+        )
+
+
+def _check_nothing(store: Store, intent: IntentRow) -> None:
+    for seen in store.collections_by_reference(intent.mode, intent.reference):
+        meant = meant_by(store, seen)
+        if meant is not None and meant.id == intent.id:
+            raise IntentError(
+                f"something was created: the store knows {safe(seen.id, 60)} of this reference, "
+                "amount and phone",
+                reason=IntentReason.OTHER_COLLECTION,
+                intent_id=intent.id,
+            )
+
+
+def _hours(left: timedelta) -> str:
+    minutes = -(-left // timedelta(minutes=1))
+    return f"{minutes // 60} h {minutes % 60} min"
