@@ -16,6 +16,7 @@ from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Collection
 from kusanya_console.doing import Ended
+from kusanya_console.present import free
 
 Answer = TypeVar("Answer")
 _AT_ONCE: Final = 500
@@ -76,4 +77,4 @@ def _sendable(ask: Callable[[], Answer]) -> Answer:
 
 def _named(found: Collection) -> str:
     code = f" {safe(found.failure_code, 40)}" if found.failure_code else ""
-    return f"{safe(found.reference, 60)} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"
+    return f"{free(found.reference, 60)} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"

@@ -18,6 +18,7 @@ from kusanya_console.present import (
     Look,
     cell,
     fit,
+    free,
     labelled,
     moment,
     money,
@@ -112,7 +113,7 @@ def collection_card(
         glyph, said = _told(told)
         lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
         if told.detail:
-            lines += wrapped(safe(told.detail), width, indent=13, role=MUTED)
+            lines += wrapped(free(told.detail), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
     return [*lines, *wrapped(spoken(advice(found.story).english), width)]
 
@@ -211,7 +212,7 @@ def _told(told: Moment) -> tuple[Run, Run]:
         said = f"still {name}" if told.what is What.SAME else name
         return (f"{glyph} ", role), (said, role)
     glyph, role = _GLYPHS[told.what]
-    return (f"{glyph} ", role), (safe(told.word, 60), role)
+    return (f"{glyph} ", role), (free(told.word, 60), role)
 
 
 def _telling(told: Moment, stamp: tuple[str, str], width: int) -> list[Line]:
@@ -225,7 +226,7 @@ def _telling(told: Moment, stamp: tuple[str, str], width: int) -> list[Line]:
     ]
     indent = len(at) + _GAP_CELLS + 4
     source = (safe(told.source, 20), MUTED)
-    detail = safe(told.detail)
+    detail = free(told.detail)
     if width < _ROOMY:
         under = wrapped(detail, width, indent=indent, role=MUTED) if detail else []
         return [spread([*head, said], [source], width), *under]
@@ -279,5 +280,5 @@ def _reason(row: CollectionRow, width: int) -> list[Line]:
         return []
     lines = [_BLANK, labelled("reason", cell(row.failure_code, limit=60))]
     if row.failure_message is not None:
-        lines += wrapped(safe(row.failure_message, 200), width, indent=12, role=MUTED)
+        lines += wrapped(free(row.failure_message, 200), width, indent=12, role=MUTED)
     return lines

@@ -6,12 +6,12 @@ looks like a secret is not repeated.
 
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from rich.cells import chop_cells
 
-from kusanya.privacy import mask_phone, redact
+from kusanya.privacy import mask_json, redact
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
@@ -22,8 +22,6 @@ from kusanya_console.words import ACCENT, FAILED, MUTED, PLAIN, WARN, Run
 _LINES: Final = 200
 _LONGEST: Final = 2_000
 _HEADERS: Final = 60
-_FREE_TEXT: Final = frozenset({"description", "failure_message", "metadata"})
-_DEEPEST: Final = 20
 
 
 class Tab(StrEnum):
@@ -48,26 +46,9 @@ def _role(here: bool) -> str:  # noqa: FBT001 - one of two roles
 def body_text(body: bytes) -> str:
     """Return a body for reading, phones masked: indented where it is JSON, else as it came."""
     try:
-        decoded = msgspec.json.decode(body)
-        encoded = msgspec.json.encode(_masked(decoded, 0))
-        return msgspec.json.format(encoded, indent=2).decode()
+        return msgspec.json.format(mask_json(body), indent=2)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return redact(body.decode("utf-8", "replace"))
-
-
-def _masked(value: Any, depth: int, *, free: bool = False) -> Any:
-    if depth > _DEEPEST:
-        return "…"
-    if isinstance(value, dict):
-        return {
-            name: mask_phone(one)
-            if name == "phone" and isinstance(one, str)
-            else _masked(one, depth + 1, free=free or name in _FREE_TEXT)
-            for name, one in value.items()
-        }
-    if isinstance(value, list):
-        return [_masked(one, depth + 1, free=free) for one in value]
-    return redact(value) if free and isinstance(value, str) else value
 
 
 def body_lines(row: DeliveryRow, held: DeliveryBody | None, width: int) -> list[Line]:

@@ -11,15 +11,13 @@ import msgspec
 
 from kusanya.errors import KusanyaError
 from kusanya.lookup import Story, story
-from kusanya.privacy import PhoneError, mask_phone, normalise_phone
+from kusanya.privacy import mask_json
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.present import Look
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-_NATIONAL = 9
-"""Digits of a Tanzanian number after its country code."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -28,7 +26,7 @@ class Evidence(msgspec.Struct, frozen=True):
     story: Story
     odd: tuple[Anomaly, ...]
     said: str
-    """The newest JSON that any source gave of it, as received but for its phone, masked."""
+    """The newest JSON that any source gave of it, as received but for phones, masked."""
     said_by: str
 
 
@@ -42,27 +40,9 @@ def gather(store: Store, collection_id: str, mode: Mode, look: Look) -> Evidence
     return Evidence(
         story=told,
         odd=anomalies(told.state, facts, now=look.now),
-        said="" if latest is None else masked(latest.collection.raw, told.row.phone),
+        said="" if latest is None else mask_json(latest.collection.raw),
         said_by="" if latest is None else latest.source.value.replace("_", " "),
     )
-
-
-def masked(body: bytes, phone: str) -> str:
-    """Return a JSON body with every spelling of one phone number masked, and nothing else changed.
-
-    What is not UTF-8 is replaced: it goes to a clipboard, never back to the service.
-    """
-    text = body.decode(errors="replace")
-    digits = phone.removeprefix("+")
-    try:
-        national = normalise_phone(phone)[-_NATIONAL:]
-    except PhoneError:
-        national = digits
-    spellings = [digits, f"0{national}", national]
-    for spelling in spellings:
-        if spelling:
-            text = text.replace(spelling, mask_phone(digits))
-    return text
 
 
 def save_card(folder: Path, name: str, text: str) -> Path:

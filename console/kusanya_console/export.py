@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
-from kusanya.privacy import mask_phone
+from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.records import CollectionRow, DeliveryRow, Key
 from kusanya.text import safe
 from kusanya_console.doing import Ended
@@ -44,7 +44,7 @@ COLLECTIONS: Final[Mapping[str, Callable[[CollectionRow], Value]]] = {
     "created_at": lambda row: _instant(row.created_at),
     "completed_at": lambda row: _instant(row.completed_at),
     "mode": lambda row: row.mode.value,
-    "reference": lambda row: row.reference,
+    "reference": lambda row: _masked(row.reference),
     "id": lambda row: row.id,
     "status": lambda row: row.status,
     "amount": lambda row: row.amount,
@@ -67,7 +67,7 @@ DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow], Value]]] = {
     "event_id": lambda row: row.event_id,
     "event_type": lambda row: row.event_type,
     "collection_id": lambda row: row.collection_id,
-    "reference": lambda row: row.reference,
+    "reference": lambda row: _masked(row.reference),
     "amount": lambda row: row.amount,
     "currency": lambda row: row.currency,
 }
@@ -104,6 +104,10 @@ def write_list(
     finally:
         growing.unlink(missing_ok=True)
     return Ended(f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target)
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else mask_text(text)
 
 
 def _placed(growing: Path, target: Path) -> Path:

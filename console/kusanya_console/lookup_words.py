@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from kusanya.lookup import Found
-from kusanya.privacy import redact
+from kusanya.privacy import is_phone_like, redact
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.present import Line
@@ -31,7 +31,7 @@ def is_number(text: str) -> bool:
 
 def echoed(text: str, limit: int = 60) -> str:
     """Return what a person typed as it may stand outside the box: no phone number in it."""
-    return "a phone number" if is_number(text) else safe(redact(text), limit)
+    return "a phone number" if is_phone_like(text) else safe(redact(text), limit)
 
 
 def hint(found: Found, mode: Mode) -> Line:
@@ -72,7 +72,7 @@ def nothing(found: Found, mode: Mode) -> list[Line]:
             (("esc leaves the box, then 1 to 5 go to the other screens.", MUTED),),
         ]
     word, _ = mode_words(mode)
-    if is_number(found.text):
+    if is_phone_like(found.text):
         lines: list[Line] = [
             ((f"No collection in {word} was asked of this phone.", PLAIN),),
             (("No creation without an answer is for this phone either.", PLAIN),),

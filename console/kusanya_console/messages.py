@@ -6,8 +6,10 @@ from textual.message import Message
 
 from kusanya.errors import StoreError
 from kusanya.filters import Filter
+from kusanya.privacy import mask_text
 from kusanya_console.doing import Deed, Ended, Revealed
 from kusanya_console.feed import Snapshot
+from kusanya_console.service_records import Endpoint
 
 
 class FeedAdvanced(Message):
@@ -77,6 +79,13 @@ class CopyAsked(Message):
         self.text = text
 
 
+def reference_copy(reference: str, record_id: str) -> CopyAsked:
+    """Return the wish to copy a reference, or the record's id where it holds a phone number."""
+    if mask_text(reference) != reference:
+        return CopyAsked("id (the reference holds a phone number)", record_id)
+    return CopyAsked("reference", reference)
+
+
 class DeedAsked(Message):
     """Somebody wants something asked or done; `doing` says it in words while it lasts."""
 
@@ -92,6 +101,14 @@ class DeedDone(Message):
     def __init__(self, ended: Ended | Revealed) -> None:
         super().__init__()
         self.ended = ended
+
+
+class SenderHeard(Message):
+    """The embedded service's dashboard told how our endpoints stand, or None where it did not."""
+
+    def __init__(self, endpoints: tuple[Endpoint, ...] | None) -> None:
+        super().__init__()
+        self.endpoints = endpoints
 
 
 class ScreenAsked(Message):

@@ -7,8 +7,9 @@ from typing import Final
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from kusanya.privacy import is_phone_like
 from kusanya_console.commands import Command, commands_of
-from kusanya_console.lookup_words import echoed, is_number
+from kusanya_console.lookup_words import echoed
 from kusanya_console.messages import StoryAsked
 
 _FIRST: Final = 100.0
@@ -30,7 +31,7 @@ class CommandProvider(Provider):
         asked = query.strip()
         if _REFERENCE.fullmatch(asked) and any(letter.isdigit() for letter in asked):
             said = echoed(asked)
-            title = f"Look up {said}" if is_number(asked) else f"Look up “{said}”"
+            title = f"Look up {said}" if is_phone_like(asked) else f"Look up “{said}”"
             help_ = "Open Lookup on this reference, id or phone."
             yield Hit(_FIRST, Content(title), self._lookup(asked), text=title, help=help_)
         matcher = self.matcher(query)

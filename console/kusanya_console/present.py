@@ -14,6 +14,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
 from kusanya.business_day import EAT
+from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.words import MUTED, PLAIN, RULE, Run
 
@@ -55,7 +56,12 @@ class Look(msgspec.Struct, frozen=True):
 
 def cell(value: str | None, role: str = PLAIN, *, limit: int = 256) -> Run:
     """Return text from outside as a run: every such text enters a screen here."""
-    return ("—", MUTED) if value is None else (safe(value, limit), role)
+    return ("—", MUTED) if value is None else (free(value, limit), role)
+
+
+def free(value: str, limit: int = 256) -> str:
+    """Return text from outside for showing, every phone number in it masked."""
+    return safe(mask_text(value), limit)
 
 
 def money(amount: int, currency: str, *, expected: str | None = None) -> str:

@@ -5,6 +5,7 @@ that leaves an audit row (`Store.reveal_phone`). The redacting log filter is the
 types that already hide their values.
 """
 
+import json
 import logging
 import re
 from typing import Final
@@ -14,6 +15,7 @@ from kusanya.assumptions import PHONE_MAX_DIGITS, PHONE_MIN_DIGITS
 _SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
 _DIGITS: Final = re.compile(r"[0-9]+")
 _TANZANIAN: Final = re.compile(r"[67][0-9]{8}")
+_PHONE_LIKE: Final = re.compile(r"\+[0-9]{7,}|(?:0|255)[0-9]{6,}|[67][0-9]{7,9}")
 _COUNTRY: Final = "255"
 _SHOWN: Final = 3
 """Digits of a phone that stay visible at its end."""
@@ -60,6 +62,15 @@ def is_wire_phone(phone: str) -> bool:
     )
 
 
+def is_phone_like(text: str) -> bool:
+    """Tell whether a person who typed this meant a phone, a wrong one too.
+
+    A Unix time or a receipt's number begins otherwise.
+    """
+    compact = _SEPARATORS.sub("", text)
+    return _PHONE_LIKE.fullmatch(compact) is not None
+
+
 def mask_phone(phone: str) -> str:
     """Return `phone` for showing: +255•••••678.
 
@@ -75,34 +86,112 @@ def mask_phone(phone: str) -> str:
     return f"{head}•••••{digits[-_SHOWN:]}"
 
 
-_REDACTIONS: Final = (
+_SPACED: Final = r"(?:[\s().\-\u00a0\u2010-\u2015]*[0-9])"
+"""One digit more, with whatever people put between the digits of a phone."""
+_PHONES: Final = re.compile(
+    "|".join(
+        (
+            # A Tanzanian number with 255, whatever stands around it but further digits,
+            rf"(?<![0-9])(?:\+|%2B|00)?255[\s().\-\u00a0]*[67]{_SPACED}{{8}}(?![0-9])",
+            # and without it where it is no part of a word or an id;
+            rf"(?<![A-Za-z0-9_])0?[67]{_SPACED}{{8}}(?![A-Za-z0-9_])",
+            # a neighbouring country's: Kenya, Uganda, Rwanda, Burundi, Zambia, Malawi, Mozambique,
+            # Congo;
+            r"(?<![A-Za-z0-9_.\-])(?:25[04678]|26[05]|243)[0-9]{8,9}(?![A-Za-z0-9_]|\.[0-9])",
+            # and any other that says with its + that it is one.
+            rf"(?<![A-Za-z0-9_])(?:\+|%2B)[1-9]{_SPACED}{{7,14}}(?![A-Za-z0-9_])",
+        )
+    )
+)
+"""Numbers that parse as phones. Unix times, amounts and limits do not."""
+_FEWEST_DIGITS: Final = re.compile(rf"[0-9]{_SPACED}{{7}}")
+_SECRETS: Final = (
     (re.compile(r"(?i)\bbearer\s+[^\s'\",;]+"), "Bearer (secret)"),
     (re.compile(r"whsec_[A-Za-z0-9_+/=\-]*"), "whsec_(secret)"),
     # The service's prefix is configurable and may hold underscores itself.
     (re.compile(r"[A-Za-z0-9_\-]*_(test|live)_sk_[^\s'\",;]*"), r"\1 key (secret)"),
     (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
-    # A Tanzanian number in any spelling: with 255 whatever stands around it but further digits...
-    (
-        re.compile(
-            r"(?<![0-9])(?:\+|%2B|00)?255[\s().\-\u00a0]*[67](?:[\s().\-\u00a0]*[0-9]){8}(?![0-9])"
-        ),
-        "(phone)",
-    ),
-    # ... and without it where it is no part of a word or an id.
-    (
-        re.compile(r"(?<![A-Za-z0-9_])0?[67](?:[\s().\-\u00a0]*[0-9]){8}(?![A-Za-z0-9_])"),
-        "(phone)",
-    ),
-    # Any other 8 to 15 digits with an optional +, not part of a longer run, an id or a decimal.
-    (re.compile(r"(?<![A-Za-z0-9_.\-])\+?[0-9]{8,15}(?![A-Za-z0-9_]|\.[0-9])"), "(phone)"),
 )
 
 
 def redact(text: str) -> str:
-    """Return `text` without API keys, signing secrets, bearer tokens and phone-like numbers."""
-    for pattern, replacement in _REDACTIONS:
+    """Return `text` without API keys, signing secrets, bearer tokens and phone numbers."""
+    for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
-    return text
+    return _PHONES.sub("(phone)", text) if _FEWEST_DIGITS.search(text) else text
+
+
+def mask_text(text: str) -> str:
+    """Return free text with every phone number in it masked: a reference, a note, a description.
+
+    Only numbers that parse as phones of known countries are touched, so that Unix times, amounts
+    and ids stay as they are.
+    """
+    if not _FEWEST_DIGITS.search(text):
+        return text
+    return _PHONES.sub(lambda found: mask_phone(found[0]), text)
+
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+\-]*|[{}\[\]:,]')
+_PHONE_FIELDS: Final = frozenset({"phone", "msisdn", "phone_number", "mobile"})
+"""Fields whose whole value is a phone, in any spelling."""
+_EXACT_FIELDS: Final = frozenset(
+    {"id", "amount", "fee", "net", "created_at", "completed_at", "status", "type", "mode", "object"}
+)
+"""Fields that hold no phone whatever their digits look like."""
+
+
+def mask_json(body: bytes) -> str:
+    """Return a JSON body with every phone number in it masked, and nothing else changed.
+
+    Fields that are phones are masked whole, all other texts by `mask_text`. What is not UTF-8 is
+    replaced: the result goes to a screen or a clipboard, never back to the service. What is no JSON
+    is masked as free text.
+    """
+    text = body.decode(errors="replace")
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return mask_text(text)
+    pieces: list[str] = []
+    end, name = 0, ""
+    for token in _TOKEN.finditer(text):
+        raw = token[0]
+        follows = text[token.end() : token.end() + 16].lstrip()[:1]
+        pieces.append(mask_text(text[end : token.start()]))
+        end = token.end()
+        if raw.startswith('"') and follows == ":":
+            name = _unquoted(raw)
+            pieces.append(_masked_string(raw, ""))
+        elif raw.startswith('"'):
+            pieces.append(_masked_string(raw, name))
+        elif raw[0] in "-0123456789":
+            pieces.append(_masked_number(raw, name))
+        else:
+            pieces.append(raw)
+    return "".join((*pieces, mask_text(text[end:])))
+
+
+def _unquoted(raw: str) -> str:
+    return str(json.loads(raw))
+
+
+def _masked_string(raw: str, name: str) -> str:
+    value = _unquoted(raw)
+    folded = name.casefold()
+    if folded in _EXACT_FIELDS:
+        return raw
+    masked = mask_phone(value) if folded in _PHONE_FIELDS else mask_text(value)
+    # What holds no phone keeps the very bytes in which it came.
+    return raw if masked == value else json.dumps(masked, ensure_ascii=False)
+
+
+def _masked_number(raw: str, name: str) -> str:
+    folded = name.casefold()
+    if folded in _EXACT_FIELDS:
+        return raw
+    masked = mask_phone(raw) if folded in _PHONE_FIELDS else mask_text(raw)
+    return raw if masked == raw else json.dumps(masked, ensure_ascii=False)
 
 
 class RedactingFilter(logging.Filter):

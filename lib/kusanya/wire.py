@@ -17,7 +17,7 @@ from msgspec.structs import fields as struct_fields
 
 from kusanya.errors import WireError
 from kusanya.limits import INTEGER_MAX
-from kusanya.privacy import mask_phone
+from kusanya.privacy import mask_phone, mask_text
 
 
 class Mode(StrEnum):
@@ -143,7 +143,7 @@ class Collection(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=
         return (
             f"Collection(id={self.id!r}, status={self.status!r}, amount={self.amount}, "
             f"fee={self.fee}, currency={self.currency!r}, channel={self.channel!r}, "
-            f"phone={mask_phone(self.phone)!r}, reference={self.reference!r}, "
+            f"phone={mask_phone(self.phone)!r}, reference={mask_text(self.reference)!r}, "
             f"mode={self.mode.value!r})"
         )
 

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from kusanya.privacy import (
     PhoneError,
     RedactingFilter,
+    is_phone_like,
     is_wire_phone,
+    mask_json,
     mask_phone,
+    mask_text,
     normalise_phone,
     quiet_logs,
     redact,
@@ -190,3 +193,47 @@ def test_quieting_sets_levels_and_filters_every_handler_once() -> None:
                 other.removeFilter(one)
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t=1763796000,v1=5257a869e7",
+        "amount is an integer of 1 to 10000000 whole shillings",
+        "1763796000",
+        "1763796000123",
+        "26495371373758",
+        "order 20260304 of 20260304122407",
+    ],
+)
+def test_unix_times_limits_and_receipts_are_no_phones(text: str) -> None:
+    assert redact(text) == text
+    assert mask_text(text) == text
+    assert not is_phone_like(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("0754000002", "•••••002"),
+        ("INV-255754000002-A", "INV-+255•••••002-A"),
+        ("call +255 754 000 002 or 254712345678", "call +255•••••002 or •••••678"),
+        ("+44 7700 900123", "•••••123"),
+    ],
+)
+def test_every_phone_in_free_text_is_masked_and_keeps_its_end(text: str, shown: str) -> None:
+    assert mask_text(text) == shown
+
+
+def test_a_json_body_keeps_all_but_its_phones() -> None:
+    body = (
+        b'{ "phone": "12345678", "amount":754000001, "created_at": 1763796000,\n'
+        b'  "reference": "0754000002", "description": "for +255754000003 \\u00e9",\n'
+        b'  "metadata": {"0754000004": "0754000005", "msisdn": 255754000006}, "note": "\\u00e9"}'
+    )
+    assert mask_json(body) == (
+        '{ "phone": "•••••678", "amount":754000001, "created_at": 1763796000,\n'
+        '  "reference": "•••••002", "description": "for +255•••••003 é",\n'
+        '  "metadata": {"•••••004": "•••••005", "msisdn": "+255•••••006"}, "note": "\\u00e9"}'
+    )
+    assert mask_json(b"no json, 0754000001") == "no json, •••••001"

@@ -19,10 +19,10 @@ from kusanya.lookup import (
     new_request,
     story,
 )
-from kusanya.privacy import mask_phone
+from kusanya.privacy import mask_phone, mask_text
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.store.records import AuditRow, CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.wording import Advice, Wording
 
@@ -76,7 +76,8 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
         yield from _replay_lines(told)
         yield from _say_lines(creation_advice(told), new_request(told))
         for moment in told.moments:
-            yield safe(f"  {_at(moment.at)}  {moment.word}  {moment.detail}".rstrip(), 400)
+            said = mask_text(f"{moment.word}  {moment.detail}".rstrip())
+            yield safe(f"  {_at(moment.at)}  {said}", 400)
         return
     row = told.row
     net = "-" if row.net is None else f"{row.net:,}"
@@ -84,7 +85,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
     yield f"mode {row.mode.value}  fee {row.fee:,}  net {net}"
     yield f"created {_at(row.created_at)}  completed {_at(row.completed_at)}"
     if row.failure_message:
-        yield f"reason  {safe(row.failure_message)}"
+        yield f"reason  {safe(mask_text(row.failure_message))}"
     yield from _say_lines(advice(told), new_request(told))
     for seen in store.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
@@ -98,7 +99,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
             f"{attempt} of 7, we answered {one.answer}"
         )
     for note in store.notes(row.id, row.mode):
-        yield safe(f"  {_at(note.at)}  note by {note.author}: {note.text}", 600)
+        yield safe(f"  {_at(note.at)}  note by {note.author}: {mask_text(note.text)}", 600)
     for intent in told.around.creations:
         yield f"  ? open beside it: {_creation_line(intent)}"
     for odd in _odd(store, told):
@@ -136,13 +137,32 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
                 for one in reversed(told.deliveries)
             ],
             "notes": [
-                {"at": note.at, "author": note.author, "text": note.text}
+                {"at": note.at, "author": note.author, "text": mask_text(note.text)}
                 for note in store.notes(told.row.id, told.row.mode)
             ],
             "open_creations": [one.id for one in told.around.creations],
             "anomalies": [odd.sentence for odd in _odd(store, told)],
         }
     )
+
+
+def audit_line(row: AuditRow) -> str:
+    """Return one act as a line."""
+    said = mask_text(f"{row.detail}  {row.outcome}".strip())
+    return safe(f"{_at(row.at)}  {row.actor}  {row.act}  {row.subject or '-'}  {said}", 600)
+
+
+def audit_json(row: AuditRow) -> dict[str, Any]:
+    """Return one act for scripts."""
+    return {
+        "id": row.id,
+        "at": row.at,
+        "actor": row.actor,
+        "act": row.act,
+        "subject": row.subject,
+        "detail": mask_text(row.detail),
+        "outcome": mask_text(row.outcome),
+    }
 
 
 def _odd(store: Store, told: Story) -> tuple[Anomaly, ...]:
@@ -190,7 +210,7 @@ def _record(row: CollectionRow) -> dict[str, Any]:
         "currency": row.currency,
         "channel": row.channel,
         "phone": mask_phone(row.phone),
-        "reference": row.reference,
+        "reference": mask_text(row.reference),
         "failure_code": row.failure_code,
         "created_at": row.created_at,
         "completed_at": row.completed_at,
@@ -207,13 +227,13 @@ def _creation_record(told: CreationStory) -> dict[str, Any]:
         "state": intent.state.value,
         "amount": intent.amount,
         "phone": mask_phone(intent.phone),
-        "reference": intent.reference,
+        "reference": mask_text(intent.reference),
         "profile": intent.profile,
         "prepared_at": intent.prepared_at,
         "first_sent_at": intent.first_sent_at,
         "attempts": intent.attempts,
         "replay_safe_until": told.replay_until,
-        "outcome": intent.outcome,
+        "outcome": None if intent.outcome is None else mask_text(intent.outcome),
         "collection_id": intent.collection_id,
     } | _said(creation_advice(told), new_request(told))
 
@@ -222,8 +242,9 @@ def _line(row: CollectionRow) -> str:
     reason = f" {row.failure_code}" if row.failure_code else ""
     doubt = "≠ " if row.contradictions else ""
     return safe(
-        f"{row.id}  {row.reference}  {row.currency} {row.amount:,}  {mask_phone(row.phone)}  "
-        f"{row.channel}  {doubt}{row.status}{reason}  {_at(row.created_at)}",
+        f"{row.id}  {mask_text(row.reference)}  {row.currency} {row.amount:,}  "
+        f"{mask_phone(row.phone)}  {row.channel}  {doubt}{row.status}{reason}  "
+        f"{_at(row.created_at)}",
         400,
     )
 
@@ -231,7 +252,7 @@ def _line(row: CollectionRow) -> str:
 def _creation_line(row: IntentRow) -> str:
     first = "never sent" if row.first_sent_at is None else f"first sent {_at(row.first_sent_at)}"
     return safe(
-        f"{row.id}  {row.reference}  TZS {row.amount:,}  {mask_phone(row.phone)}  "
+        f"{row.id}  {mask_text(row.reference)}  TZS {row.amount:,}  {mask_phone(row.phone)}  "
         f"? creation {row.state}  {first}",
         400,
     )
@@ -240,7 +261,7 @@ def _creation_line(row: IntentRow) -> str:
 def _replay_lines(told: CreationStory) -> Iterator[str]:
     if not told.is_open:
         if told.intent.outcome:
-            yield safe(f"  outcome: {told.intent.outcome}", 400)
+            yield safe(f"  outcome: {mask_text(told.intent.outcome)}", 400)
     elif told.replay_until is None:
         yield "  its replay window is over: a person decides, kusanya intents decide"
     else:

@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 
 from kusanya.health import EndpointHealth
 from kusanya.store.records import Order
-from kusanya.text import safe
 from kusanya_console.agenda import Reading
 from kusanya_console.commands import bindings_of
 from kusanya_console.delivery_cards import card_head
@@ -21,8 +20,8 @@ from kusanya_console.delivery_timeline import attempt_lines
 from kusanya_console.desk import Desk, Subject
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import delivery_figures
-from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked
-from kusanya_console.present import Line, cell, due
+from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked, reference_copy
+from kusanya_console.present import Line, cell, due, free
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.sheet import Sheet
@@ -196,7 +195,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         row = self.table.row
         if row is None:
             return None
-        name = safe(row.reference or row.event_id or "this arrival", 60)
+        name = free(row.reference or row.event_id or "this arrival", 60)
         return Subject(name=name, collection_id=row.collection_id, event_id=row.event_id)
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
@@ -248,4 +247,4 @@ class DeliveriesScreen(ListScreen[Arrived]):
         if row is not None and row.event_id is not None:
             self.post_message(CopyAsked("event id", row.event_id))
         elif row is not None and row.reference is not None:
-            self.post_message(CopyAsked("reference", row.reference))
+            self.post_message(reference_copy(row.reference, row.id))

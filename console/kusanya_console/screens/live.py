@@ -4,7 +4,6 @@ from typing import Any
 
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, Order
-from kusanya.text import safe
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
 from kusanya_console.desk import Desk, Subject
@@ -12,9 +11,9 @@ from kusanya_console.evidence import Evidence, gather
 from kusanya_console.feed import Snapshot
 from kusanya_console.figures import collection_figures
 from kusanya_console.listings import CollectionListing
-from kusanya_console.messages import CopyAsked, StoryAsked
+from kusanya_console.messages import StoryAsked, reference_copy
 from kusanya_console.payment_parts import PARTS, part_of
-from kusanya_console.present import Look, cell, moment, money
+from kusanya_console.present import Look, cell, free, moment, money
 from kusanya_console.screens.list_screen import ListScreen
 from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
@@ -124,7 +123,7 @@ class LiveScreen(ListScreen[CollectionRow]):
     def subject(self) -> Subject | None:
         """Return the collection under the cursor."""
         row = self.table.row
-        return None if row is None else Subject(name=safe(row.reference, 60), collection_id=row.id)
+        return None if row is None else Subject(name=free(row.reference, 60), collection_id=row.id)
 
     def action_open(self) -> None:
         """Open the whole story on the Lookup screen."""
@@ -134,4 +133,4 @@ class LiveScreen(ListScreen[CollectionRow]):
     def action_copy_id(self) -> None:
         """Copy the reference of the record under the cursor."""
         if self.table.row is not None:
-            self.post_message(CopyAsked("reference", self.table.row.reference))
+            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))

@@ -10,20 +10,20 @@ from textual.widgets import Input
 
 from kusanya.business_day import day_start
 from kusanya.lookup import CreationStory, Found, creation_story, find
+from kusanya.privacy import mask_json
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
-from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console import words
 from kusanya_console.commands import bindings_of
 from kusanya_console.creation_cards import creation_story_lines
 from kusanya_console.desk import Desk, Subject
-from kusanya_console.evidence import Evidence, gather, masked
+from kusanya_console.evidence import Evidence, gather
 from kusanya_console.feed import Snapshot
 from kusanya_console.lookup_words import hint, nothing, unanswered
-from kusanya_console.messages import CopyAsked, ScreenAsked
+from kusanya_console.messages import ScreenAsked, reference_copy
 from kusanya_console.payment_parts import STORY_PARTS, story_part
-from kusanya_console.present import Look, cell, moment, money
+from kusanya_console.present import Look, cell, free, moment, money
 from kusanya_console.screens.payment_screen import PaymentScreen
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.record_table import Column, RecordTable
@@ -255,7 +255,7 @@ class LookupScreen(PaymentScreen):
         if self._told is None or not self._found.count:
             return None
         row = record(self._told)
-        name = safe(row.reference, 60)
+        name = free(row.reference, 60)
         if isinstance(row, IntentRow):
             return Subject(name=name, intent_id=row.id)
         return Subject(name=name, collection_id=row.id)
@@ -266,11 +266,12 @@ class LookupScreen(PaymentScreen):
         if isinstance(told, CreationStory):
             return lambda: (
                 "request body, phone masked,",
-                masked(told.intent.body, told.intent.phone),
+                mask_json(told.intent.body),
             )
         return super().exact()
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""
         if self._told is not None:
-            self.post_message(CopyAsked("reference", record(self._told).reference))
+            row = record(self._told)
+            self.post_message(reference_copy(row.reference, row.id))

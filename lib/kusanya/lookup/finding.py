@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
+from kusanya.privacy import PhoneError, is_phone_like, is_wire_phone, normalise_phone
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, IntentRow
 from kusanya.wire import Mode, is_collection_id, is_event_id
@@ -240,7 +240,7 @@ def _as_phone(asked: str) -> tuple[str | None, str | None]:
         # Numbers of other countries are on the wire as they are, so they can be asked for as such.
         compact = "".join(character for character in asked if character.isdigit())
         known = asked.startswith("+") and is_wire_phone(compact)
-        return (compact if known else None), str(error)
+        return (compact if known else None), str(error) if is_phone_like(asked) else None
 
 
 def _by_amount(store: Store, question: _Question) -> tuple[list[Match], list[CreationMatch]]:

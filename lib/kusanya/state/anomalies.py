@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from kusanya.privacy import mask_text
 from kusanya.state.observation import CollectionState, Contradiction, Observation, Source
 from kusanya.text import safe
 from kusanya.wire import EventType, Status
@@ -167,7 +168,7 @@ _ORDER: Final = {kind: place for place, kind in enumerate(AnomalyKind)}
 def _of_contradiction(contradiction: Contradiction) -> Anomaly:
     kind, sentence, urgent = _CHANGED.get(contradiction.field, _TEXT)
     said = "; ".join(
-        f"{safe(value, 60)} ({_SOURCES[source]})"
+        f"{safe(mask_text(value), 60)} ({_SOURCES[source]})"
         for value, source in zip(contradiction.values, contradiction.sources, strict=True)
     )
     return Anomaly(kind=kind, sentence=f"{sentence} Said: {said}.", urgent=urgent)
