@@ -111,9 +111,10 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
         entries += plainly(wrapped(lost, width, role=FAILED))
     entries += _sender_alarms(found, look, width)
     if found.closing:
+        which = "1 creation" if found.closing == 1 else f"{found.closing:,} creations"
         soon = (
-            f"? closing: {found.closing:,} creations without an answer may be replayed for less "
-            "than 2 h more. To do: R on Intents (5), or kusanya intents resume."
+            f"? closing: {which} without an answer may be replayed for less than 2 h more. To do: "
+            "R on Intents (5), or kusanya intents resume."
         )
         target = Target(key="closing", name="replay windows that close", screen=INTENTS)
         entries += leading(wrapped(soon, width, role=FAILED), target)

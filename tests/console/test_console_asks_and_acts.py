@@ -183,7 +183,7 @@ async def test_a_note_is_kept_under_its_author_and_audited(
         assert [(row.author, row.text) for row in store.notes(paid.id, Mode.TEST)] == [
             ("asha", "SMS7")
         ]
-        assert audited(store) == [("asha", "note", "done")]
+        assert audited(store) == [(store.actor, "note", "done")]
         assert "noted on order-1, by asha" in shown(app)
         await pilot.press("A", "x", "escape")
         await settled(pilot)
@@ -199,7 +199,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
         pilot,
     ):
         assert "phone of order-1: 255754000001, for 30 s, audited" in shown(app)
-        assert audited(store) == [("asha", "reveal_phone", "revealed")]
+        assert audited(store) == [(store.actor, "reveal_phone", "revealed")]
         await time.advance(29)
         app._tell()
         await settled(pilot)
@@ -245,7 +245,7 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         await pilot.press("R", "tab", "enter")
         await settled(pilot)
         assert f"replayed order-7, same key and bytes: {first.id} is created" in shown(app)
-        assert audited(store) == [("asha", "replay", "done")]
+        assert audited(store) == [(store.actor, "replay", "done")]
         row = store.intent(intent_id)
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.ANSWERED, first.id)
@@ -354,4 +354,4 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
             await settled(pilot)
             assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
     assert [one.event["id"] for one in payment_service.deliveries] == [event.id, event.id]
-    assert audited(store) == [("asha", "resend", "done")]
+    assert audited(store) == [(store.actor, "resend", "done")]

@@ -10,6 +10,7 @@ from kusanya.clock import ManualClock
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
+from kusanya_console.dashboard_errors import DashboardError
 from kusanya_console.delivery_forensics import Forensics
 from kusanya_console.service_records import SentAttempt, SentDelivery, ServicePicture
 
@@ -107,8 +108,8 @@ class Log:
         self._deliveries = deliveries
 
     def look(self) -> ServicePicture:
-        """Return nothing: nobody looks at it here."""
-        raise AssertionError("the Service screen is not shown here")
+        """Tell nothing of endpoints: only the log is asked for here."""
+        raise DashboardError("this sender tells its log alone")
 
     def sent(self, event_id: str) -> tuple[SentDelivery, ...]:
         """Return what the test told."""

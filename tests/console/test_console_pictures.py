@@ -9,7 +9,7 @@ from msgspec import structs
 from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
-from kusanya.store import Store
+from kusanya.store import Store, people
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.acts import Acts
@@ -140,8 +140,10 @@ def test_a_decision_asks_what_it_became_and_how_one_knows(
 
 
 def test_an_alarm_names_who_looks_after_it(
-    store: Store, seed: Any, clock: ManualClock, picture: Any
+    store: Store, seed: Any, clock: ManualClock, picture: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The picture is to be the same whoever runs the tests.
+    monkeypatch.setattr(people, "operating_system_user", lambda: "asha")
     seed.busy(20)
     acts = Acts(store, actor="asha", clock=clock, profile="main")
     assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", acts=acts)

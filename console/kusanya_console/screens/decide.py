@@ -72,7 +72,7 @@ class DecideScreen(ModalScreen[Decided]):
             labelled("mode", (word, role)),
         ]
         lines += [labelled(label, run) for label, run in self._facts]
-        said = "enter goes on; what you name is compared first, then confirmed · esc cancels"
+        said = "enter goes on · esc cancels · nothing counts before you confirm it"
         return [*lines, (), *wrapped(said, width, role=MUTED), ()]
 
     def _said(self, name: str) -> str:

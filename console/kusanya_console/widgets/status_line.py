@@ -114,12 +114,7 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     if standing.unknown:
         unknown = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
         right.insert(0, (f"? {unknown} unknown", WARN))
-    alarms = _alarms(standing)
-    shown = _fitting(alarms, width - _width([*left, *right]) - 3 * len(right) - 2)
-    if alarms and not shown:
-        # The key bar names the screen too; an alarm stands nowhere else.
-        left = left[:-1]
-        shown = _fitting(alarms, width - _width([*left, *right]) - 3 * len(right) - 2)
+    left, right, shown = _with_alarms(left, right, standing, width)
     right[-1:-1] = shown
     for extra in (access, (clock, PLAIN), store):
         if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
@@ -130,6 +125,22 @@ def line(standing: Standing, look: Look, width: int) -> Line:
     for run in right:
         apart += [run, ("   ", PLAIN)]
     return spread(left, [*apart[:-1], (" ", PLAIN)], width)
+
+
+def _with_alarms(
+    left: list[Run], right: list[Run], standing: Standing, width: int
+) -> tuple[list[Run], list[Run], list[Run]]:
+    """Return both sides and the alarms between them, shortened until none goes unsaid."""
+    alarms = _alarms(standing)
+    fresh, role = right[-1]
+    short = [*right[:-1], (fresh.partition(",")[0], role)]
+    # The key bar names the screen too; an alarm stands nowhere else.
+    for beginning, end in ((left, right), (left, short), (left[:-1], short)):
+        room = width - _width([*beginning, *end]) - 3 * len(end) - 2
+        shown = _fitting(alarms, room)
+        if shown or not alarms:
+            return beginning, end, shown
+    return left, right, []
 
 
 def _fitting(alarms: list[Run], room: int) -> list[Run]:

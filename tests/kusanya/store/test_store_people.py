@@ -39,7 +39,7 @@ def test_revealing_a_phone_leaves_an_audit_row(store: Store, make: Any) -> None:
     assert phone == "255754000001"
     row = store.audit().rows[0]
     assert (row.act, row.actor, row.subject) == ("reveal_phone", store.actor, "col_1")
-    assert (row.detail, row.outcome) == ("the customer asked", "revealed")
+    assert (row.detail, row.outcome) == ("the customer asked (as asha)", "revealed")
 
 
 def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
