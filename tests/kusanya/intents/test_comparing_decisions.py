@@ -11,6 +11,7 @@ from kusanya.intents import decide
 from kusanya.store import Store
 from kusanya.store.intent_rows import Decision
 from kusanya.store.records import IntentRow, IntentState
+from kusanya.wire import Mode
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_the_service_is_asked_before_a_decision_and_its_answer_is_kept(
 ) -> None:
     decided = deciding(store, clock, "col_1", client=new_client())
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
-    assert [fact.source for fact in store.observations("col_1")] == ["poll"]
+    assert [fact.source for fact in store.observations("col_1", Mode.TEST)] == ["poll"]
     assert service.collections["col_1"]["reference"] == "order-1"
 
 
