@@ -79,7 +79,7 @@ def test_a_stopped_writer_stops_nobody_else(
         assert record_until_taken(impatient, make.arrival(3)) is Verdict.VERIFIED
         for number in range(4, 20):
             assert impatient.record(make.arrival(number)).verdict is Verdict.VERIFIED
-        assert impatient.collection("col_2") is None
+        assert impatient.collection("col_2", Mode.TEST) is None
         child.send_signal(signal.SIGCONT)
         assert child.stdout is not None
         assert child.stdout.read().split() == ["refused", "verified"]
