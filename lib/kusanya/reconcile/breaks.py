@@ -45,7 +45,7 @@ LEDGER: Final[dict[str, Verdict]] = {
     "perhaps_booked_earlier": Verdict(
         _B,
         "paid, perhaps booked before these books begin",
-        "Look in the earlier books, or give the earlier pack; else book it.",
+        "Look in the earlier books, or give them too; else book it.",
     ),
     "missing_in_ledger": Verdict(_B, "paid, not in the books", "Book it."),
     "late_success": Verdict(_B, "paid, the books say not", "Deliver, or refund."),

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from kusanya.errors import ConfigurationError, KusanyaError
 from kusanya.reconcile import columns, export, load, summary
-from kusanya.reconcile.columns import CLOSED, DELTA, FILES
+from kusanya.reconcile.columns import CLOSED, COLLECTIONS, DELTA, FILES, LEDGER, Kind, Schema
 from kusanya.reconcile.days import period as as_period
-from kusanya.reconcile.engine import Engine, query
+from kusanya.reconcile.engine import Engine, folders_of, query
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.inputs import Inputs
 from kusanya.reconcile.report import Report, Said, Verdict, closed, report
@@ -28,6 +28,12 @@ from kusanya.reconcile.terms import PLAIN, Tolerance
 
 _CLOSED: Final = "closed.parquet"
 _MANIFEST: Final = "manifest.json"
+_AMOUNTS: Final = Schema("amounts", {"what": Kind.TEXT, "amount": Kind.WHOLE})
+_LARGEST: Final = """
+(SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
+UNION ALL
+(SELECT 'ledger row ' || row_no AS what, amount FROM ledger ORDER BY amount DESC, row_no LIMIT 1)
+"""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,8 +145,8 @@ def prepare(
 ) -> Closing:
     """Read, match and audit a period; write nothing.
 
-    Raises InputRefused when an input row was rejected, with its number and reason, and whatever
-    `load.inputs` raises.
+    Raises InputRefused when an input row was rejected, with its number and reason, or when a total
+    is past 63 bits, with the rows of the largest amounts; and whatever `load.inputs` raises.
     """
     tell = said or (lambda _: None)
     tell("reading collections")
@@ -167,7 +173,22 @@ def prepare(
         # An export has one position only, its own.
         upto = loaded.as_of if isinstance(loaded.collections, pd.DataFrame) else None
         late = delta(Path(previous), store=store, as_of=upto)
-    return Closing(report=report(loaded, late=late, said=said), files=files)
+    try:
+        made = report(loaded, late=late, said=said)
+    except OverflowError as error:
+        raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
+    return Closing(report=made, files=files)
+
+
+def _largest(inputs: Inputs) -> str:
+    """Return which collection and which line say the largest amounts."""
+    with Engine(folders=folders_of(inputs.collections)) as engine:
+        engine.give("collections", inputs.collections, COLLECTIONS)
+        engine.give(
+            "ledger", columns.empty(LEDGER) if inputs.ledger is None else inputs.ledger, LEDGER
+        )
+        rows = columns.records(engine.frame(_LARGEST, _AMOUNTS))
+        return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
 
 
 def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> Outcome:

@@ -34,6 +34,16 @@ WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
     OR reference IN (SELECT reference FROM keys WHERE reference IS NOT NULL)
 ORDER BY created_at, id
 """
+_REFERENCES: Final = Schema("references", {"reference": Kind.TEXT})
+_AGAIN: Final = """
+SELECT DISTINCT c.reference
+FROM collections AS c
+SEMI JOIN (
+    SELECT reference FROM collections WHERE status = 'succeeded' AND created_at < $begins
+) AS e ON e.reference = c.reference
+WHERE c.status = 'succeeded' AND c.business_day BETWEEN $first AND $last
+ORDER BY c.reference
+"""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +125,18 @@ def unknown_intents(folder: Path, *, mode: Mode) -> pd.DataFrame:
     with Engine(folders=found.folders) as engine:
         engine.give("intents", found, INTENTS)
         return engine.frame("SELECT * FROM intents ORDER BY sent_at, id", INTENTS)
+
+
+def paid_before(folder: Path, *, mode: Mode, period: Period, before: Period) -> list[str]:
+    """Return the references paid in the period that were paid before the days of `before` too."""
+    paths = tuple(path for day, path in _files(folder, mode) if day <= period.last)
+    if not paths:
+        return []
+    found = Dataset(paths)
+    with Engine(folders=found.folders) as engine:
+        engine.give("collections", found, COLLECTIONS)
+        days = {"first": period.first, "last": period.last, "begins": before.begins}
+        return engine.frame(_AGAIN, _REFERENCES, days)["reference"].tolist()
 
 
 def of_keys(folder: Path, keys: pd.DataFrame, *, mode: Mode) -> pd.DataFrame:

@@ -97,7 +97,8 @@ def inputs(
                 intents = scan.unknown_intents(connection, mode=chosen, as_of=upto)
                 frame = dress(raw, key=opened.store_id, cutoff=turn)
                 del raw
-                keys = _unmet(frame, given, span)
+                again = scan.paid_before(connection, mode=chosen, period=span, before=wide)
+                keys = _unmet(frame, given, span, again=again)
                 named = scan.of_keys(connection, keys, mode=chosen, as_of=upto)
                 more = scan.keys_of(connection, keys, mode=_other(chosen), as_of=upto)
         finally:
@@ -177,10 +178,14 @@ def control(
     return columns.frame(CONTROL, both.assign(agrees=agrees))
 
 
-def _unmet(collections: Source, given: dict[str, Any], span: Period) -> pd.DataFrame:
+def _unmet(
+    collections: Source, given: dict[str, Any], span: Period, *, again: list[str]
+) -> pd.DataFrame:
     if "ledger" not in given:
         return columns.empty(KEYS)
-    return elsewhere.unmet(collections, given["ledger"], period=span)
+    keys = elsewhere.unmet(collections, given["ledger"], period=span)
+    paid_twice = columns.frame(KEYS, {"id": [None] * len(again), "reference": again})
+    return _joined(keys, paid_twice)
 
 
 def _joined(keys: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +254,8 @@ def _exported(
     if "ledger" in given:
         # Without books nothing is called unpaid, and an older export does.
         intents = exported.unknown_intents(folder, mode=mode)
-    keys = _unmet(found, given, span)
+    again = exported.paid_before(folder, mode=mode, period=span, before=wide)
+    keys = _unmet(found, given, span, again=again)
     other = exported.references(folder, mode=_other(mode), period=wide)
     more = exported.of_keys(folder, keys, mode=_other(mode))
     loaded = Quality(

@@ -33,7 +33,7 @@ from kusanya.store.projection import project_facts
 from kusanya.store.records import IntentState
 from kusanya.store.schema import collection, event, intent, intent_change, observation
 from kusanya.store.values import to_us
-from kusanya.wire import Mode
+from kusanya.wire import Mode, Status
 
 _PIECE: Final = 50_000
 _KEYS: Final = 500
@@ -93,6 +93,28 @@ def keys_of(connection: Connection, keys: pd.DataFrame, *, mode: Mode, as_of: in
     """Return id and reference of the collections of `mode` that the keys name, however old."""
     found = of_keys(connection, keys, mode=mode, as_of=as_of)
     return columns.frame(columns.KEYS, found)
+
+
+def paid_before(connection: Connection, *, mode: Mode, period: Period, before: Period) -> list[str]:
+    """Return the references paid around the period that were paid before the days of `before` too.
+
+    One reference names one order: it is paid twice, however long ago the first payment was.
+    """
+    it, earlier = collection.c, collection.alias("earlier")
+    won = Status.SUCCEEDED.value
+    first = exists().where(
+        earlier.c.mode == it.mode,
+        earlier.c.reference == it.reference,
+        earlier.c.status == won,
+        earlier.c.created_at < to_us(before.begins),
+    )
+    query = (
+        select(it.reference)
+        .where(it.mode == mode.value, it.status == won, _around(period), first)
+        .order_by(it.reference)
+        .distinct()
+    )
+    return list(connection.execute(query).scalars())
 
 
 def _parts(values: "pd.Series[Any]") -> Iterator[list[str]]:

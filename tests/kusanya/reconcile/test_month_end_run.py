@@ -150,6 +150,21 @@ def test_a_rejected_row_closes_nothing(store: Store, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_total_past_63_bits_closes_nothing_and_names_the_row(
+    store: Store, tmp_path: Path
+) -> None:
+    store.record(paid(7, amount=2**63 - 1))
+    found = reconcile.run(
+        **MARCH,
+        store=str(tmp_path / "store.db"),
+        ledger=agreeing(tmp_path),
+        out=tmp_path / "out",
+    )
+    assert found.verdict == "failed"
+    assert "the largest amount of collection col_7 is 9,223,372,036,854,775,807" in found.sentence
+    assert "the largest amount of ledger row 6 is 5,000" in found.sentence
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [({"store": "nowhere.db"}, "nowhere.db"), ({"ledger": "none.csv"}, "none.csv cannot be read")],

@@ -160,6 +160,20 @@ def test_a_second_payment_of_an_order_that_was_paid_a_month_before_is_to_be_refu
     assert codes(NOVEMBER)["R4"] == "double_payment"
 
 
+def test_an_order_that_was_paid_and_booked_in_two_months_is_suspected(
+    source: str, tmp_path: Path
+) -> None:
+    books = tmp_path / "books.csv"
+    books.write_text(
+        "reference,amount,currency,booked_at\nR4,1000,TZS,2026-10-03\nR4,1000,TZS,2026-11-20\n"
+    )
+    matched = ledger.of(load.inputs(source, mode="live", period=NOVEMBER, ledger=str(books)))
+    assert matched is not None
+    [double] = matched.doubles.to_dict("records")
+    assert double["collection_ids"] == "col_R4-first col_R4-second"
+    assert (double["payments"], double["booked"], double["suspected"]) == (2, 2, True)
+
+
 def test_a_booking_of_the_other_mode_is_found_however_old_it_is(codes: Codes) -> None:
     assert codes(NOVEMBER, "R5,1000,TZS,2026-11-12")["R5"] == "mode_mismatch"
 
