@@ -22,7 +22,7 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "_hexdigest: 'type(secret) is Secret' became 'type(secret) is not Secret'": _KEYED,
     },
     "fold": {
-        "fold: 'b is not None and a != b' became 'b is not None or a != b'": _LOOK,
+        "_merged: 'b is not None and a != b' became 'b is not None or a != b'": _LOOK,
         "fold: 'len(finals) > 1' became 'len(finals) >= 1'": _LOOK,
         "_contradictions: 'len(finals) > 1' became 'len(finals) >= 1'": (
             "one final state said by all differs from nothing"

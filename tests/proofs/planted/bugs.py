@@ -156,13 +156,24 @@ BUGS: Final = {
         ),
     ),
     "a live secret signs a test event": Bug(
-        "kusanya.receiver.ingest:judge",
+        "kusanya.receiver.ingest:_observation",
         "ours = event.mode == endpoint.mode == event.data.mode",
         "ours = True",
         (
             Catcher(
                 "kusanya/receiver/test_judge_delivery.py",
                 "test_an_event_of_the_other_mode_is_refused_and_has_no_effect",
+            ),
+        ),
+    ),
+    "a test signature decides about a live collection": Bug(
+        "kusanya.state.observation:Observation.counts_in",
+        "self.heard_in == mode and self.collection.mode == mode",
+        "True",
+        (
+            Catcher(
+                "kusanya/store/test_store_disputes.py",
+                "test_a_test_signature_never_ends_a_live_collection",
             ),
         ),
     ),
@@ -179,8 +190,8 @@ BUGS: Final = {
     ),
     "the order of arrival decides": Bug(
         "kusanya.state.fold:fold",
-        "else _ordered(given)",
-        "else given",
+        "else _ordered(ours)",
+        "else ours",
         (
             Catcher(
                 "kusanya/state/test_fold.py",
