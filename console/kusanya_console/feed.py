@@ -6,7 +6,7 @@ no call costs more when the history is longer.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -152,8 +152,10 @@ class Feed:
             seq, changes, behind = self._changes(last.seq, now)
         mine = [change for change in changes if change.mode in {self._mode, None}]
         changed = frozenset(c.collection_id for c in mine if c.collection_id is not None)
-        if changed:
-            recent = tuple(self._store.collections_by_id(sorted(changed), self._mode).values())
+        named = changed | _named_elsewhere(changes, self._mode)
+        if named:
+            known = self._store.collections_by_id(sorted(named), self._mode)
+            recent, changed = tuple(known.values()), changed | known.keys()
         self._note(recent, now)
         examined = self._examine(now)
         if last is None or mine or _hour(now) != _hour(last.at):
@@ -256,6 +258,17 @@ def _closes_soon(row: IntentRow, now: datetime) -> bool:
         return False
     left = row.first_sent_at + REPLAY_WINDOW - now
     return timedelta() < left <= CLOSING_WITHIN
+
+
+def _named_elsewhere(changes: Iterable[Change], mode: Mode) -> frozenset[str]:
+    """Return the ids of which the other mode said something: in this one that is an anomaly."""
+    return frozenset(
+        change.collection_id
+        for change in changes
+        if change.kind is ChangeKind.OBSERVATION
+        and change.mode is not mode
+        and change.collection_id is not None
+    )
 
 
 def _ids(changes: Sequence[Change], kind: ChangeKind) -> frozenset[str]:

@@ -76,6 +76,21 @@ def test_the_trend_moves_with_the_minutes_and_follows_a_status(
     assert trends["succeeded"][-2:] == (1, 0)
 
 
+def test_what_the_other_mode_says_of_a_known_collection_is_news(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    born = seed.collection(1, at=clock.now())
+    seed.answered(born)
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed.read()
+    for number in (1, 2):
+        seed.answered(seed.collection(number, at=clock.now(), mode=Mode.TEST))
+    assert feed.read().changed == {born.id}
+    row = store.collection(born.id, Mode.LIVE)
+    assert row is not None
+    assert row.contradictions == 1
+
+
 def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_told(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:

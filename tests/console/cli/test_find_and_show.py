@@ -12,6 +12,7 @@ from tests.console.seeding import NOW, Seed
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import IntentState
+from kusanya.wire import Mode
 
 Kusanya = Callable[..., tuple[int, str, str]]
 
@@ -93,3 +94,32 @@ def test_a_contradiction_is_marked_explained_and_has_an_exit_code_of_its_own(
     assert "Exits with 1 when nothing matches, with 3" in " ".join(
         kusanya("find", "--help")[1].split()
     )
+
+
+def test_what_a_test_signature_says_of_a_live_payment_is_a_contradiction_and_not_its_status(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    born = seed.collection(3, at=NOW - timedelta(minutes=9))
+    seed.answered(born)
+    forged = seed.collection(3, at=born.created_at, mode=Mode.TEST, status="succeeded")
+    seed.delivered(seed.event(forged, at=NOW), at=NOW)
+    for command in (("find", born.reference), ("show", born.id), ("find", born.id)):
+        code, out, _ = kusanya(*command)
+        assert code == 3
+        assert "≠ created" in out
+        assert "≠ Test and live are mixed up" in out
+        assert "succeeded" not in out
+    code, out, _ = kusanya("find", born.reference, "--json")
+    (found,) = json.loads(out)["data"]
+    assert (code, found["mode"], found["status"]) == (3, "live", "created")
+
+
+def test_a_collection_that_the_profiles_mode_does_not_know_is_shown_from_the_other(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    made = seed.collection(3, at=NOW - timedelta(minutes=9), mode=Mode.TEST, status="succeeded")
+    event = seed.event(made, at=NOW)
+    seed.delivered(event, at=NOW)
+    for name in (made.id, event.id):
+        code, out, _ = kusanya("show", name, "--json")
+        assert (code, json.loads(out)["mode"]) == (0, "test")

@@ -163,6 +163,27 @@ def test_evidence_is_what_folding_every_collection_says(
         assert known == [state.fee_answer, state.fee_event, state.fee_poll]
 
 
+def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_live(
+    store: Store, path: str
+) -> None:
+    store.record(heard(1, Source.ANSWER, mode=Mode.LIVE))
+    before = store.head()
+    store.record(heard(1, amount=7_000))
+    store.record(heard(2, mode=Mode.LIVE))
+    live = load.inputs(path, period="2026-03", mode="live", evidence=True)
+    assert live.frame["status"].tolist() == ["created", "succeeded"]
+    assert live.frame["amount"].tolist() == [1_000, 1_000]
+    assert live.frame["contradictions"].tolist() == [1, 0]
+    assert live.frame["fee_event"].isna().tolist() == [True, False]
+    assert live.control["agrees"].all()
+    test = load.inputs(path, period="2026-03", mode="test", evidence=True)
+    assert test.frame["amount"].tolist() == [7_000]
+    earlier = load.inputs(path, period="2026-03", mode="live", as_of=before, evidence=True)
+    assert earlier.frame["status"].tolist() == ["created"]
+    assert earlier.frame["contradictions"].tolist() == [0]
+    assert load.inputs(path, period="2026-03", mode="test", as_of=before).frame.empty
+
+
 def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> None:
     store.record(heard(1))
     store.record(heard(2, status="expired", amount=7))

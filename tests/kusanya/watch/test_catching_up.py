@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kusanya.catch_up import CaughtUp, Progress, catch_up, catch_up_async
 from kusanya.client import AsyncClient, Client
@@ -12,6 +13,7 @@ from kusanya.errors import OutcomeUnknown
 from kusanya.intents import create_safely
 from kusanya.state.observation import Source
 from kusanya.store.records import IntentState
+from kusanya.watch import Rhythm, look
 from kusanya.wire import Mode
 
 
@@ -196,3 +198,22 @@ def test_several_at_once_learn_the_same(scene: Any) -> None:
 
     found = asyncio.run(scenario())
     assert found == CaughtUp(asked=20, became_final=20, missing_events=20)
+
+
+@pytest.mark.parametrize("asks", ["catch up", "watch"])
+def test_what_the_other_mode_says_of_an_id_does_not_keep_us_from_asking(
+    scene: Any, asks: str
+) -> None:
+    made = scene.create(1)
+    scene.advance(31)
+    fact = scene.store.observations(made, Mode.TEST)[0]
+    ended = replace(fact.collection, status="expired", mode=Mode.LIVE)
+    scene.store.record(replace(fact, heard_in=Mode.LIVE, collection=ended))
+    if asks == "catch up":
+        assert catch_up(scene.store, scene.client).became_final == 1
+    else:
+        core = scene.client.core
+        found = scene.client.run(look(scene.store, core, by="a", rhythm=Rhythm()))
+        assert found.became_final == 1
+    row = scene.store.collection(made, Mode.TEST)
+    assert (row.status, row.contradictions) == ("succeeded", 1)

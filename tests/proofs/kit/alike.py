@@ -23,7 +23,11 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
     },
     "fold": {
         "_merged: 'b is not None and a != b' became 'b is not None or a != b'": _LOOK,
+        "_merged: 'False' became 'True'": _LOOK,
         "fold: 'len(finals) > 1' became 'len(finals) >= 1'": _LOOK,
+        "fold: 'len(ours) < len(given)' became 'len(ours) <= len(given)'": (
+            "without evidence the closer look finds what differs among the facts, as it always does"
+        ),
         "_contradictions: 'len(finals) > 1' became 'len(finals) >= 1'": (
             "one final state said by all differs from nothing"
         ),
