@@ -114,7 +114,8 @@ def _options_of_all(
             "--log",
             metavar="text|json|off",
             help="Write what happens to standard error; KUSANYA_LOG otherwise. "
-            "By default text for receive, watch and service.",
+            "By default text for receive, watch and service, without a line for each "
+            "delivery that was taken.",
         ),
     ] = None,
 ) -> None:

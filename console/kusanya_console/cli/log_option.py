@@ -15,7 +15,8 @@ _KINDS: Final = ("text", "json", "off")
 
 def start_log(command: str, asked: str | None) -> None:
     """Set up the log that `command` writes; raises Refused for a format that there is not."""
-    kind = asked or os.environ.get("KUSANYA_LOG") or ("text" if command in LONG_RUNNING else "off")
+    chosen = asked or os.environ.get("KUSANYA_LOG")
+    kind = chosen or ("text" if command in LONG_RUNNING else "off")
     if kind not in _KINDS:
         named = "--log" if asked else "KUSANYA_LOG"
         raise Refused(f"{named} is text, json or off", code=USAGE)
@@ -29,6 +30,11 @@ def start_log(command: str, asked: str | None) -> None:
         return
     if kind == "off":
         return  # nothing is set up, and nothing loaded for it
+    import logging
+
     from kusanya.logs import configure
 
     configure(kind)
+    # A line for each delivery slows a busy receiver down: only where somebody asked for a log.
+    accepted = logging.getLogger("kusanya.receiver.accepted")
+    accepted.setLevel(logging.NOTSET if chosen else logging.WARNING)

@@ -52,6 +52,21 @@ def test_the_option_wins_over_the_variable_and_that_over_the_default(
     assert json.loads(heard(capsys))["message"] == "slow commit"
 
 
+def test_each_accepted_delivery_has_a_line_where_somebody_asked_for_a_log(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = logging.getLogger("kusanya.receiver.accepted")
+    start_log("receive", None)
+    assert not accepted.isEnabledFor(logging.INFO)
+    assert logging.getLogger("kusanya.receiver").isEnabledFor(logging.INFO)
+    start_log("receive", "json")
+    accepted.info("delivery received")
+    assert json.loads(capsys.readouterr().err)["message"] == "delivery received"
+    monkeypatch.setenv("KUSANYA_LOG", "text")
+    start_log("receive", None)
+    assert accepted.isEnabledFor(logging.INFO)
+
+
 def test_a_log_never_draws_over_the_console(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

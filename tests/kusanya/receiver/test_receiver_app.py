@@ -690,3 +690,21 @@ async def lifespan(receiver: Receiver, *kinds: str) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await receiver({"type": "lifespan"}, receive, send)
     assert sent == [f"{kind}.complete" for kind in kinds]
+
+
+async def test_a_delivery_that_was_taken_is_a_line_on_a_logger_of_its_own(  # noqa: PLR0917 - fixtures
+    store: Store,
+    clock: Clock,
+    body: Body,
+    signed: Signed,
+    ask: Ask,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
+    await ask(receiver, payload, signed(payload))
+    assert caplog.records == []
+    caplog.set_level(logging.INFO, "kusanya.receiver.accepted")
+    await ask(receiver, payload, signed(payload))
+    [line] = [one for one in caplog.records if one.name == "kusanya.receiver.accepted"]
+    assert (line.message, vars(line)["event_id"]) == ("delivery received", "evt_1")
+    assert vars(line)["verdict"] == "repeat"
