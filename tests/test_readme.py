@@ -1,35 +1,51 @@
-"""The README tells the truth: its commands exist, its examples run, its links lead somewhere."""
+"""The READMEs tell the truth: commands exist, examples run, links lead somewhere."""
 
-import os
 import re
 import subprocess
 import sys
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kusanya import Store
 from kusanya.profiles import load
+from kusanya.state.observation import Observation, Source
+from kusanya.wire import Collection, Mode, Status
 from kusanya_console.cli.line import main
-from kusanya_service.testing import PaymentService, payment_service
-
-__all__ = ["payment_service"]
+from kusanya_service.testing import PaymentService
 
 ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-PROSE = re.sub(r"```python\n.*?```", "", TEXT, flags=re.DOTALL)
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for folder in (".", "console", "lib", "notebooks", "tests")
+    for path in [ROOT / folder / "README.md"]
+}
 GROUPS = {"keys", "endpoints", "clock", "faults", "store", "intents"}
 
 
+def examples(page: str, kind: str = "python") -> list[str]:
+    """Return a page's blocks of code of one kind."""
+    return re.findall(rf"```{kind}\n(.*?)```", PAGES[page], re.DOTALL)
+
+
+def example(holding: str) -> str:
+    """Return the library's one example that holds a word."""
+    (found,) = (block for block in examples("lib/README.md") if holding in block)
+    return found
+
+
 def commands() -> list[str]:
-    """Return every command that the README names, with its subcommand where it has one."""
-    found = re.findall(r"kusanya ([a-z][a-z-]*)(?: ([a-z-]+))?", PROSE)
+    """Return every command that the pages name, with its subcommand where it has one."""
+    prose = re.sub(r"```python\n.*?```", "", "\n".join(PAGES.values()), flags=re.DOTALL)
+    found = re.findall(r"kusanya ([a-z][a-z-]*)(?: ([a-z-]+))?", prose)
     return sorted({f"{name} {sub}".strip() if name in GROUPS else name for name, sub in found})
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_of_the_readme_exists(
+def test_every_command_of_the_pages_exists(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["kusanya", *command.split(), "--help"])
@@ -38,43 +54,108 @@ def test_every_command_of_the_readme_exists(
     assert (ended.value.code, capsys.readouterr().err) == (0, "")
 
 
-def test_every_link_of_the_readme_leads_to_a_file() -> None:
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert target.startswith("https://") or (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file_and_to_a_heading(page: str) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", PAGES[page]):
+        if target.startswith("https://"):
+            continue
+        path, _, heading = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), target
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}
+
+
+def test_every_extra_of_the_first_page_exists_and_none_is_missing() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    section = PAGES["README.md"].partition("## Install it")[2]
+    named = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    assert named == set(declared["optional-dependencies"])
 
 
 def test_the_example_of_creating_safely_creates_one_collection(
-    payment_service: PaymentService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    payment_service: PaymentService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (example,) = (block for block in BLOCKS if "create_safely" in block)
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        exec(example, {"api_key": payment_service.test_key, "base_url": payment_service.base_url})  # noqa: S102 - our own text
-    finally:
-        os.chdir(before)
+    monkeypatch.chdir(tmp_path)
+    given = {"api_key": payment_service.test_key, "base_url": payment_service.base_url}
+    exec(example("create_safely"), given)  # noqa: S102 - our own text
     status, fee = capsys.readouterr().out.split()
     assert status == "created"
     assert int(fee) > 0
 
 
-def test_the_example_of_a_merchants_test_passes(tmp_path: Path) -> None:
-    (example,) = (block for block in BLOCKS if "payment_service.script" in block)
-    (tmp_path / "test_order.py").write_text(example, encoding="utf-8")
+@pytest.mark.parametrize("holding", ["receiver.app(Store.open", "def webhook"])
+def test_the_examples_of_receiving_make_a_receiver(
+    holding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(example(holding), names)  # noqa: S102 - our own text
+    if "webhook" in names:
+        text, status = names["webhook"](b"{}", {})
+        assert (status, text) == (400, "missing")
+        names["store"].close()
+    else:
+        assert callable(names["application"])
+
+
+def test_the_example_of_shipping_ships_what_is_paid_in_live_mode(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(example("def ship_what_is_paid"), names)  # noqa: S102 - our own text
+    shipped: list[str] = []
+    with Store.open(tmp_path / "shop.sqlite") as store:
+        store.record(polled("col_1", Status.SUCCEEDED, "INV-1", Mode.LIVE))
+        store.record(polled("col_2", Status.CREATED, "INV-2", Mode.LIVE))
+        store.record(polled("col_3", Status.SUCCEEDED, "INV-3", Mode.TEST))
+        reached = names["ship_what_is_paid"](store, 0, shipped.append)
+        assert shipped == ["INV-1"]
+        assert names["ship_what_is_paid"](store, reached, pytest.fail) == reached
+
+
+def polled(identifier: str, status: Status, reference: str, mode: Mode) -> Observation:
+    """Return what a poll said of a collection."""
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    return Observation(
+        source=Source.POLL,
+        source_id=f"poll_{identifier}",
+        observed_at=at,
+        heard_in=mode,
+        collection=Collection(
+            id=identifier,
+            status=status,
+            amount=5000,
+            fee=65,
+            currency="TZS",
+            channel="MPESA_TZ",
+            phone="255754000001",
+            reference=reference,
+            mode=mode,
+            created_at=at,
+            completed_at=None if status is Status.CREATED else at,
+        ),
+    )
+
+
+def test_the_examples_of_a_shops_tests_pass(tmp_path: Path) -> None:
+    tests = [block for block in examples("lib/README.md") if "payment_service" in block]
+    (tmp_path / "test_shop.py").write_text("\n\n".join(tests), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_order.py"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shop.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=False,
     )
-    assert "1 passed" in done.stdout, done.stdout
+    assert f"{len(tests)} passed" in done.stdout, done.stdout
 
 
 def test_the_example_of_a_configuration_is_one(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
-    assert tomllib.loads(example)["default_profile"] == "main"
+    (text,) = examples("lib/README.md", "toml")
     config = tmp_path / "config.toml"
-    config.write_text(example, encoding="utf-8")
-    assert load(environ={"KUSANYA_CONFIG": str(config)}).mode == "live"
+    config.write_text(text, encoding="utf-8")
+    assert load(environ={"KUSANYA_CONFIG": str(config)}).mode is Mode.LIVE
