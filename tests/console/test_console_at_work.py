@@ -399,7 +399,7 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         assert screen is not None
         while not table(app).window.rows:
             await pilot.pause()
-        while not screen._asked["story"]:
+        while "story" not in screen._asked:
             # The cursor may come to rest after the clock was moved: move it until it has.
             await pilot.pause()
             await resting.advance(1)
