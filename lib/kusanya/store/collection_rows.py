@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    tuple_,
+)
 
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
@@ -31,6 +40,10 @@ _RARE: Final = 1_000
 """So many rows are sorted in a few milliseconds."""
 _SORTED: Final = 20_000
 """So many rows of an amount are sorted sooner than walking the list would meet a page of fewer."""
+# Made once: building a statement costs more than running it does.
+_BY_ID: Final = select(*COLUMNS).where(
+    collection.c.id.in_(bindparam("of", expanding=True)), collection.c.mode == bindparam("in")
+)
 _LAST: Final = "\U0010ffff"
 """Above every character: PREFIX and this close the range of what begins with PREFIX."""
 
@@ -113,11 +126,9 @@ class Collections(Base):
 
     def collections_by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
         """Return the ones of `ids` that a mode knows, by id."""
-        it = collection.c
-        query = select(*COLUMNS).where(
-            it.id.in_([clean(text) for text in ids]), it.mode == mode.value
-        )
-        return {row.id: row for row in self._rows(query)}
+        asked = {"of": [clean(text) for text in ids], "in": mode.value}
+        with self._reading("read collections") as connection:
+            return {row[0]: to_row(row) for row in connection.execute(_BY_ID, asked)}
 
     def collections_by_reference(
         self, mode: Mode, reference: str, *, limit: int = 50
