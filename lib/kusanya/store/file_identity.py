@@ -13,6 +13,7 @@ have been written by others meanwhile.
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,8 +21,9 @@ from typing import Any, Final, NamedTuple
 from kusanya.errors import StoreUnavailable
 from kusanya.store.sqlite_file import SqliteFile
 
-_LOOKS: Final = 3
-"""A page may be half written while it is read: only what stays wrong is wrong."""
+_LOOKS: Final = 50
+_LOOK_AGAIN_S: Final = 0.01
+"""A checkpoint may be writing the file while it is read: only what stays wrong is wrong."""
 _WHAT_TO_DO: Final = (
     "nothing more is read or acknowledged; stop every program that uses this store, "
     "put the right files back or restore a backup, and start again"
@@ -191,7 +193,9 @@ class FileIdentity:
     def _judge_contents(self) -> None:
         before = self._contents
         found = None
-        for _ in range(_LOOKS):
+        for look in range(_LOOKS):
+            if look:
+                time.sleep(_LOOK_AGAIN_S)
             found = self._read_main()
             if before is None or (found is not None and _follows(before, found)):
                 self._contents = found
