@@ -19,9 +19,10 @@ from itables.widget import ITable
 
 from kusanya.business_day import EAT
 from kusanya.errors import KusanyaError
-from kusanya.reconcile import columns, export
-from kusanya.reconcile.inputs import Inputs
-from kusanya.reconcile.load import MODE_VARIABLE
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.inputs.load import MODE_VARIABLE
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.pack import write
 from kusanya.text import safe
 
 ROWS: Final = 500
@@ -124,7 +125,7 @@ class Explorer:
         path = folder / f"collections-{self.mode.value}.csv"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            export.to_csv(self._chosen[list(SHOWN)], path)
+            write.to_csv(self._chosen[list(SHOWN)], path)
         except OSError as error:
             self.exported.value = safe(f"not written: {error.strerror}")
             return None

@@ -59,14 +59,14 @@ def test_importing_a_package_alone_loads_next_to_nothing(module: str) -> None:
 
 
 def test_the_command_line_shows_its_help_without_loading_what_commands_need() -> None:
-    loaded = loaded_by("import kusanya_console.cli.line")
+    loaded = loaded_by("import kusanya_console.cli.command_line")
     assert not loaded & {"textual", "httpx", "sqlalchemy", "starlette", "uvicorn", *HEAVY}
 
 
 def test_a_lookup_for_scripts_never_loads_the_terminal_interface() -> None:
     statement = (
         "import sys; sys.argv = ['kusanya', 'find', 'x', '--store', '/nonexistent/none.sqlite']\n"
-        "from kusanya_console.cli.line import _run; _run()"
+        "from kusanya_console.cli.command_line import _run; _run()"
     )
     loaded = loaded_by(statement)
     assert "sqlalchemy" in loaded
@@ -78,7 +78,7 @@ import asyncio, sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.cli import console, console_service, line, terminal
+from kusanya_console.cli import command_line, console, console_service, terminal
 from kusanya_console.app import ConsoleApp
 
 async def paint():
@@ -105,9 +105,9 @@ def test_the_first_paint_loads_one_screen_one_database_and_nobody_to_ask(tmp_pat
         "sqlalchemy.dialects.sqlite"
     }
     assert "sqlalchemy.dialects.postgresql" not in loaded
-    shown = {name for name in loaded if name.startswith("kusanya_console.screens.")}
-    others = ("deliveries", "health", "help", "intents", "lookup", "service", "decide")
-    assert not shown & {f"kusanya_console.screens.{name}" for name in others}
+    others = ("deliveries", "health", "intents", "lookup", "service")
+    assert not loaded & {f"kusanya_console.{name}.screen" for name in others}
+    assert not loaded & {"kusanya_console.screens.help", "kusanya_console.intents.decide"}
 
 
 def test_the_names_for_outsiders_are_where_the_design_promises_them() -> None:

@@ -14,7 +14,7 @@ from kusanya import Store
 from kusanya.profiles import load
 from kusanya.state.observation import Observation, Source
 from kusanya.wire import Collection, Mode, Status
-from kusanya_console.cli.line import main
+from kusanya_console.cli.command_line import main
 from kusanya_service.testing import PaymentService
 
 ROOT = Path(__file__).parents[1]

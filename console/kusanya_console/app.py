@@ -23,11 +23,8 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreError
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.commands import Command, wrong_keys
-from kusanya_console.crash import crash_report
-from kusanya_console.dashboard_errors import DashboardError
-from kusanya_console.deeds import DeedsApp
-from kusanya_console.doing import (
+from kusanya_console.action_runner import DeedsApp
+from kusanya_console.actions.results import (
     Acting,
     Asking,
     Ended,
@@ -35,8 +32,10 @@ from kusanya_console.doing import (
     Serving,
     Watching,
 )
+from kusanya_console.commands import Command, wrong_keys
+from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.feed import Feed
-from kusanya_console.lasting_terminal import lasting
+from kusanya_console.live.screen import LiveScreen
 from kusanya_console.messages import (
     FeedAdvanced,
     FeedFailed,
@@ -46,11 +45,12 @@ from kusanya_console.messages import (
     StoryAsked,
 )
 from kusanya_console.palette import CommandProvider
-from kusanya_console.plain_text import AsciiFilter
 from kusanya_console.screens.base import ConsoleScreen, Desk
-from kusanya_console.screens.live import LiveScreen
-from kusanya_console.stylesheet import ParsedOnce
-from kusanya_console.theme import THEMES, roles
+from kusanya_console.ui.ascii import AsciiFilter
+from kusanya_console.ui.crash import crash_report
+from kusanya_console.ui.stylesheet import ParsedOnce
+from kusanya_console.ui.terminal import lasting
+from kusanya_console.ui.theme import THEMES, roles
 from kusanya_console.widgets.status_line import Standing, alarms_of
 
 TICK_S = 0.25
@@ -59,11 +59,11 @@ BLURRED_TICKS = 4
 _SENDER_EVERY_S = 10.0
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
 LATER = {
-    "deliveries": ("kusanya_console.screens.deliveries", "DeliveriesScreen"),
-    "lookup": ("kusanya_console.screens.lookup", "LookupScreen"),
-    "health": ("kusanya_console.screens.health", "HealthScreen"),
-    "intents": ("kusanya_console.screens.intents", "IntentsScreen"),
-    "service": ("kusanya_console.screens.service", "ServiceScreen"),
+    "deliveries": ("kusanya_console.deliveries.screen", "DeliveriesScreen"),
+    "lookup": ("kusanya_console.lookup.screen", "LookupScreen"),
+    "health": ("kusanya_console.health.screen", "HealthScreen"),
+    "intents": ("kusanya_console.intents.screen", "IntentsScreen"),
+    "service": ("kusanya_console.service.screen", "ServiceScreen"),
 }
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
@@ -368,7 +368,7 @@ class ConsoleApp(DeedsApp):
 
     async def on_list_asked(self, message: ListAsked) -> None:
         """Open a list narrowed to what somebody wants to see."""
-        from kusanya_console.screens.list_screen import ListScreen
+        from kusanya_console.lists.list_screen import ListScreen
 
         await self.switch_mode(self._window(message.screen))
         screen = self.console_screen
@@ -378,7 +378,7 @@ class ConsoleApp(DeedsApp):
 
     async def on_story_asked(self, message: StoryAsked) -> None:
         """Open the look-up with a record's id in its box."""
-        from kusanya_console.screens.lookup import LookupScreen
+        from kusanya_console.lookup.screen import LookupScreen
 
         await self.switch_mode(self._window("lookup"))
         screen = self.console_screen

@@ -13,7 +13,7 @@ import msgspec
 
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState, Key
-from kusanya.store.values import to_us
+from kusanya.store.tables.values import to_us
 from kusanya.wire import Mode
 
 UNDER_WAY: Final = (IntentState.PREPARED, IntentState.SENT)

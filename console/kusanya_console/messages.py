@@ -7,9 +7,9 @@ from textual.message import Message
 from kusanya.errors import StoreError
 from kusanya.filters import Filter
 from kusanya.privacy import mask_text
-from kusanya_console.doing import Deed, Ended, Revealed
+from kusanya_console.actions.results import Deed, Ended, Revealed
+from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
-from kusanya_console.service_records import Endpoint
 
 
 class FeedAdvanced(Message):

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from kusanya.privacy import is_phone_like
 from kusanya_console.commands import Command, commands_of
-from kusanya_console.lookup_words import echoed
+from kusanya_console.lookup.words import echoed
 from kusanya_console.messages import StoryAsked
 
 _FIRST: Final = 100.0

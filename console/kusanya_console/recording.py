@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Select, Table, or_, select
 from kusanya.clock import Clock
 from kusanya.errors import KusanyaError, StoreError
 from kusanya.store import migrations
-from kusanya.store.engine import engines, only_store_errors
-from kusanya.store.payload import unpack
-from kusanya.store.schema import (
+from kusanya.store.tables.engine import engines, only_store_errors
+from kusanya.store.tables.payload import unpack
+from kusanya.store.tables.schema import (
     audit,
     collection,
     delivery,
@@ -32,7 +32,7 @@ from kusanya.store.schema import (
     observation,
     rollup,
 )
-from kusanya.store.values import HOUR_US, hour_of, to_us
+from kusanya.store.tables.values import HOUR_US, hour_of, to_us
 from kusanya_console.recording_file import Ending, Frame, Opening, RecordingWriter
 from kusanya_console.recording_masks import masked
 

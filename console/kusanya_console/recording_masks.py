@@ -16,8 +16,16 @@ from sqlalchemy import Table
 
 from kusanya.assumptions import PHONE_MIN_DIGITS
 from kusanya.privacy import redact
-from kusanya.store.payload import pack, unpack
-from kusanya.store.schema import audit, collection, delivery, event, intent, note, observation
+from kusanya.store.tables.payload import pack, unpack
+from kusanya.store.tables.schema import (
+    audit,
+    collection,
+    delivery,
+    event,
+    intent,
+    note,
+    observation,
+)
 from kusanya.wire import decode_collection
 
 _COUNTRY: Final = "255"

@@ -12,9 +12,9 @@ from textual.content import Content
 
 from kusanya.errors import StoreError
 from kusanya.store import Store
+from kusanya_console.actions.results import Ended
 from kusanya_console.app import LATER, ConsoleApp
 from kusanya_console.commands import Command
-from kusanya_console.doing import Ended
 from kusanya_console.feed import Feed
 from kusanya_console.messages import FeedAdvanced, FeedFailed
 from kusanya_console.replaying import SPEEDS, Player

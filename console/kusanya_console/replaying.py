@@ -16,9 +16,9 @@ from sqlalchemy.dialects.sqlite import insert
 
 from kusanya.errors import KusanyaError
 from kusanya.store import Store, migrations
-from kusanya.store.engine import engines, only_store_errors
-from kusanya.store.schema import feed_head, metadata
-from kusanya.store.values import from_us, to_us
+from kusanya.store.tables.engine import engines, only_store_errors
+from kusanya.store.tables.schema import feed_head, metadata
+from kusanya.store.tables.values import from_us, to_us
 from kusanya_console.recording_file import Frame, Recorded
 
 SPEEDS: Final = (1, 10, 60)

@@ -8,17 +8,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from kusanya_service.agenda import Agenda, Attempt, Item, Outcome
-from kusanya_service.conclusion import conclude
-from kusanya_service.courier import Exchange
-from kusanya_service.dispatcher import Dispatcher
+from kusanya_service.delivery.dispatcher import Dispatcher
+from kusanya_service.delivery.http_sender import Exchange
 from kusanya_service.errors import StorageError
 from kusanya_service.instants import SECOND_MS
-from kusanya_service.rules import Rules
+from kusanya_service.simulation.event_queue import Agenda, Attempt, Item, Outcome
+from kusanya_service.simulation.finalise import conclude
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.timeline import RunningTimeline, StandingTimeline, Timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import OpenDelivery
 from kusanya_service.storage.store import Storage
-from kusanya_service.timeline import RunningTimeline, StandingTimeline, Timeline
 
 TIME_KEPT: Final = "last_ms"
 _TOGETHER: Final = 200

@@ -16,10 +16,10 @@ import uvicorn
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya_service.asgi import App
+from kusanya_service.capturing_endpoint import Captured, Reply
 from kusanya_service.errors import BadOption
 from kusanya_service.loops import new_event_loop
 from kusanya_service.server import listen
-from kusanya_service.sink import Captured, Reply
 
 _START_WITHIN_S: Final = 30.0
 _OWN_HEADERS: Final = frozenset({"host", "connection", "content-length"})

@@ -9,14 +9,14 @@ import msgspec
 
 from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.clock import Clock
-from kusanya_service.addresses import parse_numeric
+from kusanya_service.delivery.address_policy import Place
+from kusanya_service.delivery.addresses import parse_numeric
+from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.errors import BadOption
-from kusanya_service.faults import Rule
-from kusanya_service.guard import Place
-from kusanya_service.network import Mix
-from kusanya_service.requests import Bounds
-from kusanya_service.resolver import Resolve
-from kusanya_service.tariff import DEFAULT_TARIFF, Tariff
+from kusanya_service.simulation.faults import Rule
+from kusanya_service.simulation.networks import Mix
+from kusanya_service.simulation.rules import Bounds
+from kusanya_service.simulation.tariff import DEFAULT_TARIFF, Tariff
 
 _PORTS: Final = 65_536
 

@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 import uvicorn
 
-from kusanya_service.access import Access
 from kusanya_service.errors import PortTaken
+from kusanya_service.http.access import Access
+from kusanya_service.http.protocol import BoundedProtocol
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
-from kusanya_service.protocol import BoundedProtocol
 from kusanya_service.service import Service
 
 __all__ = ["Facts", "Options", "Running", "Service", "run", "serve"]

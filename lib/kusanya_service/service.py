@@ -6,36 +6,41 @@ from collections.abc import Callable
 from typing import Final
 
 from kusanya.clock import ScaledClock
-from kusanya_service import access, auth
-from kusanya_service.access import Access
-from kusanya_service.agenda import Agenda
-from kusanya_service.answers import method_not_allowed, no_such_path, send_error
-from kusanya_service.api import Api, RequestIds
 from kusanya_service.asgi import App, Receive, Scope, Send, send_json
-from kusanya_service.auth import FULL, KeyRing
-from kusanya_service.chance import Chance
-from kusanya_service.courier import Courier
 from kusanya_service.dashboard.app import make_dashboard
 from kusanya_service.dashboard.clock import ClockRoutes
 from kusanya_service.dashboard.deliveries import Deliveries
 from kusanya_service.dashboard.endpoints import Endpoints
 from kusanya_service.dashboard.faults import FaultRoutes
 from kusanya_service.dashboard.keys import Keys, add_key
-from kusanya_service.dispatcher import Dispatcher
+from kusanya_service.delivery.address_policy import Border, Place
+from kusanya_service.delivery.dispatcher import Dispatcher
+from kusanya_service.delivery.http_sender import Courier
+from kusanya_service.delivery.resolver import Resolve, Resolver
 from kusanya_service.engine import TIME_KEPT, Engine
 from kusanya_service.errors import DataDamaged
-from kusanya_service.faults import Faults, Kind
-from kusanya_service.guard import Border, Place
+from kusanya_service.http import access, auth
+from kusanya_service.http.access import Access
+from kusanya_service.http.answers import method_not_allowed, no_such_path, send_error
+from kusanya_service.http.api import Api, RequestIds
+from kusanya_service.http.auth import FULL, KeyRing
+from kusanya_service.http.openapi import document
+from kusanya_service.http.rate import RateLimit
 from kusanya_service.instants import to_ms
-from kusanya_service.network import Operators
-from kusanya_service.openapi import document
 from kusanya_service.options import Options
-from kusanya_service.rate import RateLimit
-from kusanya_service.resolver import Resolve, Resolver
-from kusanya_service.rules import Rules
+from kusanya_service.simulation.event_queue import Agenda
+from kusanya_service.simulation.faults import Faults, Kind
+from kusanya_service.simulation.networks import Operators
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.seeded_random import Chance
+from kusanya_service.simulation.timeline import (
+    ClockMemory,
+    RunningTimeline,
+    Timeline,
+    make_timeline,
+)
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.store import Storage
-from kusanya_service.timeline import ClockMemory, RunningTimeline, Timeline, make_timeline
 
 _SEED: Final = "seed"
 _ORIGIN: Final = "origin_ms"

@@ -43,14 +43,14 @@ import msgspec
 
 from kusanya.clock import Clock
 from kusanya_service.asgi import App
+from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
 from kusanya_service.forwarding import AppServer, Forwarder
 from kusanya_service.instants import from_ms
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.pytest_plugin import payment_service
 from kusanya_service.server import Running, serve
-from kusanya_service.sink import Captured, CapturingEndpoint, Reply
-from kusanya_service.timeline import RunningTimeline, Timeline
+from kusanya_service.simulation.timeline import RunningTimeline, Timeline
 
 __all__ = [
     "Answer",

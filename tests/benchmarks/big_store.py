@@ -27,7 +27,7 @@ from kusanya.receiver.ingest import judge
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival
-from kusanya.store.schema import (
+from kusanya.store.tables.schema import (
     collection,
     delivery,
     delivery_rollup,

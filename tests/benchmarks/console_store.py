@@ -16,7 +16,7 @@ from typing import Any
 from pysqlite3 import dbapi2
 
 from kusanya.store import Store
-from kusanya.store.values import HOUR_US, to_us
+from kusanya.store.tables.values import HOUR_US, to_us
 
 SPAN = timedelta(days=400)
 _FILL = """

@@ -36,7 +36,7 @@ from kusanya.health import health
 from kusanya.lookup import find, story
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, Key, Order
-from kusanya.store.schema import observation
+from kusanya.store.tables.schema import observation
 from kusanya.wire import Mode
 
 ASKED: Final = 300

@@ -16,9 +16,9 @@ from sqlalchemy import insert, text
 
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.engine import engines
-from kusanya.store.payload import pack
-from kusanya.store.schema import collection, feed_head, observation, rollup
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.payload import pack
+from kusanya.store.tables.schema import collection, feed_head, observation, rollup
 from kusanya.wire import Mode, decode_collection
 
 BEGINS: Final = "1772312400000000"

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-_FAILURES: Final = "kusanya.reconcile.failures"
+_FAILURES: Final = "kusanya.reconcile.analysis.failures"
 
 
 def decode(folder: Path) -> dict[str, Any]:
@@ -107,9 +107,10 @@ def naive(folder: Path) -> dict[str, Any]:
 
 def ours(folder: Path) -> dict[str, Any]:
     """Answer the same questions through the public functions, from the same files."""
-    from kusanya.reconcile import failures, fees, ledger
-    from kusanya.reconcile.days import period
-    from kusanya.reconcile.engine import Dataset
+    from kusanya.reconcile.analysis import failures, fees
+    from kusanya.reconcile.frames.days import period
+    from kusanya.reconcile.matching import ledger
+    from kusanya.reconcile.sql.engine import Dataset
 
     march = period("2026-03")
     service = Dataset((folder / "collections.parquet",))
@@ -131,7 +132,8 @@ def ours(folder: Path) -> dict[str, Any]:
 
 def daily(folder: Path) -> dict[str, Any]:
     """Go from a store to everything that the daily report shows, without books."""
-    from kusanya.reconcile import failures, fees, load, report
+    from kusanya.reconcile.analysis import failures, fees, report
+    from kusanya.reconcile.inputs import load
 
     day = load.inputs(str(folder / "store.db"), mode="live", period="2026-03")
     summary = fees.daily(day.collections, period=day.period)
@@ -145,8 +147,11 @@ def daily(folder: Path) -> dict[str, Any]:
 SIDES: Final = {
     "decode": (decode, ("duckdb", "pyarrow")),
     "naive": (naive, ("pandas",)),
-    "ours": (ours, ("kusanya.reconcile.ledger", "kusanya.reconcile.fees", _FAILURES)),
-    "daily": (daily, ("kusanya.reconcile.report", "kusanya.reconcile.load")),
+    "ours": (
+        ours,
+        ("kusanya.reconcile.matching.ledger", "kusanya.reconcile.analysis.fees", _FAILURES),
+    ),
+    "daily": (daily, ("kusanya.reconcile.analysis.report", "kusanya.reconcile.inputs.load")),
 }
 
 

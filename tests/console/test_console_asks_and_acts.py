@@ -19,10 +19,10 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, IntentState, Verdict
 from kusanya.wire import Collection, Mode
-from kusanya_console.acts import Acts
+from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.queries import Asks
 from kusanya_console.app import ConsoleApp
-from kusanya_console.asks import Asks
-from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_service.testing import payment_service  # noqa: F401 - a fixture

@@ -14,9 +14,9 @@ from textual.widgets import Input
 from kusanya.clock import ManualClock
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.evidence import Evidence
-from kusanya_console.screens.list_screen import ListScreen
-from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.collections.evidence import Evidence
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.record_table import RecordTable
 
 pytestmark = pytest.mark.anyio

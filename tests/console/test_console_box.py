@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya_console.app import ConsoleApp
-from kusanya_console.evidence import Evidence
-from kusanya_console.screens.live import LiveScreen
-from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.collections.evidence import Evidence
+from kusanya_console.live.screen import LiveScreen
+from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.filter_box import FilterBox
 

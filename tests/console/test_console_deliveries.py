@@ -16,10 +16,10 @@ from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.delivery_forensics import Forensics
-from kusanya_console.delivery_missing import Arrived, Missing, MissingBook, WithMissing
-from kusanya_console.delivery_tabs import body_text
-from kusanya_console.pages import DeliverySource, Pages
+from kusanya_console.deliveries.forensics import Forensics
+from kusanya_console.deliveries.missing import Arrived, Missing, MissingBook, WithMissing
+from kusanya_console.deliveries.tabs import body_text
+from kusanya_console.lists.paging import DeliverySource, Pages
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

@@ -10,9 +10,9 @@ from kusanya.clock import ManualClock
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
-from kusanya_console.dashboard_errors import DashboardError
-from kusanya_console.delivery_forensics import Forensics
-from kusanya_console.service_records import SentAttempt, SentDelivery, ServicePicture
+from kusanya_console.dashboard.errors import DashboardError
+from kusanya_console.dashboard.records import SentAttempt, SentDelivery, ServicePicture
+from kusanya_console.deliveries.forensics import Forensics
 
 SIZES = [(80, 24), (120, 36), (160, 50)]
 on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

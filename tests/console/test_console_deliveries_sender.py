@@ -17,14 +17,14 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.wire import Event, Mode, decode_event
-from kusanya_console.acts import Acts
+from kusanya_console.actions.operator import Acts
 from kusanya_console.app import ConsoleApp
-from kusanya_console.dashboard_client import DashboardClient
-from kusanya_console.delivery_sender import compare
-from kusanya_console.service_reading import ServiceReader
-from kusanya_console.service_records import SentAttempt, SentDelivery
+from kusanya_console.dashboard.client import DashboardClient
+from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.dashboard.records import SentAttempt, SentDelivery
+from kusanya_console.deliveries.sender import compare
+from kusanya_service.capturing_endpoint import CapturingEndpoint, Reply
 from kusanya_service.options import Options
-from kusanya_service.sink import CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService, running_service
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

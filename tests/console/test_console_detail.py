@@ -16,11 +16,11 @@ from kusanya.filters import Filter
 from kusanya.store.records import CollectionRow, Order
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.listings import CollectionListing
-from kusanya_console.narrowing import NarrowedSource
-from kusanya_console.pages import PageSource
-from kusanya_console.screens.list_screen import ListScreen
-from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.lists.definition import CollectionListing
+from kusanya_console.lists.filtering import NarrowedSource
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lists.paging import PageSource
+from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.time_rail import TimeRail
 
 pytestmark = pytest.mark.anyio

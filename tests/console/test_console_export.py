@@ -16,9 +16,9 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.export import COLLECTIONS, Form, write_list
-from kusanya_console.narrowing import NarrowedSource
-from kusanya_console.pages import CollectionSource
+from kusanya_console.lists.export import COLLECTIONS, Form, write_list
+from kusanya_console.lists.filtering import NarrowedSource
+from kusanya_console.lists.paging import CollectionSource
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

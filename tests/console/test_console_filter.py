@@ -13,8 +13,8 @@ from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, parse
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.narrowing import NarrowedSource, of_collections, of_deliveries
-from kusanya_console.pages import CollectionSource, DeliverySource, Pages
+from kusanya_console.lists.filtering import NarrowedSource, of_collections, of_deliveries
+from kusanya_console.lists.paging import CollectionSource, DeliverySource, Pages
 
 Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

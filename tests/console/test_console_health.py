@@ -15,11 +15,11 @@ from kusanya.filters import describe
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya_console.acts import Acts
+from kusanya_console.actions.operator import Acts
 from kusanya_console.app import ConsoleApp
-from kusanya_console.screens.health import HealthScreen
-from kusanya_console.screens.list_screen import ListScreen
-from kusanya_console.screens.lookup import LookupScreen
+from kusanya_console.health.screen import HealthScreen
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lookup.screen import LookupScreen
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

@@ -13,8 +13,8 @@ from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
-from kusanya_console.present import Look
-from kusanya_console.service_records import Endpoint, ServicePicture, ServiceTime
+from kusanya_console.dashboard.records import Endpoint, ServicePicture, ServiceTime
+from kusanya_console.ui.format import Look
 from kusanya_console.widgets.status_line import Standing, line
 
 pytestmark = pytest.mark.anyio

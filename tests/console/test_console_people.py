@@ -16,11 +16,11 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-from kusanya_console.acts import Acts
+from kusanya_console.actions.operator import Acts
 from kusanya_console.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, wrong_keys
+from kusanya_console.intents.decide import DecideScreen
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.screens.decide import DecideScreen
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

@@ -9,10 +9,11 @@ from msgspec import structs
 from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
-from kusanya.store import Store, people
+from kusanya.store import Store
+from kusanya.store.queries import notes_and_audit
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
-from kusanya_console.acts import Acts
+from kusanya_console.actions.operator import Acts
 from kusanya_console.messages import FeedAdvanced, FeedFailed
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -143,7 +144,7 @@ def test_an_alarm_names_who_looks_after_it(
     store: Store, seed: Any, clock: ManualClock, picture: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The picture is to be the same whoever runs the tests.
-    monkeypatch.setattr(people, "operating_system_user", lambda: "asha")
+    monkeypatch.setattr(notes_and_audit, "operating_system_user", lambda: "asha")
     seed.busy(20)
     acts = Acts(store, actor="asha", clock=clock, profile="main")
     assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", acts=acts)

@@ -20,13 +20,13 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.dashboard.client import DashboardClient
+from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.screens.service_dialogs import AskScreen, SecretScreen
-from kusanya_console.service_acts import ServiceActs
-from kusanya_console.service_reading import ServiceReader
+from kusanya_console.service.dialogs import AskScreen, SecretScreen
+from kusanya_console.service.operator import ServiceActs
+from kusanya_service.capturing_endpoint import CapturingEndpoint, Reply
 from kusanya_service.options import Options
-from kusanya_service.sink import CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService, running_service
 
 pytestmark = pytest.mark.anyio
@@ -178,7 +178,7 @@ async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_bec
         assert (intent.state, intent.profile) == (IntentState.ANSWERED, "main")
         assert "to come insufficient_funds    ○ created" in shown(app)
         service.advance(30)
-        from kusanya_console.asks import Asks
+        from kusanya_console.actions.queries import Asks
 
         Asks(store, client, clock=ManualClock(NOON)).ask_collection(intent.collection_id or "")
         app.tick()

@@ -18,10 +18,10 @@ from kusanya.clock import ManualClock
 from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.acts import Acts
-from kusanya_console.dashboard_client import DashboardClient
-from kusanya_console.service_acts import ServiceActs
-from kusanya_console.service_reading import ServiceReader
+from kusanya_console.actions.operator import Acts
+from kusanya_console.dashboard.client import DashboardClient
+from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.service.operator import ServiceActs
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]

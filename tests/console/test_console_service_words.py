@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from kusanya_console.service_phones import SCRIPTED
-from kusanya_console.service_reading import path_part
-from kusanya_console.service_records import FaultRule
-from kusanya_console.service_words import FAULTS, how_often, length_of_time, strike
-from kusanya_service import faults, network
+from kusanya_console.dashboard.phones import SCRIPTED
+from kusanya_console.dashboard.reader import path_part
+from kusanya_console.dashboard.records import FaultRule
+from kusanya_console.service.words import FAULTS, how_often, length_of_time, strike
+from kusanya_service.simulation import faults, networks
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_console_knows_every_scripted_phone_and_what_it_comes_to() -> None:
     ends = {"never": "created"}
     expected = {
         number: ends.get(script.outcome, script.outcome)
-        for number, script in network.SCRIPTED.items()
+        for number, script in networks.SCRIPTED.items()
     }
     assert {phone.number: phone.outcome for phone in SCRIPTED} == expected
     assert list(expected) == [phone.number for phone in SCRIPTED]

@@ -18,7 +18,7 @@ import pytest
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
-from kusanya_console.crash import crash_report
+from kusanya_console.ui.crash import crash_report
 
 _RUN = """
 import sys
@@ -56,7 +56,7 @@ from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
-from kusanya_console.cli.output import Refused
+from kusanya_console.output import Refused
 from kusanya_console.cli.terminal import run_app
 
 class App(ConsoleApp):

@@ -18,9 +18,9 @@ import pytest
 
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.web import CONSOLES_MAX, WebConsole
-from kusanya_console.web_child import SETTINGS, Settings
-from kusanya_console.web_process import environment
+from kusanya_console.web.child import SETTINGS, Settings
+from kusanya_console.web.process import environment
+from kusanya_console.web.server import CONSOLES_MAX, WebConsole
 
 pytestmark = pytest.mark.anyio
 TOKEN = "the-token-of-this-test"
@@ -156,7 +156,7 @@ async def test_a_visitor_sees_and_drives_a_console_whose_process_knows_no_secret
             [pid] = console.pids
             words, known = told_of(pid)
             assert str(path).encode() not in words
-            assert b"kusanya_console.web_child" in words
+            assert b"kusanya_console.web.child" in words
             assert b"secret" not in known + words
             assert {name.partition(b"=")[0].decode() for name in known.split(b"\0") if name} == {
                 "HOME", "LANG", SETTINGS, "TEXTUAL_DRIVER", "TEXTUAL_COLOR_SYSTEM", "TERM",

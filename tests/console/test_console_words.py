@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kusanya_console.figures import bars
-from kusanya_console.present import (
+from kusanya_console.lists.figures import bars
+from kusanya_console.ui.format import (
     Look,
     TimeFormat,
     cell,
@@ -20,7 +20,7 @@ from kusanya_console.present import (
     wall,
     wrapped,
 )
-from kusanya_console.words import channel, event_type, reason, status
+from kusanya_console.ui.vocabulary import channel, event_type, reason, status
 
 NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
 LOOK = Look(NOW)

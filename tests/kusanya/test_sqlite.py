@@ -107,7 +107,7 @@ def test_a_store_works_on_the_standard_librarys_driver(
 
 def test_postgresql_needs_no_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch)
-    engine: ModuleType = importlib.import_module("kusanya.store.engine")
+    engine: ModuleType = importlib.import_module("kusanya.store.tables.engine")
     assert engine.engines("postgresql://nobody@127.0.0.1:1/none").path is None
 
 

@@ -8,9 +8,9 @@ import asyncio
 import subprocess
 import sys
 
-from kusanya_service.courier import Courier, Letter
-from kusanya_service.guard import Border
-from kusanya_service.resolver import Resolver
+from kusanya_service.delivery.address_policy import Border
+from kusanya_service.delivery.http_sender import Courier, Letter
+from kusanya_service.delivery.resolver import Resolver
 from kusanya_service.storage.records import Endpoint
 
 INTERNAL = [

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
-from kusanya_service.sink import CapturingEndpoint
 from kusanya_service.testing import PaymentService, running_service
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)

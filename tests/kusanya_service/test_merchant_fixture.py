@@ -17,8 +17,8 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.webhooks import verify
 from kusanya.wire import Mode
+from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.errors import BadOption
-from kusanya_service.sink import CapturingEndpoint
 from kusanya_service.testing import PaymentService
 
 ORDER = {"amount": 5000, "phone": "255754000001", "reference": "order-1"}

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
-from kusanya_service.addresses import is_public, parse_numeric, unmapped
+from kusanya_service.capturing_endpoint import CapturingEndpoint
+from kusanya_service.delivery.address_policy import Blocked, Border, Guard
+from kusanya_service.delivery.addresses import is_public, parse_numeric, unmapped
+from kusanya_service.delivery.urls import parse_url
 from kusanya_service.errors import ApiError, BadOption
-from kusanya_service.guard import Blocked, Border, Guard
 from kusanya_service.options import parse_places
-from kusanya_service.sink import CapturingEndpoint
 from kusanya_service.testing import PaymentService
-from kusanya_service.urls import parse_url
 
 Order = dict[str, object]
 
@@ -294,7 +294,7 @@ async def test_a_connection_that_ends_elsewhere_than_was_judged_is_closed_unused
     async def astray(*_: object) -> Astray:
         return Astray()
 
-    monkeypatch.setattr("kusanya_service.guard.connect", astray)
+    monkeypatch.setattr("kusanya_service.delivery.address_policy.connect", astray)
     guard = Guard(Border(), "test", lambda _host, _port: answers(["8.8.8.8"]))
     with pytest.raises(Blocked, match="another address"):
         await guard.connect_tcp("example.com", 443)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kusanya_service.tariff import Rate
+from kusanya_service.simulation.tariff import Rate
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

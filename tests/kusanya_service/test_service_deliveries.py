@@ -11,7 +11,7 @@ import pytest
 from tests.kusanya_service.resetting import shorten_the_ten_seconds
 
 from kusanya.webhooks import verify
-from kusanya_service.sink import Captured, CapturingEndpoint, Reply
+from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

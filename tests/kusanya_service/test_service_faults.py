@@ -9,7 +9,7 @@ import pytest
 
 from kusanya.webhooks import SignatureMismatch, TimestampTooOld, verify
 from kusanya_service.errors import BadOption
-from kusanya_service.faults import Kind, Rule, load_scenario
+from kusanya_service.simulation.faults import Kind, Rule, load_scenario
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

@@ -17,7 +17,7 @@ import pytest
 from tests.kusanya_service.resetting import shorten_the_ten_seconds
 
 from kusanya.clock import ManualClock
-from kusanya_service.sink import CapturingEndpoint
+from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kusanya_service.creation import _TIDY_EVERY
+from kusanya_service.http.creation import _TIDY_EVERY
 from kusanya_service.testing import Answer, PaymentService
 
 Order = dict[str, object]

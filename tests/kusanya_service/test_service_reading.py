@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kusanya_service.errors import ApiError
-from kusanya_service.idempotency import claim, is_kept
-from kusanya_service.requests import parse
+from kusanya_service.http.idempotency import claim, is_kept
+from kusanya_service.http.requests import parse
 
 scalars = (
     st.none()

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kusanya_service.delivery.address_policy import Border, Unresolved
 from kusanya_service.errors import ApiError
-from kusanya_service.guard import Border, Unresolved
-from kusanya_service.idempotency import read_key
+from kusanya_service.http.idempotency import read_key
 
 
 @pytest.mark.spec("limits-key-length")

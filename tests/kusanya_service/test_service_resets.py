@@ -17,9 +17,9 @@ import uvloop
 from tests.kusanya_service.resetting import BEFORE_ACCEPT, Cut, ResettingEndpoint, every_cut
 from tests.kusanya_service.test_service_start import process
 
-from kusanya_service import dispatcher, guard, streams
-from kusanya_service import faults as faults_module
-from kusanya_service.sink import CapturingEndpoint
+from kusanya_service.capturing_endpoint import CapturingEndpoint
+from kusanya_service.delivery import address_policy, dispatcher, streams
+from kusanya_service.simulation import faults as faults_module
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]
@@ -145,7 +145,7 @@ def closed_before(moment: str) -> Any:
 def test_a_connection_that_is_closed_already_is_a_lost_connection(
     start: Any, order: Order, monkeypatch: pytest.MonkeyPatch, loop: Loop, moment: str
 ) -> None:
-    monkeypatch.setattr(guard, "connect", closed_before(moment))
+    monkeypatch.setattr(address_policy, "connect", closed_before(moment))
     with start(loop=loop) as service:
         assert service.create(order | {"phone": AT_ONCE}).status == 202
         [failed] = outcomes(deliveries(service)).elements()
@@ -163,7 +163,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_attempt_with_its_name(
     async def connect(*_: object) -> streams.Stream:
         raise KeyError(secret)
 
-    monkeypatch.setattr(guard, "connect", connect)
+    monkeypatch.setattr(address_policy, "connect", connect)
     with start() as service, caplog.at_level(logging.ERROR, "kusanya_service"):
         service.create(order)
         service.advance(20)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kusanya.webhooks import verify
-from kusanya_service.sink import Captured, CapturingEndpoint, Reply
+from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

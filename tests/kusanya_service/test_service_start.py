@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from kusanya.clock import ManualClock
+from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.errors import (
     BadOption,
     ClockBehind,
@@ -25,7 +26,6 @@ from kusanya_service.errors import (
     DataTooNew,
     PortTaken,
 )
-from kusanya_service.sink import CapturingEndpoint
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import days, load, story
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.frames import days
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.notebook import timeline
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
@@ -37,7 +39,7 @@ def months() -> Load:
 
 @pytest.fixture
 def explorer(explorer_class: Any, months: Load) -> Any:
-    return explorer_class(months, story.timeline)
+    return explorer_class(months, timeline.timeline)
 
 
 def test_the_table_shows_the_newest_and_the_summary_says_how_many_there_are(explorer: Any) -> None:
@@ -102,7 +104,7 @@ def test_a_mode_that_holds_nothing_says_so_and_shows_nothing_of_the_other(
             raise ConfigurationError("the store holds no test collection yet")
         return months(mode, **period)
 
-    explorer = explorer_class(read, story.timeline)
+    explorer = explorer_class(read, timeline.timeline)
     explorer.mode.value = "test"
     assert explorer.summary.value == "the store holds no test collection yet"
     assert len(explorer.table.df) == 0
@@ -110,7 +112,7 @@ def test_a_mode_that_holds_nothing_says_so_and_shows_nothing_of_the_other(
     explorer.mode.value = "live"
     assert len(explorer.chosen()) > 49_000
     # Nor does a page that begins with such a mode fail.
-    begun = explorer_class(read, story.timeline, mode="test")
+    begun = explorer_class(read, timeline.timeline, mode="test")
     assert begun.summary.value == "the store holds no test collection yet"
     begun.mode.value = "live"
     assert len(begun.chosen()) > 49_000
@@ -151,7 +153,7 @@ def two_months(explorer_class: Any, tmp_path: Path) -> Any:
         store.record(paid(5, "2026-10-31T23:59", channel="TIGO_TZ"))
         store.record(paid(6, "2026-11-20T12:00"))
     read = partial(load.of_mode, path, period="2026-11")
-    return explorer_class(read, partial(story.timeline, store=path), mode="test")
+    return explorer_class(read, partial(timeline.timeline, store=path), mode="test")
 
 
 def test_the_dates_ask_the_store_and_not_what_was_loaded(two_months: Any) -> None:
@@ -225,6 +227,6 @@ def test_the_story_from_a_store_has_facts_in_order(tmp_path: Path) -> None:
             )
         )
     made = load.inputs(path, mode="test", period="2026-03")
-    told = story.timeline(made, "col_1", store=path)
+    told = timeline.timeline(made, "col_1", store=path)
     assert told["what"].tolist() == ["heard from the answer"]
     assert told["detail"].tolist() == ["created, fee 18"]

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from kusanya.reconcile import close, failures, fees, ledger, load, report, settlement, show
+from kusanya.reconcile.analysis import failures, fees, report
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.matching import ledger, settlement
+from kusanya.reconcile.notebook import views
+from kusanya.reconcile.pack import close
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.xdist_group("notebooks")
@@ -40,15 +44,17 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     matched, settled = ledger.of(day), settlement.of(day)
     assert stderr(ran) == ""
     assert "sample data" in html(ran, "load")
-    assert html(ran, "summary") == show.table(summary, "Fees by business day and channel").to_html()
-    assert html(ran, "codes") == show.table(codes, "Failure codes by count").to_html()
-    bridge = show.leg(matched, "bridge", "From the ledger to the service").to_html()
+    assert (
+        html(ran, "summary") == views.table(summary, "Fees by business day and channel").to_html()
+    )
+    assert html(ran, "codes") == views.table(codes, "Failure codes by count").to_html()
+    bridge = views.leg(matched, "bridge", "From the ledger to the service").to_html()
     assert html(ran, "bridge") == bridge
-    paid = show.leg(settled, "bridge", "From gross to what was paid out", wants="statement")
+    paid = views.leg(settled, "bridge", "From gross to what was paid out", wants="statement")
     assert html(ran, "settlement") == paid.to_html()
     assert "image/png" in outputs(ran, "summary-chart")[0].data
     assert "image/png" in outputs(ran, "codes-chart")[0].data
-    assert html(ran, "verdict") == show.verdict(report.report(day)).to_html()
+    assert html(ran, "verdict") == views.verdict(report.report(day)).to_html()
     assert ">3, KES 42,000; 42, TZS 1,329,051<" in html(ran, "verdict")
 
 

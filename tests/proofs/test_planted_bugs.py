@@ -72,7 +72,9 @@ def test_without_a_bug_the_same_tests_pass(planter: Planter) -> None:
 def test_a_bug_whose_line_is_gone_is_not_silently_harmless() -> None:
     with (
         pytest.raises(LookupError, match="does not hold this once"),
-        replaced("kusanya.store.engine:_set_up_writer", "synchronous = EXTRA", "synchronous = OFF"),
+        replaced(
+            "kusanya.store.tables.engine:_set_up_writer", "synchronous = EXTRA", "synchronous = OFF"
+        ),
     ):
         pytest.fail("nothing was replaced")
 

@@ -84,7 +84,7 @@ def test_one_seed_is_one_history_in_any_process() -> None:
 
 OWN: Final = {
     "a key is forgotten after an hour": (
-        "kusanya_service.idempotency:is_kept",
+        "kusanya_service.http.idempotency:is_kept",
         "RETENTION_MS",
         "3_600_000",
     ),

@@ -23,7 +23,7 @@ from kusanya.receiver.endpoints import EndpointSecrets
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_service.asgi import ABORT
-from kusanya_service.courier import Exchange, Letter, signature_of
+from kusanya_service.delivery.http_sender import Exchange, Letter, signature_of
 from kusanya_service.options import Options
 from kusanya_service.service import Service
 

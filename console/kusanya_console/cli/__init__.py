@@ -1,4 +1,4 @@
-"""The `kusanya` command: it begins here and is put together in `line`."""
+"""The `kusanya` command: it begins here and is put together in `command_line`."""
 
 from typing import NoReturn
 
@@ -8,12 +8,12 @@ def main() -> NoReturn:
     import sys
 
     from kusanya_console.cli.extras import COMMAND_LINE, answer_bare, lacks
-    from kusanya_console.cli.starting import begin
+    from kusanya_console.cli.startup import begin
 
     if lacks(COMMAND_LINE) or sys.argv[1:] == ["--version"]:
         sys.exit(answer_bare(sys.argv[1:]))
     begin()
     # After the beginning of the start, which this is the first part of.
-    from kusanya_console.cli.line import main as run
+    from kusanya_console.cli.command_line import main as run
 
     run()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import USAGE, Refused
-from kusanya_console.cli.starting import started
+from kusanya_console.cli.startup import started
+from kusanya_console.output import USAGE, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
     from kusanya.store import Store
-    from kusanya_console.acts import Acts
-    from kusanya_console.asks import Asks
+    from kusanya_console.actions.operator import Acts
+    from kusanya_console.actions.queries import Asks
 
 
 def add_to(app: typer.Typer) -> None:
@@ -138,7 +138,7 @@ def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client 
 
 def asks_for(store: "Store", client: "Client", clock: "Clock") -> "Asks":
     """Return what asks the service; its room is loaded only where there is somebody to ask."""
-    from kusanya_console.asks import Asks
+    from kusanya_console.actions.queries import Asks
 
     return Asks(store, client, clock=clock)
 
@@ -147,8 +147,8 @@ def acts_for(
     profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
 ) -> "Acts":
     """Return everything that changes something, in the name of whoever is logged in."""
-    from kusanya_console.acts import Acts
-    from kusanya_console.dashboard_client import DashboardClient
+    from kusanya_console.actions.operator import Acts
+    from kusanya_console.dashboard.client import DashboardClient
 
     dashboard = None
     if profile.dashboard_url is not None and profile.dashboard_token is not None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kusanya_console.cli.output import USAGE, Refused, say
+from kusanya_console.output import USAGE, Refused, say
 
 if TYPE_CHECKING:
     from kusanya.profiles import Profile
@@ -27,10 +27,10 @@ def in_a_browser(
     if not 0 <= port <= _PORT_MAX:
         raise Refused(f"--port is 0 to {_PORT_MAX}; 0 takes a free one", code=USAGE)
     try:
-        from kusanya_console.web import serve
+        from kusanya_console.web.server import serve
     except ImportError:
         raise Refused("--web needs more packages: pip install 'kusanya[web]'") from None
-    from kusanya_console.web_child import Settings
+    from kusanya_console.web.child import Settings
 
     parse_clock(clock, max_age_s=0.25)  # tells now what a browser could not
     Store.open(profile.store, clock=SystemClock(), read_only=True).close()

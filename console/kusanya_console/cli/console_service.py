@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from kusanya.client import Client
     from kusanya.profiles import Profile
     from kusanya.store import Store
-    from kusanya_console.delivery_forensics import Forensics
-    from kusanya_console.service_acts import ServiceActs
-    from kusanya_console.service_reading import ServiceReader
+    from kusanya_console.dashboard.reader import ServiceReader
+    from kusanya_console.deliveries.forensics import Forensics
+    from kusanya_console.service.operator import ServiceActs
 
 
 class Embedded(TypedDict):
@@ -34,14 +34,14 @@ def embedded_for(
     """Return what looks at the service, what acts on it, and what explains rejected deliveries."""
     explaining = None
     if profile.endpoints:
-        from kusanya_console.delivery_forensics import Forensics
+        from kusanya_console.deliveries.forensics import Forensics
 
         explaining = Forensics(profile.endpoints, signature_header=profile.signature_header)
     if profile.dashboard_url is None or profile.dashboard_token is None:
         return Embedded(service=None, serving=None, explaining=explaining)
-    from kusanya_console.dashboard_client import DashboardClient
-    from kusanya_console.service_acts import ServiceActs
-    from kusanya_console.service_reading import ServiceReader
+    from kusanya_console.dashboard.client import DashboardClient
+    from kusanya_console.dashboard.reader import ServiceReader
+    from kusanya_console.service.operator import ServiceActs
 
     dashboard = stack.enter_context(DashboardClient(profile.dashboard_url, profile.dashboard_token))
     serving = None

@@ -8,7 +8,7 @@ import typer
 
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
-from kusanya_console.cli.output import FAILED, USAGE, Refused, complain, say, say_json, stop
+from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
     from datetime import datetime

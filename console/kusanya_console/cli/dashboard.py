@@ -8,10 +8,10 @@ import typer
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, profile_of
-from kusanya_console.cli.output import USAGE, Refused, say, say_json
+from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
-    from kusanya_console.dashboard_client import DashboardClient
+    from kusanya_console.dashboard.client import DashboardClient
 
 _NEEDS = (
     "Needs KUSANYA_DASHBOARD_URL and KUSANYA_DASHBOARD_TOKEN, as 'kusanya service' prints them."
@@ -37,7 +37,7 @@ _keys, _endpoints, _clock, _faults = _group(), _group(), _group(), _group()
 
 
 def _dashboard(profile: str | None) -> "DashboardClient":
-    from kusanya_console.dashboard_client import DashboardClient
+    from kusanya_console.dashboard.client import DashboardClient
 
     return DashboardClient(*profile_of(profile).need_dashboard())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya_console.cli.options import UntilStdinCloses
-from kusanya_console.cli.output import USAGE, Refused, stop
+from kusanya_console.output import USAGE, Refused, stop
 
 if TYPE_CHECKING:
     from kusanya_console.demo.stage import Stage
@@ -89,7 +89,7 @@ def demo_traffic(
 ) -> None:
     """Create the demo's collections, crash-safe, and poll those that stay open."""
     from kusanya.profiles import load
-    from kusanya_console.cli.lifeline import stop_when_stdin_closes
+    from kusanya_console.cli.parent_watch import stop_when_stdin_closes
     from kusanya_console.demo.traffic import run
 
     if until_stdin_closes:
@@ -100,8 +100,8 @@ def demo_traffic(
 def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> None:
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.actions.queries import Asks
     from kusanya_console.app import ConsoleApp
-    from kusanya_console.asks import Asks
     from kusanya_console.cli.console import acts_for, client_for
     from kusanya_console.cli.console_service import embedded_for
     from kusanya_console.cli.terminal import run_app

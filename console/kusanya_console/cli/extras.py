@@ -58,7 +58,7 @@ def with_its_packages(command: str, call: Callable[..., Any]) -> Callable[..., A
     @wraps(call)
     def run(*given: Any, **named: Any) -> Any:
         # Late: this module is read before the command line is known to be there.
-        from kusanya_console.cli.output import Refused
+        from kusanya_console.output import Refused
 
         if command in UNIX_ONLY and sys.platform == "win32":
             raise Refused(f"kusanya {command} needs Linux or macOS; on Windows use WSL")

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Final
 
-from kusanya_console.cli.output import USAGE, Refused
+from kusanya_console.output import USAGE, Refused
 
 LONG_RUNNING: Final = frozenset({"receive", "service", "watch"})
 """Commands that run for days and say what they do unless they are told not to."""

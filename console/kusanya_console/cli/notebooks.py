@@ -9,7 +9,7 @@ import typer
 from kusanya.profiles import default_store
 from kusanya.text import safe
 from kusanya_console.cli.options import ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.output import Refused, say
+from kusanya_console.output import Refused, say
 
 _CHECKOUT = Path(__file__).parents[3] / "notebooks"
 _INSTALLED = Path(__file__).parents[1] / "_notebooks"

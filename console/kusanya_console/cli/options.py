@@ -9,7 +9,7 @@ import typer
 from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import Profile, load
-from kusanya_console.cli.output import USAGE, Refused
+from kusanya_console.output import USAGE, Refused
 
 ProfileName = Annotated[
     str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")

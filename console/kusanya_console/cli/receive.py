@@ -19,7 +19,7 @@ from kusanya_console.cli.options import (
     UntilStdinCloses,
     profile_of,
 )
-from kusanya_console.cli.output import USAGE, Refused, say, say_json
+from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
     from kusanya.clock import Clock
@@ -93,7 +93,7 @@ def receive(
     from kusanya.receiver.serve import run
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
-    from kusanya_console.cli.lifeline import stop_when_stdin_closes
+    from kusanya_console.cli.parent_watch import stop_when_stdin_closes
 
     chosen = profile_of(profile, store)
     if mode is not None:

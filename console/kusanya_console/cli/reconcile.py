@@ -12,11 +12,10 @@ import typer
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
-from kusanya_console.cli.output import USAGE, Refused, complain, say, say_json, stop
+from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.close import Outcome
-    from kusanya.reconcile.report import Said
+    from kusanya.reconcile.analysis.report import Outcome, Said
 
 _EXAMPLE = (
     "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
@@ -66,8 +65,8 @@ def reconcile(
     Exits with 0 when all is explained, 1 for breaks (the pack is written) or a failed run.
     """
     from kusanya.errors import ConfigurationError
-    from kusanya.reconcile.close import run
-    from kusanya.reconcile.terms import Tolerance
+    from kusanya.reconcile.inputs.tolerance import Tolerance
+    from kusanya.reconcile.pack.close import run
 
     chosen = profile_of(profile, store)
     days = (day_of("--from", first), day_of("--to", last))
@@ -102,7 +101,7 @@ def reconcile(
 
 
 def _tell(outcome: "Outcome", mode: Mode, days: tuple[date, date]) -> None:
-    from kusanya.reconcile.breaks import LEDGER, SETTLEMENT
+    from kusanya.reconcile.matching.breaks import LEDGER, SETTLEMENT
 
     if outcome.folder is None:
         complain(outcome.sentence)

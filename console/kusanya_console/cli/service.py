@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya_console.cli.options import AsJson, UntilStdinCloses
-from kusanya_console.cli.output import Refused, say, say_json
+from kusanya_console.output import Refused, say, say_json
 
 if TYPE_CHECKING:
     from kusanya_service.server import Running
@@ -48,12 +48,12 @@ def service(
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
     """Run the embedded service until Ctrl-C; its first line says how to reach it."""
-    from kusanya_console.cli.lifeline import stop_when_stdin_closes
+    from kusanya_console.cli.parent_watch import stop_when_stdin_closes
     from kusanya_service.errors import PaymentServiceError
-    from kusanya_service.faults import load_scenario
-    from kusanya_service.network import parse_mix
     from kusanya_service.options import Options, parse_places
     from kusanya_service.server import run
+    from kusanya_service.simulation.faults import load_scenario
+    from kusanya_service.simulation.networks import parse_mix
 
     def ready(running: "Running") -> None:
         if until_stdin_closes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
-from kusanya_console.cli.output import stop
+from kusanya_console.output import stop
 
 if TYPE_CHECKING:
     from kusanya_console.app import ConsoleApp

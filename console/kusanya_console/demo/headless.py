@@ -15,7 +15,7 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.limits import ACKNOWLEDGEMENT_TIME, RETRY_GAPS, TEST_COMPLETION_MAX
 from kusanya.store.records import DeliveryFilter, Key, Verdict
 from kusanya.wire import FINAL, Mode
-from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.demo.convergence import Kept, Mismatch, compare
 
 if TYPE_CHECKING:

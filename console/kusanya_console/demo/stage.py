@@ -13,7 +13,7 @@ import msgspec
 from kusanya.profiles import Profile, load
 from kusanya.secret import Secret
 from kusanya.store import Store
-from kusanya_console.dashboard_client import DashboardClient
+from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.demo.folder import DemoFolder, Settings
 from kusanya_console.demo.processes import Child, ChildFailed, child_environment
 

@@ -15,9 +15,8 @@ from kusanya.intents import create_safely_async, open_intents, resume_async
 from kusanya.service_clock import parse_clock
 from kusanya.store import Store
 from kusanya.watch import Rhythm, rounds
-from kusanya_console.cli.follow import tell_round
-from kusanya_console.cli.output import complain, say_json
 from kusanya_console.demo.orders import Order, orders
+from kusanya_console.output import complain, say_json, tell_round
 
 if TYPE_CHECKING:
     from kusanya.client import AsyncClient

@@ -13,18 +13,18 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from kusanya.errors import StoreError
+from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.actions.results import Ended
 from kusanya_console.commands import OPENS_A_BOX, commands_of
-from kusanya_console.desk import Desk, Subject
-from kusanya_console.doing import Ended
 from kusanya_console.feed import Snapshot
 from kusanya_console.messages import Fetched, FetchFailed, ScreenAsked
-from kusanya_console.present import Line
+from kusanya_console.ui.format import Line
+from kusanya_console.ui.vocabulary import WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.result_line import ResultLine
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.status_line import Standing, StatusLine
-from kusanya_console.words import WARN
 
 __all__ = ["ConsoleScreen", "Desk", "Subject"]
 SMALLEST = (60, 16)

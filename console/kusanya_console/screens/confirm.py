@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from kusanya.wire import Mode
-from kusanya_console.present import Line, labelled, wrapped
+from kusanya_console.ui.format import Line, labelled, wrapped
+from kusanya_console.ui.vocabulary import MUTED, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import MUTED, STRONG, WARN, Run, mode_words
 
 _WORD = "live"
 _NOTE_LONGEST = 500

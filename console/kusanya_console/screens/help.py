@@ -8,9 +8,9 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
 from kusanya_console.commands import DELIVERIES, LIVE, Command, Kind, commands_of
-from kusanya_console.present import Line, fit, rule, wrapped
+from kusanya_console.ui.format import Line, fit, rule, wrapped
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import ACCENT, MUTED, PLAIN, STRONG
 
 _KEYS = 8
 _LABEL = 20

@@ -6,9 +6,9 @@ from rich.cells import cell_len
 from textual import events
 
 from kusanya_console.commands import Command
-from kusanya_console.present import Line
+from kusanya_console.ui.format import Line
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, Run
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import ACCENT, MUTED, PLAIN, STRONG, Run
 
 _GAP = 2
 

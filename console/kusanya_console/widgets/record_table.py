@@ -17,9 +17,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kusanya_console.present import Look, TimeFormat, fit, fit_id
-from kusanya_console.window import PageWindow, Row
-from kusanya_console.words import ACCENT, MUTED, Run
+from kusanya_console.ui.format import Look, TimeFormat, fit, fit_id
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
+from kusanya_console.widgets.window import PageWindow, Row
 
 R = TypeVar("R", bound=Row)
 _GAP: Final = "  "

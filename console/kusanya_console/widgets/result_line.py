@@ -3,10 +3,10 @@
 from typing import ClassVar
 
 from kusanya.text import safe
-from kusanya_console.doing import Ended, Revealed
-from kusanya_console.present import Line, wrapped
+from kusanya_console.actions.results import Ended, Revealed
+from kusanya_console.ui.format import Line, wrapped
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, WARN
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import ACCENT, MUTED, WARN
 
 _KEY = "   esc dismisses"
 

@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from kusanya_console.present import Line, text
+from kusanya_console.ui.format import Line, text
 
 Draw = Callable[[int], Sequence[Line]]
 

@@ -8,12 +8,12 @@ from rich.cells import cell_len
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
 from kusanya_console.held_up import many
-from kusanya_console.present import Line, Look, span, spread, wall
-from kusanya_console.service_records import Endpoint
+from kusanya_console.ui.format import Line, Look, span, spread, wall
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.words import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 
 _STORE = 36
 _STALE: timedelta = timedelta(seconds=10)

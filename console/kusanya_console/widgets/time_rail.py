@@ -12,7 +12,7 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from kusanya_console.words import ACCENT, RULE
+from kusanya_console.ui.vocabulary import ACCENT, RULE
 
 _HOUR = timedelta(hours=1)
 _MOMENT = timedelta(seconds=1)

@@ -10,7 +10,7 @@ import msgspec
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import IntentRow, IntentState
-from kusanya.store.values import clean
+from kusanya.store.tables.values import clean
 from kusanya.text import safe
 
 

@@ -22,8 +22,8 @@ from kusanya.receiver.acks import Acks, Pending, Refusal, Reply
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.ingest import Headers, judge
 from kusanya.receiver.meter import Meter
-from kusanya.store.journal import Promise
 from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.writer.journal import Promise
 
 _log: Final = logging.getLogger("kusanya.receiver")
 _log_accepted: Final = logging.getLogger("kusanya.receiver.accepted")

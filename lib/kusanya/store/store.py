@@ -8,22 +8,22 @@ from typing import Final, Literal, Self, overload
 from kusanya.clock import Clock, SystemClock
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
-from kusanya.store.care import Care
-from kusanya.store.claims import Claims
-from kusanya.store.collection_rows import Collections
-from kusanya.store.delivery_rows import Deliveries
-from kusanya.store.engine import engines, only_store_errors
-from kusanya.store.export import Export
-from kusanya.store.feed import Feed, touch
-from kusanya.store.figures import Figures
-from kusanya.store.intent_rows import Intents
-from kusanya.store.journal import Journal, Pace, Promise
-from kusanya.store.opening import prepare
-from kusanya.store.people import People
+from kusanya.store.maintenance.export import Export
+from kusanya.store.maintenance.maintenance import Care
+from kusanya.store.maintenance.opening import prepare
+from kusanya.store.queries.collections import Collections
+from kusanya.store.queries.deliveries import Deliveries
+from kusanya.store.queries.feed import Feed, touch
+from kusanya.store.queries.intent_attempts import Sending
+from kusanya.store.queries.intents import Intents
+from kusanya.store.queries.notes_and_audit import People
+from kusanya.store.queries.poll_leases import Claims
+from kusanya.store.queries.rollups import Figures
+from kusanya.store.queries.search import STEP, Search, index_references
 from kusanya.store.records import Arrival, Receipt, Verdict
-from kusanya.store.rejected import Limits
-from kusanya.store.search import STEP, Search, index_references
-from kusanya.store.sending import Sending
+from kusanya.store.tables.engine import engines, only_store_errors
+from kusanya.store.writer.journal import Journal, Pace, Promise
+from kusanya.store.writer.rejected import Limits
 
 _PROVEN_S: Final = 1.0
 """So long a commit proves that the next one will do."""

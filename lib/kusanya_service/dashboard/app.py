@@ -7,7 +7,6 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from kusanya.secret import Secret
-from kusanya_service.answers import method_not_allowed, no_such_path
 from kusanya_service.asgi import App
 from kusanya_service.dashboard.clock import ClockRoutes
 from kusanya_service.dashboard.deliveries import Deliveries
@@ -15,6 +14,7 @@ from kusanya_service.dashboard.endpoints import Endpoints
 from kusanya_service.dashboard.faults import FaultRoutes
 from kusanya_service.dashboard.keys import Keys
 from kusanya_service.dashboard.web import Handler, guarded
+from kusanya_service.http.answers import method_not_allowed, no_such_path
 
 _METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"]
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from kusanya_service.dashboard.web import answer, read
 from kusanya_service.engine import Engine
 from kusanya_service.errors import ApiError
-from kusanya_service.timeline import Timeline
+from kusanya_service.simulation.timeline import Timeline
 
 _FARTHEST_S: Final = 10 * 366 * 24 * 60 * 60
 

@@ -6,15 +6,15 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kusanya_service.answers import not_found
 from kusanya_service.dashboard.web import answer, limit_of, listing, mode_of
 from kusanya_service.engine import Engine
 from kusanya_service.errors import ApiError
+from kusanya_service.http.answers import not_found
 from kusanya_service.instants import iso, iso_or_none
+from kusanya_service.simulation.timeline import Timeline
 from kusanya_service.storage import queries
 from kusanya_service.storage.records import AttemptRow, DeliveryRow
 from kusanya_service.storage.store import Storage
-from kusanya_service.timeline import Timeline
 
 _STATUSES: Final = frozenset({"pending", "held", "succeeded", "failed"})
 

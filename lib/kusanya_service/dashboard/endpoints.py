@@ -12,22 +12,22 @@ from starlette.responses import Response
 
 from kusanya.secret import Secret
 from kusanya.wire import Mode
-from kusanya_service.answers import not_found
-from kusanya_service.auth import mint_signing_secret
-from kusanya_service.courier import Courier
 from kusanya_service.dashboard.web import answer, listing, mode_of, read
+from kusanya_service.delivery.address_policy import Blocked, Border, Unresolved
+from kusanya_service.delivery.http_sender import Courier
+from kusanya_service.delivery.resolver import Resolve
+from kusanya_service.delivery.urls import parse_url
 from kusanya_service.engine import Engine
 from kusanya_service.errors import ApiError
-from kusanya_service.guard import Blocked, Border, Unresolved
+from kusanya_service.http.answers import not_found
+from kusanya_service.http.auth import mint_signing_secret
 from kusanya_service.instants import SECOND_MS, iso, iso_or_none
-from kusanya_service.resolver import Resolve
-from kusanya_service.rules import SECRET_OVERLAP_S, Rules
+from kusanya_service.simulation.rules import SECRET_OVERLAP_S, Rules
+from kusanya_service.simulation.timeline import Timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import Endpoint, OpenDelivery
 from kusanya_service.storage.store import Storage
-from kusanya_service.timeline import Timeline
-from kusanya_service.urls import parse_url
 
 _LOOK_UP_S = 3.0
 

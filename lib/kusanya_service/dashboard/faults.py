@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kusanya_service.dashboard.web import answer, listing, read
-from kusanya_service.faults import Faults, Scenario
+from kusanya_service.simulation.faults import Faults, Scenario
 
 
 class FaultRoutes:

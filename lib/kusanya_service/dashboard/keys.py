@@ -6,16 +6,17 @@ from starlette.responses import Response
 
 from kusanya.secret import Secret
 from kusanya.wire import Mode
-from kusanya_service.answers import not_found
-from kusanya_service.auth import FULL, ApiKey, KeyRing, digest, hint, mint
 from kusanya_service.dashboard.web import answer, listing, read
 from kusanya_service.errors import ApiError
+from kusanya_service.http.answers import not_found
+from kusanya_service.http.auth import FULL, KeyRing, digest, hint, mint
 from kusanya_service.instants import iso, iso_or_none
-from kusanya_service.rules import Rules
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.timeline import Timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
+from kusanya_service.storage.records import ApiKey
 from kusanya_service.storage.store import Storage
-from kusanya_service.timeline import Timeline
 
 
 class _NewKey(msgspec.Struct, forbid_unknown_fields=True):

@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from kusanya.secret import Secret
 from kusanya.wire import Mode
-from kusanya_service.answers import broken, envelope, unavailable
 from kusanya_service.asgi import REQUEST_ID
 from kusanya_service.errors import ApiError, BadOption, StorageError
-from kusanya_service.requests import BODY_MAX_BYTES, parse
+from kusanya_service.http.answers import broken, envelope, unavailable
+from kusanya_service.http.requests import BODY_MAX_BYTES, parse
 
 _log = logging.getLogger("kusanya_service")
 Model = TypeVar("Model")

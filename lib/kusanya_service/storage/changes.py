@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from kusanya_service.auth import ApiKey
 from kusanya_service.storage.database import Connection
-from kusanya_service.storage.records import AttemptRow, OpenDelivery
+from kusanya_service.storage.records import ApiKey, AttemptRow, OpenDelivery
 
 Table = Literal["collection", "event", "delivery", "endpoint", "api_key"]
 _FORGOTTEN_AT_ONCE: Final = 256

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from kusanya_service.auth import ApiKey
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import (
+    ApiKey,
     AttemptRow,
     DeliveryRow,
     Endpoint,

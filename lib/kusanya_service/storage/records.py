@@ -84,3 +84,15 @@ class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     status: str
     due_at: int | None
+
+
+class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
+    """An API key without its secret; `hint` is its last four characters."""
+
+    id: str
+    mode: str
+    access: str
+    digest: bytes
+    hint: str
+    created_at: int
+    revoked_at: int | None = None

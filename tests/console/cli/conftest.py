@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kusanya.logs import configure
-from kusanya_console.cli.line import main
+from kusanya_console.cli.command_line import main
 
 Ended = tuple[int, str, str]
 """Exit code, standard output, standard error."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from kusanya_console.cli.line import STARTS_LONGER, command_line
+from kusanya_console.cli.command_line import STARTS_LONGER, command_line
 from kusanya_console.cli.plain_values import taking_plain_values
 
 app = typer.Typer(add_completion=False)
@@ -81,7 +81,7 @@ def test_every_command_that_lives_on_ends_the_start_before_it_runs() -> None:
 
 def test_garbage_is_searched_for_again_once_a_start_has_ended() -> None:
     script = (
-        "import gc; from kusanya_console.cli.starting import begin, once_started\n"
+        "import gc; from kusanya_console.cli.startup import begin, once_started\n"
         "begin(); print(gc.isenabled(), once_started(gc.isenabled)(), gc.get_freeze_count() > 1000)"
     )
     ended = subprocess.run(

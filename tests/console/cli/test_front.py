@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from kusanya_console.cli import extras
-from kusanya_console.cli.line import command_line
+from kusanya_console.cli.command_line import command_line
 
 Ended = tuple[int, str, str]
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"

@@ -9,7 +9,7 @@ import pytest
 
 from kusanya.logs import configure
 from kusanya_console.cli.log_option import LONG_RUNNING, start_log
-from kusanya_console.cli.output import Refused
+from kusanya_console.output import Refused
 
 Ended = tuple[int, str, str]
 

@@ -8,7 +8,7 @@ import pytest
 from kusanya.store import Store
 from kusanya_console.cli import notebooks as module
 from kusanya_console.cli.notebooks import environment, notebooks
-from kusanya_console.cli.output import Refused
+from kusanya_console.output import Refused
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import pytest
 
 from kusanya.sqlite import sqlite_driver
 from kusanya.store import migrations
-from kusanya.store.engine import engines
-from kusanya.store.sqlite_file import create_file
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.sqlite_file import create_file
 
 Ended = tuple[int, str, str]
 

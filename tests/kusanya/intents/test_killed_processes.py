@@ -25,8 +25,8 @@ from kusanya.errors import KusanyaError
 from kusanya.intents import open_intents, resume
 from kusanya.store import Store
 from kusanya.store.records import IntentState
-from kusanya_service.faults import Kind, Rule
 from kusanya_service.options import Options
+from kusanya_service.simulation.faults import Kind, Rule
 from kusanya_service.storage.database import FILE_NAME
 from kusanya_service.testing import running_service
 

@@ -15,9 +15,9 @@ from kusanya.errors import AuthenticationError, IntentError, NotSent, OutcomeUnk
 from kusanya.intents import create_safely, open_intents, resume, resume_async
 from kusanya.intents.targets import same_target
 from kusanya.store import Store, migrations
-from kusanya.store.engine import engines
 from kusanya.store.records import IntentRow, IntentState
-from kusanya.store.sqlite_file import create_file
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.sqlite_file import create_file
 from kusanya.wire import Mode
 
 ADDRESS = "http://127.0.0.1:9"

@@ -2,8 +2,8 @@
 
 import queue
 
-from kusanya.store.journal import Promise
 from kusanya.store.records import Arrival, Receipt
+from kusanya.store.writer.journal import Promise
 
 
 class SlowJournal:

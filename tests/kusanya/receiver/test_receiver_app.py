@@ -19,7 +19,6 @@ from kusanya.receiver import EndpointSecrets, Limits, Receiver, app
 from kusanya.receiver.asgi import intake_of
 from kusanya.receiver.double_check import DoubleCheck, Policy
 from kusanya.store import Store
-from kusanya.store.journal import Promise
 from kusanya.store.records import (
     Arrival,
     DeliveryRow,
@@ -28,6 +27,7 @@ from kusanya.store.records import (
     Receipt,
     Verdict,
 )
+from kusanya.store.writer.journal import Promise
 from kusanya.wire import Collection, Event, Mode, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.facts import dress
+from kusanya.reconcile.inputs.facts import dress
 
 Make = Callable[..., pd.DataFrame]
 

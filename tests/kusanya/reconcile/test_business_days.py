@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import integers, times
 
 from kusanya.business_day import EAT
-from kusanya.reconcile.days import (
+from kusanya.reconcile.frames.days import (
     Period,
     business_day,
     business_days,

@@ -3,16 +3,17 @@
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import ledger, plants
-from kusanya.reconcile.columns import LEDGER
+from kusanya.reconcile.frames.columns import LEDGER
+from kusanya.reconcile.inputs import sample_faults
+from kusanya.reconcile.matching import ledger
 
 
 @pytest.fixture(scope="module")
-def made() -> plants.Month:
-    return plants.month(rows=2_500, each=2)
+def made() -> sample_faults.Month:
+    return sample_faults.month(rows=2_500, each=2)
 
 
-def books(made: plants.Month, *, named: str) -> pd.DataFrame:
+def books(made: sample_faults.Month, *, named: str) -> pd.DataFrame:
     """Return the month's books where `named` (none, some, all) of the lines name a collection."""
     lines = made.ledger.copy()
     won = made.collections[made.collections["status"] == "succeeded"]
@@ -26,7 +27,9 @@ def books(made: plants.Month, *, named: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("named", ["none", "some", "all"])
 @pytest.mark.parametrize("basis", ["gross", "net"])
-def test_what_is_counted_says_what_is_carried(made: plants.Month, named: str, basis: str) -> None:
+def test_what_is_counted_says_what_is_carried(
+    made: sample_faults.Month, named: str, basis: str
+) -> None:
     lines = books(made, named=named)
     carried, counted, collided = (
         ledger.match(
@@ -53,7 +56,7 @@ def test_what_is_counted_says_what_is_carried(made: plants.Month, named: str, ba
 
 
 def test_a_customer_who_pays_the_same_again_soon_is_suspected_and_later_is_not(
-    made: plants.Month,
+    made: sample_faults.Month,
 ) -> None:
     won = made.collections[made.collections["status"] == "succeeded"].iloc[[100, 101]]
     twin = made.collections.copy()
@@ -70,7 +73,7 @@ def test_a_customer_who_pays_the_same_again_soon_is_suspected_and_later_is_not(
 
 
 def test_a_success_whose_rival_was_booked_under_another_reference_is_a_second_payment(
-    made: plants.Month,
+    made: sample_faults.Month,
 ) -> None:
     met = ledger.match(made.collections, made.ledger, period=made.period).rows
     first, second, other = met[met["break_code"] == "matched"]["collection_id"].iloc[[0, 1, 2]]
@@ -87,7 +90,7 @@ def test_a_success_whose_rival_was_booked_under_another_reference_is_a_second_pa
         assert found.doubles["collection_ids"].str.contains(second).any()
 
 
-def test_texts_decide_where_hashes_are_the_same(made: plants.Month) -> None:
+def test_texts_decide_where_hashes_are_the_same(made: sample_faults.Month) -> None:
     won = made.collections[made.collections["status"] == "succeeded"].head(40)
     lines = made.ledger[made.ledger["reference"].isin(won["reference"])].copy()
     lines["reference"] = "X-" + lines["reference"]

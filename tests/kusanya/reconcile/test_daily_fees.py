@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, fees
-from kusanya.reconcile.columns import COLLECTIONS, TARIFF
-from kusanya.reconcile.days import cutoff, period
+from kusanya.reconcile.analysis import fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, TARIFF
+from kusanya.reconcile.frames.days import cutoff, period
 
 MARCH = period("2026-03")
 Make = Callable[..., pd.DataFrame]

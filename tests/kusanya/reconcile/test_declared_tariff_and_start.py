@@ -7,11 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, fees, load, start, tariff_file
-from kusanya.reconcile.bands import bands
-from kusanya.reconcile.columns import TARIFF
-from kusanya.reconcile.days import period
+from kusanya.reconcile.analysis import fees
+from kusanya.reconcile.analysis.amount_bands import bands
 from kusanya.reconcile.errors import InputRefused
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import TARIFF
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs import load, tariff_file
+from kusanya.reconcile.notebook import environment_check
 from kusanya.store import Store
 
 Make = Callable[..., pd.DataFrame]
@@ -101,7 +104,7 @@ def test_band_edges_rise(edges: tuple[int, ...]) -> None:
 def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db"):
         pass
-    found = start.check(str(tmp_path / "store.db"), mode="live")
+    found = environment_check.check(str(tmp_path / "store.db"), mode="live")
     assert found["good"].all()
     told = dict(zip(found["what"], found["found"], strict=True))
     assert told["mode"] == "live"
@@ -110,8 +113,8 @@ def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
 
 
 def test_the_first_page_tells_what_is_wrong_and_does_not_fail(tmp_path: Path) -> None:
-    found = start.check(str(tmp_path / "none.db"))
+    found = environment_check.check(str(tmp_path / "none.db"))
     wrong = found[~found["good"]]
     assert wrong["what"].tolist() == ["store"]
     assert "none.db" in wrong["found"].iloc[0]
-    assert start.check()["good"].all()
+    assert environment_check.check()["good"].all()

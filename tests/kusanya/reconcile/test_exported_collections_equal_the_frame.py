@@ -12,23 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import (
-    close,
-    columns,
-    exported,
-    failures,
-    fees,
-    ledger,
-    load,
-    settlement,
-    start,
-    story,
-)
-from kusanya.reconcile.columns import COLLECTIONS, LEDGER, STATEMENT
-from kusanya.reconcile.days import business_days, cutoff, period
-from kusanya.reconcile.engine import Dataset, Engine
+from kusanya.reconcile.analysis import failures, fees
 from kusanya.reconcile.errors import FrameError, InputRefused
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
+from kusanya.reconcile.frames.days import business_days, cutoff, period
+from kusanya.reconcile.inputs import exported, load
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.matching import ledger, settlement
+from kusanya.reconcile.notebook import environment_check, timeline
+from kusanya.reconcile.pack import close
+from kusanya.reconcile.sql.engine import Dataset, Engine
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
@@ -285,15 +279,17 @@ def test_an_export_has_no_earlier_position_and_no_rows_to_click(folder: Path) ->
         _ = loaded.frame
     shown = load.of_mode(str(folder), "live").frame
     assert len(shown) == loaded.read
-    told = story.timeline(load.of_mode(str(folder), "live"), shown["id"].iloc[0], store=str(folder))
+    told = timeline.timeline(
+        load.of_mode(str(folder), "live"), shown["id"].iloc[0], store=str(folder)
+    )
     assert told["what"].iloc[0] == "created"
 
 
 def test_the_start_page_knows_an_export(folder: Path, tmp_path: Path) -> None:
-    facts = start.check(str(folder)).set_index("what")["found"]
+    facts = environment_check.check(str(folder)).set_index("what")["found"]
     assert facts["export"] == "out"
     assert facts["last live day"].startswith("2026-04")
-    assert not start.check(str(tmp_path)).set_index("what")["good"]["export"]
+    assert not environment_check.check(str(tmp_path)).set_index("what")["good"]["export"]
 
 
 def held(what: str) -> int:
@@ -305,7 +301,7 @@ def held(what: str) -> int:
 @pytest.mark.release
 def test_a_large_month_is_never_loaded_whole(tmp_path: Path) -> None:
     """A million rows are counted in less memory than a frame of them takes."""
-    from kusanya.reconcile import sample
+    from kusanya.reconcile.inputs import sample
 
     frame = sample.collections(rows=200_000)
     day = tmp_path / "business_day=2026-03-01"

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, failures
-from kusanya.reconcile.columns import COLLECTIONS
-from kusanya.reconcile.days import period
-from kusanya.reconcile.stats import wilson
-from kusanya_service.network import FAILURES
+from kusanya.reconcile.analysis import failures
+from kusanya.reconcile.analysis.wilson import wilson
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS
+from kusanya.reconcile.frames.days import period
+from kusanya_service.simulation.networks import FAILURES
 
 MARCH = period("2026-03")
 Make = Callable[..., pd.DataFrame]

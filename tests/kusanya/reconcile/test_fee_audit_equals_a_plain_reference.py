@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import columns, fees
-from kusanya.reconcile.columns import (
+from kusanya.reconcile.analysis import fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import (
     DAILY,
     DRIFTED,
     EXCEPTIONS,
@@ -27,7 +28,7 @@ from kusanya.reconcile.columns import (
     TARIFF,
     UNPAID,
 )
-from kusanya.reconcile.days import period
+from kusanya.reconcile.frames.days import period
 
 MARCH = period("2026-03")
 START = datetime(2026, 2, 27, 12, tzinfo=UTC)

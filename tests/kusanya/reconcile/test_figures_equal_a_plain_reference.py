@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import columns, failures, fees
-from kusanya.reconcile.columns import DAILY, PARETO, RATES, RECOVERY
-from kusanya.reconcile.days import period
+from kusanya.reconcile.analysis import failures, fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import DAILY, PARETO, RATES, RECOVERY
+from kusanya.reconcile.frames.days import period
 
 MARCH = period("2026-03")
 START = datetime(2026, 2, 27, 12, tzinfo=UTC)

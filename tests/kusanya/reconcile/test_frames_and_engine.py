@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kusanya.reconcile import columns
-from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
-from kusanya.reconcile.engine import Dataset, Engine
 from kusanya.reconcile.errors import FrameError
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.sql.engine import Dataset, Engine
 
 PAIR = Schema("pair", {"name": Kind.TEXT, "amount": Kind.WHOLE})
 BEYOND_FLOAT = 2**53 + 1

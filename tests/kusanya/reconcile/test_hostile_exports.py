@@ -15,11 +15,14 @@ import msgspec
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import close, columns, export, load, report
-from kusanya.reconcile.columns import KEYS, LEDGER
-from kusanya.reconcile.days import period
+from kusanya.reconcile.analysis import report
 from kusanya.reconcile.errors import PackRefused
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import KEYS, LEDGER
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.pack import close, write
 
 openpyxl: Any = import_module("openpyxl")
 Make = Callable[..., pd.DataFrame]
@@ -192,8 +195,8 @@ def test_no_export_holds_a_full_phone(folder: Path) -> None:
 def test_a_sheet_ends_at_its_limit_and_says_so(
     tmp_path: Path, made: report.Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "SHEET_ROWS", 4)
-    export.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
+    monkeypatch.setattr(write, "SHEET_ROWS", 4)
+    write.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
     told = {row[0].value: row[1].value for row in sheets(tmp_path)["summary"].iter_rows()}
     left = [value for name, value in told.items() if name.startswith("rows past")]
     assert left[0] > 0
@@ -205,7 +208,7 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
     book = xlsxwriter.Workbook(io.BytesIO())
     sheet = book.add_worksheet()
     with pytest.raises(PackRefused, match=r"not written \(code -1\)"):
-        export._cell(sheet, (1_048_576, 0), "x", {"text": None}, export._Counts())
+        write._cell(sheet, (1_048_576, 0), "x", {"text": None}, write._Counts())
     book.close()
 
 
@@ -236,13 +239,13 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
     ],
 )
 def test_text_that_begins_like_a_formula_is_made_plain(text: str, shown: str) -> None:
-    assert export.neutral(text) == shown
+    assert write.neutral(text) == shown
 
 
 def test_what_was_exported_for_machines_can_be_read_again(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     frame = columns.frame(KEYS, {"id": ["=1", '"', None], "reference": ["a,b", "é", "\u202e"]})
-    export.to_raw_csv(frame, path)
+    write.to_raw_csv(frame, path)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [["id", "reference"], ["=1", "a,b"], ['"', "é"], ["", "\u202e"]]

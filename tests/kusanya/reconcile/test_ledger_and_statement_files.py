@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, files, sheets
-from kusanya.reconcile.columns import LEDGER, STATEMENT
-from kusanya.reconcile.days import cutoff
 from kusanya.reconcile.errors import InputRefused
-from kusanya.reconcile.mapping import Layout, read_mapping
-from kusanya.reconcile.quality import account, remarks
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import LEDGER, STATEMENT
+from kusanya.reconcile.frames.days import cutoff
+from kusanya.reconcile.inputs import files, spreadsheets
+from kusanya.reconcile.inputs.mapping import Layout, read_mapping
+from kusanya.reconcile.inputs.quality import account, remarks
 
 openpyxl: Any = import_module("openpyxl")
 PLAIN = "reference,amount,currency,booked_at\n"
@@ -253,7 +254,7 @@ def test_what_is_no_xlsx_or_unpacks_too_large_is_refused(tmp_path: Path) -> None
         packed.writestr("xl/bomb.xml", bytes(100_001))
     assert path.stat().st_size < 1_000
     with pytest.raises(InputRefused, match="unpacks to more than 100,000 bytes"):
-        sheets.read(path, Layout(), unpacked_max=100_000)
+        spreadsheets.read(path, Layout(), unpacked_max=100_000)
 
 
 def test_a_statement_is_read_by_day_and_says_when_its_net_is_odd(write: Any) -> None:

@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import breaks, close, columns, ledger
-from kusanya.reconcile.columns import AGEING, BRIDGE, CLOSED, DELTA, DOUBLES, LEDGER
-from kusanya.reconcile.days import period
-from kusanya.reconcile.terms import Tolerance
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import AGEING, BRIDGE, CLOSED, DELTA, DOUBLES, LEDGER
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs.tolerance import Tolerance
+from kusanya.reconcile.matching import breaks, ledger
+from kusanya.reconcile.pack import close
 
 MARCH = period("2026-03")
 TERMS = Tolerance(double_minutes=60)

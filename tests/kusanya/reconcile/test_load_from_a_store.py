@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.errors import ConfigurationError, StoreUnavailable
-from kusanya.reconcile import columns, fees, load
-from kusanya.reconcile.columns import COLLECTIONS
+from kusanya.reconcile.analysis import fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS
+from kusanya.reconcile.inputs import load
 from kusanya.state.fold import fold
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store

@@ -13,11 +13,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import close, load
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.pack import close
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
-from kusanya_console.cli.line import main
+from kusanya_console.cli.command_line import main
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("reconcile-postgres")]
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)

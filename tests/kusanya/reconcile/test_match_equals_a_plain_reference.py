@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import columns, ledger
-from kusanya.reconcile.columns import INTENTS, KEYS, LEDGER, MATCHES
-from kusanya.reconcile.days import period
-from kusanya.reconcile.terms import Tolerance
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import INTENTS, KEYS, LEDGER, MATCHES
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs.tolerance import Tolerance
+from kusanya.reconcile.matching import ledger
 
 MARCH = period("2026-03")
 TERMS = Tolerance(amount=1, fee=0, grace_days=1)

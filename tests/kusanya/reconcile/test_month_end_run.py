@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 
 from kusanya import reconcile
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile import close, columns, load, report
-from kusanya.reconcile.columns import CLOSED
+from kusanya.reconcile.analysis import report
 from kusanya.reconcile.errors import PackRefused
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import CLOSED
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.pack import close
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode

@@ -8,10 +8,13 @@ import msgspec
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, failures, fees, load, plants, report, settlement
-from kusanya.reconcile.columns import KEYS, LEDGER, STATEMENT
-from kusanya.reconcile.days import period
-from kusanya.reconcile.inputs import Inputs
+from kusanya.reconcile.analysis import failures, fees, report
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import KEYS, LEDGER, STATEMENT
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs import load, sample_faults
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.matching import settlement
 
 MARCH = period("2026-03")
 MIDNIGHT = datetime(2026, 3, 5, 21, tzinfo=UTC)
@@ -126,13 +129,13 @@ def test_two_currencies_and_two_modes_have_totals_of_their_own(collections_of: M
         assert len(table.groupby(["mode", "currency"])) == 3
 
 
-def settled(month: plants.Month, **changed: Any) -> settlement.Settled:
+def settled(month: sample_faults.Month, **changed: Any) -> settlement.Settled:
     given = {"collections": month.collections, "statement": month.statement, **changed}
     return settlement.match(given["collections"], given["statement"], period=month.period)
 
 
 def test_the_order_of_a_statement_and_the_size_of_its_money_change_no_verdict() -> None:
-    month, factor = plants.month(rows=1_200), 10**9 + 7
+    month, factor = sample_faults.month(rows=1_200), 10**9 + 7
     plain = settled(month)
     mixed = settled(
         month,

@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import ledger, load
 from kusanya.reconcile.errors import InputRefused
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.matching import ledger
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode

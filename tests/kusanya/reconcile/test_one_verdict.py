@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from kusanya import reconcile
-from kusanya.reconcile import load, report, show
-from kusanya.reconcile.close import Outcome
+from kusanya.reconcile.analysis import report
+from kusanya.reconcile.analysis.report import Outcome
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.notebook import views
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
-from kusanya_console.cli.line import main
+from kusanya_console.cli.command_line import main
 
 openpyxl: Any = import_module("openpyxl")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
@@ -130,7 +132,7 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
     ended = run(tmp_path, *names)
     assert told(ended) == {"suspected double payments": (1, 2_000)}
     assert (ended.verdict, ended.exit_code) == ("breaks", 1)
-    narrow = run(tmp_path, *names, tolerance=reconcile.terms.Tolerance(double_minutes=8))
+    narrow = run(tmp_path, *names, tolerance=reconcile.tolerance.Tolerance(double_minutes=8))
     assert (narrow.verdict, narrow.exit_code) == ("reconciled", 0)
 
 
@@ -153,7 +155,7 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     made = report.report(load.inputs(path, mode="live", period="2026-03", ledger=ledger))
     assert made.breaks == 0
     assert made.verdict(max_breaks=99) == "failed"
-    shown = show.verdict(made).to_html()
+    shown = views.verdict(made).to_html()
     assert ">failed<" in shown
     assert ">reconciled<" not in shown
     days: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}

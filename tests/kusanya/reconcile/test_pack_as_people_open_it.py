@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import close, report
-from kusanya.reconcile.columns import Kind
+from kusanya.reconcile.analysis import report
+from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.pack import close
 from kusanya.text import safe
 
 openpyxl: Any = import_module("openpyxl")

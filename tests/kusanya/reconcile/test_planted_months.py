@@ -7,18 +7,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import columns, ledger, plants, sample, settlement
-from kusanya.reconcile.columns import COLLECTIONS, LEDGER, STATEMENT
-from kusanya.reconcile.days import cutoff, period
-from kusanya.reconcile.terms import Tolerance
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
+from kusanya.reconcile.frames.days import cutoff, period
+from kusanya.reconcile.inputs import sample, sample_faults
+from kusanya.reconcile.inputs.tolerance import Tolerance
+from kusanya.reconcile.matching import ledger, settlement
 from kusanya.wire import Mode
-from kusanya_service.tariff import DEFAULT_TARIFF, fee_of
+from kusanya_service.simulation.tariff import DEFAULT_TARIFF, fee_of
 
 Make = Callable[..., pd.DataFrame]
 AGREES = {"matched", "not_billable"}
 
 
-def match(month: plants.Month, **options: Any) -> ledger.Matched:
+def match(month: sample_faults.Month, **options: Any) -> ledger.Matched:
     return ledger.match(
         month.collections,
         month.ledger,
@@ -42,7 +44,7 @@ def named(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
 @pytest.mark.scale(3, 20, 40)
 def test_the_verdicts_are_those_that_were_planted(rounds: int) -> None:
     for seed in range(rounds):
-        month = plants.month(seed=seed, rows=1_200)
+        month = sample_faults.month(seed=seed, rows=1_200)
         found = match(month)
         wrong = found.rows[~found.rows["break_code"].isin(AGREES)]
         # Payments that cross midnight by themselves are booked on the day they completed.
@@ -54,7 +56,7 @@ def test_the_verdicts_are_those_that_were_planted(rounds: int) -> None:
 @pytest.mark.scale(3, 20, 40)
 def test_the_settlement_verdicts_are_those_that_were_planted(rounds: int) -> None:
     for seed in range(rounds):
-        month = plants.month(seed=seed, rows=1_200)
+        month = sample_faults.month(seed=seed, rows=1_200)
         found = settlement.match(month.collections, month.statement, period=month.period)
         breaks = found.rows[found.rows["standing"] == "break"]
         due = month.planted[month.planted["leg"] == "settlement"]
@@ -69,7 +71,7 @@ def test_the_settlement_verdicts_are_those_that_were_planted(rounds: int) -> Non
 
 
 def test_a_month_is_the_same_for_the_same_seed_and_another_for_another() -> None:
-    first, again, other = (plants.month(seed=seed, rows=300) for seed in (1, 1, 2))
+    first, again, other = (sample_faults.month(seed=seed, rows=300) for seed in (1, 1, 2))
     assert first.ledger.equals(again.ledger)
     assert first.collections.equals(again.collections)
     assert not first.collections.equals(other.collections)
@@ -88,14 +90,14 @@ def test_the_sample_month_charges_what_the_embedded_service_charges() -> None:
 
 def test_the_ledger_of_a_moved_day_still_closes() -> None:
     shift = cutoff("02:00")
-    month = plants.month(rows=1_200, cutoff=shift)
+    month = sample_faults.month(rows=1_200, cutoff=shift)
     found = match(month)
     assert found.unexplained == 0
     assert set(found.rows["break_code"]) >= {"timing", "missing_in_ledger", "matched"}
 
 
 def test_shuffling_the_inputs_changes_nothing() -> None:
-    month = plants.month(rows=600)
+    month = sample_faults.month(rows=600)
     plain = match(month)
     mixed = ledger.match(
         month.collections.sample(frac=1, random_state=3),
@@ -109,7 +111,7 @@ def test_shuffling_the_inputs_changes_nothing() -> None:
 
 
 def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
-    month, factor = plants.month(rows=600), 10**9 + 7
+    month, factor = sample_faults.month(rows=600), 10**9 + 7
     plain = match(month)
     larger = ledger.match(
         month.collections.assign(
@@ -128,7 +130,7 @@ def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
 
 
 def test_every_input_row_is_in_exactly_one_result_row() -> None:
-    month = plants.month(rows=600)
+    month = sample_faults.month(rows=600)
     rows = match(month).rows
     march = (pd.Timestamp("2026-03-01"), pd.Timestamp("2026-03-31"))
     booked = month.ledger.loc[month.ledger["booked_day"].between(*march), "row_no"]
@@ -140,7 +142,7 @@ def test_every_input_row_is_in_exactly_one_result_row() -> None:
 
 
 def test_doubles_list_what_was_paid_twice_and_what_looks_like_it(collections_of: Make) -> None:
-    month = plants.month(rows=1_200)
+    month = sample_faults.month(rows=1_200)
     doubles = match(month).doubles
     certain = doubles[~doubles["suspected"]]
     assert certain["payments"].tolist() == [2, 2, 2]

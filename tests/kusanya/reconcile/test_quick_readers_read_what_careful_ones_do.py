@@ -9,10 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kusanya.privacy import mask_phone
-from kusanya.reconcile import columns, sheets
 from kusanya.reconcile.errors import InputRefused
-from kusanya.reconcile.facts import RAW, dress
-from kusanya.reconcile.mapping import Layout
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.inputs import spreadsheets
+from kusanya.reconcile.inputs.facts import RAW, dress
+from kusanya.reconcile.inputs.mapping import Layout
 
 QUICK, CAREFUL = Layout(encoding="utf-8-sig"), Layout(encoding="utf_8_sig")
 cells = st.sampled_from(
@@ -28,7 +29,7 @@ ends = st.sampled_from(["\n", "\r\n", "\r"])
 
 def read(path: Path, layout: Layout) -> pd.DataFrame | str:
     try:
-        return sheets.read(path, layout).frame
+        return spreadsheets.read(path, layout).frame
     except InputRefused as refused:
         return str(refused)
 

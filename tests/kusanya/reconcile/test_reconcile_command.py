@@ -13,7 +13,7 @@ import pytest
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
-from kusanya_console.cli.line import main
+from kusanya_console.cli.command_line import main
 
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 Ended = tuple[int, str, str]

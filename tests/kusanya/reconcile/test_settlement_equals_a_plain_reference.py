@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.business_day import EAT
-from kusanya.reconcile import columns, settlement
-from kusanya.reconcile.columns import BRIDGE, SETTLED, STATEMENT
-from kusanya.reconcile.days import period
-from kusanya.reconcile.terms import Tolerance
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import BRIDGE, SETTLED, STATEMENT
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs.tolerance import Tolerance
+from kusanya.reconcile.matching import settlement
 
 WEEK = period("2026-03-02..2026-03-08")
 JUDGED = date(2026, 3, 8)

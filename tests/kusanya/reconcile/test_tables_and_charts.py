@@ -7,9 +7,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile import chart, columns, failures, fees, ledger, plants, sample, show
-from kusanya.reconcile.columns import COLLECTIONS, Kind, Schema
-from kusanya.reconcile.days import period
+from kusanya.reconcile.analysis import failures, fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs import sample, sample_faults
+from kusanya.reconcile.matching import ledger
+from kusanya.reconcile.notebook import chart, views
 
 LIBRARY = Path(__file__).parents[3] / "lib" / "kusanya" / "reconcile"
 HOSTILE = '<img src=x onerror=alert(1)> & "q"\x1b[31m\u202e \u0000'
@@ -21,7 +25,7 @@ def one_column(name: str, *values: str | None) -> pd.DataFrame:
 
 
 def test_markup_in_a_cell_a_header_and_a_title_is_shown_and_not_run() -> None:
-    shown = show.table(one_column(HOSTILE, HOSTILE), HOSTILE).to_html()
+    shown = views.table(one_column(HOSTILE, HOSTILE), HOSTILE).to_html()
     assert "<img" not in shown
     assert shown.count("&lt;img src=x") == 3
     assert not {"\x1b", "\u202e", "\x00"} & set(shown)
@@ -32,7 +36,7 @@ def test_money_has_separators_and_missing_values_are_a_dash() -> None:
         Schema("t", {"amount": Kind.WHOLE, "share": Kind.SHARE, "day": Kind.DAY}),
         {"amount": [2**53 + 1, None], "share": [0.1234, None], "day": ["2026-03-05", None]},
     )
-    shown = show.table(frame, "t").to_html()
+    shown = views.table(frame, "t").to_html()
     assert "9,007,199,254,740,993" in shown
     assert "12.3%" in shown
     assert ">2026-03-05<" in shown
@@ -41,13 +45,13 @@ def test_money_has_separators_and_missing_values_are_a_dash() -> None:
 
 def test_a_table_says_how_many_rows_it_leaves_out() -> None:
     frame = one_column("name", *["x"] * 12)
-    assert "the first 5 of 12 rows" in show.table(frame, "t", rows=5).to_html()
-    assert "rows" not in show.table(frame, "t", rows=12).to_html()
+    assert "the first 5 of 12 rows" in views.table(frame, "t", rows=5).to_html()
+    assert "rows" not in views.table(frame, "t", rows=12).to_html()
 
 
 def test_the_same_table_is_the_same_bytes() -> None:
     frame = one_column("name", "x")
-    assert show.table(frame, "t").to_html() == show.table(frame, "t").to_html()
+    assert views.table(frame, "t").to_html() == views.table(frame, "t").to_html()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 400])
@@ -106,16 +110,16 @@ def test_without_a_ledger_the_picture_of_ages_says_so() -> None:
 
 
 def test_breaks_are_read_with_what_they_mean_and_the_columns_that_matter() -> None:
-    month = plants.month(rows=1_200)
+    month = sample_faults.month(rows=1_200)
     found = ledger.match(month.collections, month.ledger, period=month.period)
-    shown = show.leg(found, "rows", "Breaks").to_html()
+    shown = views.leg(found, "rows", "Breaks").to_html()
     assert "booked twice" in shown
     assert "Delete the second line." in shown
     assert "not_billable" not in shown
-    names = list(show.brief(found.rows).columns)
+    names = list(views.brief(found.rows).columns)
     assert names[:3] == ["break_code", "meaning", "suggested_action"]
     assert len(names) < 20
-    assert "0–1 days" in show.leg(found, "ageing", "Ages").to_html()
+    assert "0–1 days" in views.leg(found, "ageing", "Ages").to_html()
 
 
 def test_hostile_text_in_a_chart_is_neither_mathematics_nor_an_error(collections_of: Make) -> None:
@@ -138,6 +142,6 @@ def test_tables_are_made_in_one_room_only() -> None:
 
 
 def test_an_empty_frame_is_a_table_with_headers() -> None:
-    shown = show.table(columns.empty(COLLECTIONS), "none").to_html()
+    shown = views.table(columns.empty(COLLECTIONS), "none").to_html()
     assert "business day" in shown
     assert "<td" not in shown

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.reconcile import columns, fees, plants
-from kusanya.reconcile.columns import COLLECTIONS
-from kusanya.reconcile.days import period
-from kusanya.reconcile.prices import ROUNDINGS, Bands, Point, Rate, rounded
-from kusanya.reconcile.tariff import fit, infer
+from kusanya.reconcile.analysis import fees
+from kusanya.reconcile.analysis.tariff import fit, infer
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS
+from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.inputs import sample_faults
+from kusanya.reconcile.inputs.prices import ROUNDINGS, Bands, Point, Rate, rounded
 
 MARCH = period("2026-03")
 
@@ -121,7 +123,7 @@ def test_a_day_of_wrong_fees_is_no_change_of_price() -> None:
 
 
 def test_the_sample_month_has_one_price_a_channel_and_one_change() -> None:
-    month = plants.month(rows=6_000)
+    month = sample_faults.month(rows=6_000)
     found = fees.tariff(month.collections, period=MARCH)
     prices = [
         (channel, bps, None if pd.isna(first) else f"{first:%d}")

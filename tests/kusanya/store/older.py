@@ -6,11 +6,11 @@ from sqlalchemy import text
 
 from kusanya.clock import SystemClock
 from kusanya.store import Store
-from kusanya.store.engine import Engines
-from kusanya.store.journal import Journal, Pace
-from kusanya.store.rejected import Limits
-from kusanya.store.schema import metadata
-from kusanya.store.search import index_references
+from kusanya.store.queries.search import index_references
+from kusanya.store.tables.engine import Engines
+from kusanya.store.tables.schema import metadata
+from kusanya.store.writer.journal import Journal, Pace
+from kusanya.store.writer.rejected import Limits
 
 
 def everything(found: Engines) -> dict[str, list[Any]]:

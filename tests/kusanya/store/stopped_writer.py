@@ -15,12 +15,12 @@ from typing import Any
 from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.batch import Writing
-from kusanya.store.engine import engines
-from kusanya.store.journal import Journal, Pace
-from kusanya.store.rejected import Limits
-from kusanya.store.search import index_references
-from kusanya.store.sessions import SessionLimits
+from kusanya.store.queries.search import index_references
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.sessions import SessionLimits
+from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.journal import Journal, Pace
+from kusanya.store.writer.rejected import Limits
 
 
 def stop_between(_writing: Writing) -> None:

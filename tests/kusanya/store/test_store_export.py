@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from kusanya.store import Store
-from kusanya.store.export import business_day
+from kusanya.store.maintenance.export import business_day
 from kusanya.store.records import Exported
 from kusanya.wire import Mode
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kusanya.state.observation import Source
-from kusanya.store import Store, journal
+from kusanya.store import Store
 from kusanya.store.records import Verdict
+from kusanya.store.writer import journal
 from kusanya.wire import Mode
 
 

@@ -15,9 +15,9 @@ from tests.kusanya.store.older import Journaled, everything
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store, migrations
-from kusanya.store.engine import engines
-from kusanya.store.schema import metadata
-from kusanya.store.sqlite_file import create_file
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.schema import metadata
+from kusanya.store.tables.sqlite_file import create_file
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]

@@ -66,8 +66,8 @@ def test_a_reader_neither_creates_nor_writes(open_store: Opener, make: Any) -> N
 
 
 def test_a_database_of_something_else_is_refused(url: str, open_store: Opener) -> None:
-    from kusanya.store.engine import engines
-    from kusanya.store.sqlite_file import create_file
+    from kusanya.store.tables.engine import engines
+    from kusanya.store.tables.sqlite_file import create_file
 
     found = engines(url)
     if found.path is not None:
@@ -123,7 +123,7 @@ def test_a_path_that_cannot_be_a_store_says_so(tmp_path: Path) -> None:
 
 
 def test_a_password_is_never_shown() -> None:
-    from kusanya.store.engine import engines
+    from kusanya.store.tables.engine import engines
 
     shown = engines("postgresql://asha:geheim@db.internal/pay?password=geheim2").shown
     assert "geheim" not in shown

@@ -115,7 +115,7 @@ def test_an_amount_is_listed_alike_whether_its_rows_are_sorted_or_met_on_the_way
         CollectionFilter(amount_min=1003, created_to=since, statuses=("failed",)),
     ]
     listed = [walk_down(filled, order, 3, where) for where in asked]
-    monkeypatch.setattr("kusanya.store.collection_rows._SORTED", 0)
+    monkeypatch.setattr("kusanya.store.queries.collections._SORTED", 0)
     assert [walk_down(filled, order, 3, where) for where in asked] == listed
     assert [bool(rows) for rows in listed] == [True, False, True]
 

@@ -9,11 +9,12 @@ from sqlalchemy import text
 from tests.kusanya.store.older import Journaled, everything
 
 from kusanya.state.observation import Observation, Source
-from kusanya.store import Store, migrations, refold
-from kusanya.store.engine import Engines, engines
-from kusanya.store.payload import pack
-from kusanya.store.sqlite_file import create_file
-from kusanya.store.values import to_us
+from kusanya.store import Store, migrations
+from kusanya.store.tables.engine import Engines, engines
+from kusanya.store.tables.payload import pack
+from kusanya.store.tables.sqlite_file import create_file
+from kusanya.store.tables.values import to_us
+from kusanya.store.writer import refold
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]

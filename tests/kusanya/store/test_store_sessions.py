@@ -15,12 +15,12 @@ from sqlalchemy import create_engine, text
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.engine import engines
-from kusanya.store.journal import Journal, Pace
+from kusanya.store.queries.search import index_references
 from kusanya.store.records import Arrival, Verdict
-from kusanya.store.rejected import Limits
-from kusanya.store.search import index_references
-from kusanya.store.sessions import SessionLimits
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.sessions import SessionLimits
+from kusanya.store.writer.journal import Journal, Pace
+from kusanya.store.writer.rejected import Limits
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]

@@ -42,7 +42,7 @@ BUGS: Final = {
         ),
     ),
     "synchronous=NORMAL": Bug(
-        "kusanya.store.engine:_set_up_writer",
+        "kusanya.store.tables.engine:_set_up_writer",
         "synchronous = FULL",
         "synchronous = NORMAL",
         (
@@ -53,7 +53,7 @@ BUGS: Final = {
         ),
     ),
     "one bad row fails its batch": Bug(
-        "kusanya.store.journal:Journal._write",
+        "kusanya.store.writer.journal:Journal._write",
         "[self._alone(item) for item, _ in taken]",
         '[Failed(StoreUnavailable("one of them is bad")) for _ in taken]',
         (
@@ -200,7 +200,7 @@ BUGS: Final = {
         ),
     ),
     "old t on retry": Bug(
-        "kusanya_service.dispatcher:Dispatcher._send",
+        "kusanya_service.delivery.dispatcher:Dispatcher._send",
         "signed_at_ms=started_wall",
         """signed_at_ms=round(
             1000 * __import__("datetime").datetime.fromisoformat(
@@ -250,7 +250,7 @@ def now_planted() -> str | None:
 def checkpointing_every(pages: int) -> AbstractContextManager[None]:
     """Checkpoint after so many pages: no bug, but a log that is short enough to be replayed."""
     return replaced(
-        "kusanya.store.engine:_set_up",
+        "kusanya.store.tables.engine:_set_up",
         "*pragmas):",
         f'*pragmas, "wal_autocheckpoint = {pages}"):',
     )

@@ -107,7 +107,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "idempotency": Room(
-        ("kusanya_service.idempotency", "kusanya_service.creation"),
+        ("kusanya_service.http.idempotency", "kusanya_service.http.creation"),
         (
             "kusanya_service/test_service_bad_input.py",
             "kusanya_service/test_service_idempotency.py",
@@ -115,14 +115,18 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "addresses": Room(
-        ("kusanya_service.addresses", "kusanya_service.guard", "kusanya_service.urls"),
+        (
+            "kusanya_service.delivery.addresses",
+            "kusanya_service.delivery.address_policy",
+            "kusanya_service.delivery.urls",
+        ),
         (
             "kusanya_service/test_service_refusals_before_the_wire.py",
             "kusanya_service/test_service_addresses.py",
             "kusanya_service/test_service_hostile_endpoints.py",
         ),
     ),
-    "prices": Room(("kusanya.reconcile.prices",), _FEES),
+    "prices": Room(("kusanya.reconcile.inputs.prices",), _FEES),
     "fees": Room((), _FEES, queries=("priced", "unpaid", "daily", "exceptions")),
     "bridge": Room((), _MATCHING, queries=("ledger_bridge", "settlement_bridge")),
 }
@@ -291,7 +295,7 @@ def exchange_code(function: FunctionType, code: CodeType) -> None:
 
 def exchange_query(name: str, text: str) -> None:
     """Let a query ask something else."""
-    engine: Any = importlib.import_module("kusanya.reconcile.engine")
+    engine: Any = importlib.import_module("kusanya.reconcile.sql.engine")
     engine.files = lambda _package: _Shelf(name, text)
     engine.query.cache_clear()
 

@@ -19,11 +19,11 @@ ROOMS: Final = (
     "kusanya/intents/*",
     "kusanya/privacy.py",
     "kusanya/secret.py",
-    "kusanya_service/idempotency.py",
-    "kusanya_service/creation.py",
-    "kusanya_service/addresses.py",
-    "kusanya_service/guard.py",
-    "kusanya_service/urls.py",
+    "kusanya_service/http/idempotency.py",
+    "kusanya_service/http/creation.py",
+    "kusanya_service/delivery/addresses.py",
+    "kusanya_service/delivery/address_policy.py",
+    "kusanya_service/delivery/urls.py",
 )
 TESTS: Final = (
     "kusanya/webhooks",

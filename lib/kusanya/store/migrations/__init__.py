@@ -72,9 +72,9 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
 
 def _part_modes(connection: Connection) -> None:
     # Here and not in the revision: what folds and writes rows knows the newest tables only.
-    from kusanya.store.batch import Writing
-    from kusanya.store.refold import part_modes
-    from kusanya.store.statements import statements
+    from kusanya.store.writer.batch import Writing
+    from kusanya.store.writer.refold import part_modes
+    from kusanya.store.writer.statements import statements
 
     writing = Writing(
         connection, statements=statements(connection.dialect), now=datetime.now(tz=UTC)

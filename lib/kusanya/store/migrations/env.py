@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from kusanya.store.schema import metadata
+from kusanya.store.tables.schema import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

@@ -1,0 +1,202 @@
+"""Everything that changes something: notes, reveals, replays, resends. Each leaves an audit row.
+
+Built only where writing is allowed. A refusal and a failure are audited too, so that the audit
+tells what was tried.
+"""
+
+from functools import partial
+from typing import Final, NoReturn
+
+from kusanya.client import Client
+from kusanya.clock import Clock
+from kusanya.errors import IntentError, IntentReason, KusanyaError
+from kusanya.intents import Candidate, decide, examine, replay_left, resume
+from kusanya.intents.creating import DEFAULT_PROFILE
+from kusanya.store import Store
+from kusanya.store.records import DeliveryRow, IntentRow, IntentState
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.actions.audit import Auditor
+from kusanya_console.actions.results import NO_KEY, Ended, Revealed
+from kusanya_console.alarms import ACKNOWLEDGE
+from kusanya_console.dashboard.client import DashboardClient, DashboardError
+from kusanya_console.dashboard.reader import ServiceReader, path_part
+from kusanya_console.dashboard.records import SentDelivery, understood
+from kusanya_console.ui.format import free, span
+
+_OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
+NO_RESEND: Final = (
+    "off: the service has no resend for merchants; it tries again by itself, see the attempts"
+)
+
+
+class Acts:
+    """Acts of one person on one store; store, client and dashboard stay the caller's.
+
+    `actor` is what the person is called here; the audit names whom the store knows. Without
+    `client` nothing is replayed, without `dashboard`
+    nothing is resent. `profile` is the console's own: intents of another are not replayed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        actor: str,
+        clock: Clock,
+        profile: str,
+        client: Client | None = None,
+        dashboard: DashboardClient | None = None,
+    ) -> None:
+        self._store = store
+        self._audit = Auditor(store, actor=actor)
+        self._actor = actor
+        self._clock = clock
+        self._profile = profile
+        self._client = client
+        self._dashboard = dashboard
+
+    def why_no_replay(self, intent: IntentRow) -> str:
+        """Return why an intent may not be replayed now, or nothing; reads no store."""
+        if intent.state not in _OPEN:
+            return f"off: this intent is {intent.state.value} already"
+        if self._client is None:
+            return NO_KEY
+        if intent.profile not in {self._profile, DEFAULT_PROFILE}:
+            # Another profile is another account: its service never saw this key and would charge.
+            return f"off: made under profile {safe(intent.profile, 40)}; start the console with it"
+        if self._client.mode not in {None, intent.mode}:
+            return f"off: this intent is of {intent.mode.value} mode, the profile's key is not"
+        if not replay_left(intent, now=self._clock.now()):
+            return "off: the window of 23 h is over and the service may charge again; decide it"
+        return ""
+
+    def why_no_resend(self) -> str:
+        """Return why deliveries cannot be sent again, or nothing."""
+        return "" if self._dashboard is not None else NO_RESEND
+
+    def why_no_decision(self, intent: IntentRow) -> str:
+        """Return why a person may not decide an intent now, or nothing; reads no store."""
+        if intent.state not in _OPEN:
+            return f"off: this intent is {intent.state.value} already"
+        left = replay_left(intent, now=self._clock.now())
+        return f"off: its window is open for {span(left)} more; R replays it" if left else ""
+
+    def add_note(self, subject: str, text: str, *, mode: Mode) -> Ended:
+        """Keep a note on a collection or an intent, where a search finds it."""
+        row = self._store.collection(subject, mode) or self._store.intent(subject)
+        if row is None:
+            raise KusanyaError("there is no such collection or intent: no note was kept")
+
+        def write() -> Ended:
+            self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
+            return Ended(f"noted on {free(row.reference, 60)}, by {safe(self._actor, 60)}")
+
+        return self._audit.run("note", row.id, f"{len(text)} characters", write)
+
+    def examine(self, intent: IntentRow, collection_id: str) -> Candidate:
+        """Compare the collection that a person names with the intent, at the service if it can be.
+
+        Raises IntentError for what is no id of a collection, StoreError.
+        """
+        return examine(
+            self._store, intent, collection_id, now=self._clock.now(), client=self._client
+        )
+
+    def decide(
+        self, intent: IntentRow, *, collection_id: str | None, why: str, unseen: bool = False
+    ) -> Ended:
+        """Record what a person found out about a creation that nothing else can settle."""
+        try:
+            made = decide(
+                self._store,
+                intent.id,
+                actor=self._actor,
+                why=why,
+                collection_id=collection_id,
+                now=self._clock.now(),
+                client=self._client,
+                unseen=unseen,
+            )
+        except KusanyaError as error:
+            return self._audit.run("decide intent", intent.id, why, partial(_refuse, error))
+        became = safe(made.collection_id or "nothing was created", 60)
+        return Ended(f"decided {free(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}")
+
+    def acknowledge(self, alarm: str, *, name: str, why: str) -> Ended:
+        """Record that a person looks after an alarm; it stays on the screen, named with them."""
+
+        def keep() -> Ended:
+            return Ended(f"acknowledged, by {safe(self._actor, 60)}: {safe(name, 120)}")
+
+        return self._audit.run(ACKNOWLEDGE, alarm, why, keep)
+
+    def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> Revealed:
+        """Return a whole phone number once the store has audited the reveal."""
+        why = "shown in the console for 30 s"
+        phone = self._store.reveal_phone(collection_id, mode, actor=self._actor, why=why)
+        return Revealed(name, phone)
+
+    def replay(self, intent: IntentRow) -> Ended:
+        """Send an intent again: the one that the dialog named, with its key and its bytes.
+
+        Raises IntentError where it moved on meanwhile, and what `kusanya.intents.resume` does.
+        """
+
+        def send() -> Ended:
+            now = self._store.intent(intent.id)
+            if now is None or (now.idempotency_key, now.body) != (
+                intent.idempotency_key,
+                intent.body,
+            ):
+                raise IntentError(
+                    "this is not the intent of the dialog: nothing was sent",
+                    reason=IntentReason.CHANGED,
+                    intent_id=intent.id,
+                )
+            why = self.why_no_replay(now)
+            if why or self._client is None:
+                raise IntentError(
+                    f"{why.removeprefix('off: ')}: nothing was sent",
+                    reason=IntentReason.CHANGED,
+                    intent_id=intent.id,
+                )
+            # Made by a program that named no profile: it goes only where it was sent first.
+            named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
+            made = resume(self._store, self._client, now, profile=named).collection
+            return Ended(
+                f"replayed {free(intent.reference, 60)}, same key and bytes: "
+                f"{safe(made.id, 40)} is {safe(made.status, 40)}"
+            )
+
+        detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
+        return self._audit.run("replay", intent.id, detail, send)
+
+    def resend(self, row: DeliveryRow) -> Ended:
+        """Let the sender's dashboard make one attempt more for every endpoint of the event."""
+        if self._dashboard is None or row.event_id is None:
+            raise DashboardError("this arrival names no event that could be sent again")
+        dashboard, event_id = self._dashboard, row.event_id
+
+        def send() -> Ended:
+            found = ServiceReader(dashboard).sent(event_id)
+            done = [
+                understood(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
+                for one in found
+            ]
+            said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"
+            return Ended(f"resent {safe(event_id, 60)}: {said}", well=bool(done))
+
+        return self._audit.run("resend", event_id, f"{row.mode.value} mode", send)
+
+
+def _last(delivery: SentDelivery) -> str:
+    if not delivery.attempts:
+        return "no attempt was made"
+    latest = delivery.attempts[-1]
+    answer = latest.status_code or latest.error or "not yet"
+    return f"attempt {latest.number} answered {safe(str(answer), 40)}"
+
+
+def _refuse(error: KusanyaError) -> NoReturn:
+    raise error

@@ -1,0 +1,80 @@
+"""Asking the service: GETs whose answers are kept as observations, so that every screen learns.
+
+Built where the profile has an API key; nothing here creates or changes anything at the service.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from kusanya.catch_up import catch_up
+from kusanya.client import Client
+from kusanya.client.observed import event_checked, polled
+from kusanya.clock import Clock
+from kusanya.errors import NotSent
+from kusanya.intents import settle_by_reference
+from kusanya.store import Store
+from kusanya.text import safe
+from kusanya.wire import Collection
+from kusanya_console.actions.results import Ended
+from kusanya_console.ui.format import free
+
+Answer = TypeVar("Answer")
+_AT_ONCE: Final = 500
+"""Collections and events of one catch-up: a person waits for it."""
+
+
+class Asks:
+    """GETs through one client, kept in one store; both stay the caller's."""
+
+    def __init__(self, store: Store, client: Client, *, clock: Clock) -> None:
+        self._store = store
+        self._client = client
+        self._clock = clock
+
+    def ask_collection(self, collection_id: str) -> Ended:
+        """Ask for a collection and keep the answer; it may settle an intent that waits for it."""
+        found = _sendable(lambda: self._client.get_collection(collection_id))
+        now = self._clock.now()
+        self._store.record(polled(found, at=now, heard_in=self._client.mode))
+        settled = settle_by_reference(self._store, found, now=now)
+        more = "" if settled is None else "; this settles its intent"
+        return Ended(f"asked: {_named(found)}{more}")
+
+    def ask_event(self, event_id: str) -> Ended:
+        """Ask for an event and keep the answer."""
+        found = _sendable(lambda: self._client.get_event(event_id))
+        self._store.record(event_checked(found, at=self._clock.now(), heard_in=self._client.mode))
+        return Ended(f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}")
+
+    def catch_up(self) -> Ended:
+        """Ask for what is not final and for the events of a week that were not double-checked."""
+        found = catch_up(self._store, self._client, limit=_AT_ONCE)
+        said = (
+            f"{found.asked:,} collections asked, {found.became_final:,} became final, "
+            f"{found.missing_events:,} without an event; {found.events_checked:,} events checked, "
+            f"{len(found.events_differing):,} differ; {found.settled:,} intents settled"
+        )
+        if found.trouble is not None:
+            why = safe(found.trouble, 200).rstrip(".")
+            end = "; stopped early" if found.stopped is not None else ""
+            return Ended(
+                f"not caught up: {found.unanswered:,} questions had no answer, the last one for "
+                f"this: {why}{end}. Nothing is lost; press c again. So far {said}",
+                well=False,
+            )
+        if found.left:
+            return Ended(f"{found.left:,} are left to ask: press c again. So far {said}")
+        return Ended(f"caught up: {said}", well=not found.events_differing)
+
+
+def _sendable(ask: Callable[[], Answer]) -> Answer:
+    # Ids may come from a delivery that anybody sent.
+    try:
+        return ask()
+    except ValueError as error:
+        raise NotSent("no id of the service has this form: nothing was asked") from error
+
+
+def _named(found: Collection) -> str:
+    code = f" {safe(found.failure_code, 40)}" if found.failure_code else ""
+    return f"{free(found.reference, 60)} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"

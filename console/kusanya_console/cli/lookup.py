@@ -1,0 +1,196 @@
+"""`kusanya find`, `show`, `verify`: look things up without the console."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kusanya.text import safe
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
+from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kusanya.lookup import CreationStory, Found, Story
+    from kusanya.store import Store
+    from kusanya.wire import Mode
+
+_CONTRADICTION = 3
+"""Exit code of `find` and `show` where the facts of a payment contradict each other."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command(epilog="Example: kusanya find INV-000042")(find)
+    app.command(epilog="Example: kusanya show col_...")(show)
+    app.command(epilog="Example: kusanya audit --limit 20")(audit)
+    app.command(
+        epilog="Example: kusanya verify --body body.json --header 't=...,v1=...' --secret whsec_..."
+    )(verify)
+
+
+def find(
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A reference or a part of it, an id, a phone, or an amount and a time."
+        ),
+    ],
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find payments and unanswered creations as support would ask for them.
+
+    Says what to tell the customer and whether a new request is safe; times are East Africa's.
+    Exits with 1 when nothing matches, with 3 when facts about a match contradict each other.
+    """
+    from kusanya import lookup
+    from kusanya.business_day import day_start
+    from kusanya_console.cli import lookup_words
+
+    chosen, present = profile_of(profile, store), now()
+    with _open(chosen.store) as opened:
+        found = lookup.find(opened, text, mode=chosen.mode, now=present, day=day_start)
+        if as_json:
+            say_json({"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present))
+        else:
+            for line in lookup_words.found_lines(opened, found, present):
+                say(line)
+    if not found.count:
+        raise Refused(_nothing(chosen.mode, found))
+    if any(match.row.contradictions for match in found.matches):
+        stop(_CONTRADICTION)
+
+
+def show(
+    identifier: Annotated[str, typer.Argument(help="A col_, evt_ or int_ id.")],
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show all that is known about a collection, an event or a creation.
+
+    Says what to tell the customer and whether a new request is safe; times are East Africa's.
+    Exits with 1 when it is unknown, with 3 when facts about it contradict each other.
+    """
+    from kusanya_console.cli import lookup_words
+
+    chosen, present = profile_of(profile, store), now()
+    with _open(chosen.store) as opened:
+        told = _story_of(opened, identifier, chosen.mode, present)
+        if told is None:
+            raise Refused(f"the store knows no {safe(identifier, 60)}; try kusanya find")
+        if as_json:
+            say_json(lookup_words.story_json(opened, told))
+        else:
+            for line in lookup_words.story_lines(opened, told):
+                say(line)
+    if told.contradicts:
+        stop(_CONTRADICTION)
+
+
+def audit(
+    *,
+    limit: Annotated[int, typer.Option(min=1, help="How many acts, newest first.")] = 50,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what people did, newest first: who, when, what, on what, why, and how it ended."""
+    from kusanya_console.cli import lookup_words
+
+    with _open(profile_of(profile, store).store) as opened:
+        page = opened.audit(limit=limit)
+    if as_json:
+        say_json({"data": [lookup_words.audit_json(row) for row in page.rows], "more": page.more})
+        return
+    for row in page.rows:
+        say(lookup_words.audit_line(row))
+    if not page.rows:
+        say("none: nobody has acted on this store yet")
+    elif page.more:
+        say("more: give a higher --limit")
+
+
+def verify(
+    *,
+    body: Annotated[Path, typer.Option(help="File with the exact bytes of the body.")],
+    header: Annotated[str, typer.Option(help="The signature header's value.")],
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(help="Signing secret; may repeat. Better in KUSANYA_SECRETS."),
+    ] = None,
+    at: Annotated[
+        float | None, typer.Option(help="Unix seconds of receipt; now by default.")
+    ] = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a delivery is authentic, else what most likely went wrong and exit 1."""
+    from kusanya.webhooks.forensics import explain
+
+    try:
+        payload = body.read_bytes()
+    except OSError as error:
+        raise Refused(f"cannot read {body}: {error.strerror}", code=USAGE) from error
+    secrets = list(secret or [])
+    if not secrets:
+        endpoints = profile_of(profile).endpoints
+        secrets = [key.reveal() for endpoint in endpoints for key in endpoint.secrets]
+    if not secrets:
+        raise Refused("no signing secret: give --secret or set KUSANYA_SECRETS", code=USAGE)
+    finding = explain(payload, header, secrets, now=now().timestamp() if at is None else at)
+    if as_json:
+        say_json(
+            {"authentic": finding.authentic, "reason": finding.reason, "why": finding.sentence}
+        )
+    else:
+        say(safe(finding.sentence, 1_000))
+    if not finding.authentic:
+        stop(FAILED)
+
+
+def _nothing(mode: "Mode", found: "Found") -> str:
+    if found.trouble:
+        return f"not a phone number: {found.trouble}"
+    if found.elsewhere:
+        other = "test" if mode == "live" else "live"
+        return f"nothing in {mode.value} mode; {found.elsewhere} match in {other} mode"
+    return f"nothing in {mode.value} mode matches"
+
+
+def _open(url: str) -> "Store":
+    from kusanya.store import Store
+
+    return Store.open(url, read_only=True)
+
+
+def _story_of(
+    store: "Store", identifier: str, first: "Mode", now: "datetime"
+) -> "Story | CreationStory | None":
+    """Return the story of an id in the profile's mode or, where that has none, in the other."""
+    from kusanya.lookup import creation_story, story
+    from kusanya.wire import Mode, is_collection_id, is_event_id
+
+    if identifier.startswith("int_"):
+        intent = store.intent(identifier)
+        if intent is not None and intent.collection_id is not None:
+            became = story(store, intent.collection_id, intent.mode, now=now)
+            if became is not None:
+                return became
+        return creation_story(store, identifier, now=now)
+    if not is_event_id(identifier) and not is_collection_id(identifier):
+        raise Refused(
+            "an id begins with col_, evt_ or int_; for anything else use kusanya find", code=USAGE
+        )
+    for mode in sorted(Mode, key=lambda one: one is not first):
+        event = store.event(identifier, mode) if is_event_id(identifier) else None
+        collection_id = identifier if event is None else event.collection_id
+        found = story(store, collection_id, mode, now=now)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,1 @@
+"""What several screens show of one collection: cards, detail, evidence."""

@@ -1,0 +1,284 @@
+"""A collection in words: the card beside the list and the whole story under the look-up's box.
+
+Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
+"""
+
+from collections.abc import Sequence
+
+from kusanya.lookup import Around, CreationStory, Moment, Reason, Story, What, advice, new_request
+from kusanya.privacy import mask_phone
+from kusanya.state.anomalies import Anomaly
+from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.text import safe
+from kusanya.wording import Advice, Wording
+from kusanya_console.collections.evidence import Evidence
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    fit,
+    free,
+    labelled,
+    moment,
+    money,
+    precise,
+    rule,
+    since,
+    span,
+    spread,
+    wrapped,
+)
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+_BLANK: Line = ()
+_CREATIONS_SHOWN = 10
+_ODD_ON_CARD = 2
+"""Oddities that the card beside a list tells; its own part tells all."""
+_ROOMY = 96
+"""From this width on a moment and its detail share a line."""
+_GAP_CELLS = 13
+_WORD_CELLS = 16
+_SOURCE_CELLS = 12
+_REQUESTS = {
+    Reason.CONTRADICTION: ("≠", FAILED),
+    Reason.EARLIER_REQUEST: ("?", WARN),
+    Reason.UNKNOWN_ON_PHONE: ("?", WARN),
+    Reason.UNSEEN: ("?", WARN),
+    Reason.PAID: ("", PLAIN),
+    Reason.PAID_UNDER_REFERENCE: ("", WARN),
+    Reason.NOTHING_OPEN: ("", PLAIN),
+}
+"""How the reasons for and against a new request are marked; all others are open prompts."""
+_GLYPHS = {
+    What.INTENT: ("○", MUTED),
+    What.SENT: ("·", MUTED),
+    What.ANSWERED: ("●", PLAIN),
+    What.REPEAT: ("↻", MUTED),
+    What.REFUSED: ("✕", FAILED),
+    What.NOTE: ("•", PLAIN),
+}
+
+
+def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
+    """Return everything that is odd, a sentence each, the urgent first."""
+    lines: list[Line] = []
+    for one in odd:
+        glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
+        lines += wrapped(f"{glyph} {safe(one.sentence, 400)}", width, role=role)
+    return lines
+
+
+def collection_card(
+    row: CollectionRow, found: Evidence | None, look: Look, width: int
+) -> list[Line]:
+    """Return the card beside the list; without evidence yet it tells what the row itself knows."""
+    lines: list[Line] = [
+        spread([cell(row.reference, STRONG, limit=60)], [vocabulary.status(row.status)], width),
+        (cell(row.id, limit=130),),
+        _BLANK,
+        spread(
+            [(money(row.amount, row.currency), STRONG)],
+            [
+                (vocabulary.channel(row.channel), PLAIN),
+                ("  ", PLAIN),
+                cell(row.channel, MUTED, limit=20),
+            ],
+            width,
+        ),
+        spread([_fee(row), ("   ", PLAIN), _net(row)], [(mask_phone(row.phone), PLAIN)], width),
+        _BLANK,
+        labelled("created", (moment(row.created_at, look), PLAIN)),
+    ]
+    if row.completed_at is not None:
+        after = span(row.completed_at - row.created_at)
+        lines.append(
+            labelled(
+                "completed", (moment(row.completed_at, look), PLAIN), (f"   after {after}", MUTED)
+            )
+        )
+    if row.final_seen_at is not None:
+        by = f"   by {(row.learned_from or 'an unknown source').replace('_', ' ')}"
+        lines.append(
+            labelled("learned", (moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED))
+        )
+    lines += _reason(row, width)
+    if found is None:
+        if row.missing_event:
+            lines += wrapped("∅ no event has reported this final state", width, role=WARN)
+        return lines
+    lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
+    lines += [_BLANK, rule("story", width)]
+    for told in found.story.moments:
+        glyph, said = _told(told)
+        lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
+        if told.detail:
+            lines += wrapped(free(told.detail), width, indent=13, role=MUTED)
+    lines += [_BLANK, rule("say", width)]
+    return [*lines, *wrapped(spoken(advice(found.story).english), width)]
+
+
+def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
+    """Return the whole story: every recorded fact with its time, its gap and its source."""
+    story = found.story
+    row = story.row
+    figures: list[Run] = [
+        (money(row.amount, row.currency), STRONG), ("   ", PLAIN), _fee(row),
+        ("   ", PLAIN), _net(row), ("   ", PLAIN), (vocabulary.channel(row.channel), PLAIN),
+        ("   ", PLAIN), (mask_phone(row.phone), PLAIN),
+    ]  # fmt: skip
+    finality = _finality(row, look)
+    lines: list[Line] = [
+        spread(
+            [cell(row.reference, STRONG, limit=60), ("   ", PLAIN), cell(row.id, limit=130)],
+            [vocabulary.status(row.status), *_code(row)],
+            width,
+        )
+    ]
+    if width < _ROOMY:
+        lines += [tuple(figures), (finality,)]
+    else:
+        lines.append(spread(figures, [finality], width))
+    lines += _oddities(found.odd, width, most=len(found.odd))
+    said, role = safety(story)
+    say = [_BLANK, rule("say to the customer", width), *sentences(advice(story), width)]
+    say += [_BLANK, *wrapped(said, width, role=role)]
+    lines += say  # what support says comes before how it came about
+    zone = look.zone.tzname(None)
+    lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
+    lines += moment_lines(story.moments, look, width)
+    lines += around_lines(story.around, look, width)
+    return lines
+
+
+def moment_lines(moments: Sequence[Moment], look: Look, width: int) -> list[Line]:
+    """Return what happened, each moment with its time, its gap to the one before and its source."""
+    stamps = max((len(precise(told.at, look)) for told in moments), default=0)
+    previous = None
+    lines: list[Line] = []
+    for told in moments:
+        gap = "" if previous is None else since(told.at - previous)
+        previous = told.at
+        lines += _telling(told, (fit(precise(told.at, look), stamps), gap), width)
+    return lines
+
+
+def around_lines(around: Around, look: Look, width: int) -> list[Line]:
+    """Return open creations beside a payment, and what else was asked of its phone."""
+    lines: list[Line] = []
+    if around.creations:
+        lines += [_BLANK, rule("open creations of this phone or reference", width)]
+        lines += [_open_creation(one, look) for one in around.creations[:_CREATIONS_SHOWN]]
+    if len(around.creations) > _CREATIONS_SHOWN:
+        more = len(around.creations) - _CREATIONS_SHOWN
+        lines.append(((f"and {more:,} more", WARN),))
+    lines += [_BLANK, rule("also on this phone, last 24 h", width)]
+    if not around.also:
+        lines.append((("nothing else", MUTED),))
+    return lines + [_also(other, look) for other in around.also]
+
+
+def sentences(found: Advice, width: int) -> list[Line]:
+    """Return what to say in English and in Swahili, and what support itself does next."""
+    lines: list[Line] = []
+    for label, said in (("EN", found.english), ("SW", found.swahili)):
+        lines += wrapped(spoken(said), width, label=label, indent=4)
+    return [*lines, *wrapped(f"Next: {found.operator}", width, indent=4, role=MUTED)]
+
+
+def spoken(said: Wording) -> str:
+    """Return a sentence with its next step, as it is said or copied."""
+    return safe(f"{said.sentence} {said.next_step}".strip(), 400)
+
+
+def safety(told: Story | CreationStory) -> Run:
+    """Return whether a new request is safe, and why, as a sentence."""
+    verdict = new_request(told)
+    glyph, role = _REQUESTS.get(verdict.reason, ("○", WARN))
+    return f"{glyph} {verdict.sentence}".strip(), role
+
+
+def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
+    lines = odd_lines(odd[:most], width)
+    if len(odd) > most:
+        lines += wrapped(f"and {len(odd) - most} more: ] shows them", width, role=WARN)
+    return [_BLANK, *lines] if lines else []
+
+
+def _told(told: Moment) -> tuple[Run, Run]:
+    if told.what in {What.STATUS, What.SAME}:
+        word, role = vocabulary.status(told.word)
+        glyph, _, name = word.partition(" ")
+        said = f"still {name}" if told.what is What.SAME else name
+        return (f"{glyph} ", role), (said, role)
+    glyph, role = _GLYPHS[told.what]
+    return (f"{glyph} ", role), (free(told.word, 60), role)
+
+
+def _telling(told: Moment, stamp: tuple[str, str], width: int) -> list[Line]:
+    glyph, said = _told(told)
+    at, gap = stamp
+    head: list[Run] = [
+        (at, PLAIN),
+        (fit(gap, _GAP_CELLS, right=True), MUTED),
+        ("  ", PLAIN),
+        glyph,
+    ]
+    indent = len(at) + _GAP_CELLS + 4
+    source = (safe(told.source, 20), MUTED)
+    detail = free(told.detail)
+    if width < _ROOMY:
+        under = wrapped(detail, width, indent=indent, role=MUTED) if detail else []
+        return [spread([*head, said], [source], width), *under]
+    indent += _WORD_CELLS + 2
+    pieces = wrapped(detail, width - indent - _SOURCE_CELLS) if detail else [()]
+    first = [*head, (fit(said[0], _WORD_CELLS), said[1]), ("  ", PLAIN), *pieces[0]]
+    rest = [((" " * indent, PLAIN), *piece) for piece in pieces[1:]]
+    return [spread(first, [source], width), *rest]
+
+
+def _also(row: CollectionRow, look: Look) -> Line:
+    reference, _ = cell(row.reference, limit=24)
+    return (
+        (fit(moment(row.created_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (fit(money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
+        vocabulary.status(row.status), *_code(row),
+    )  # fmt: skip
+
+
+def _open_creation(row: IntentRow, look: Look) -> Line:
+    reference, _ = cell(row.reference, limit=24)
+    return (
+        (fit(moment(row.first_sent_at or row.prepared_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (fit(money(row.amount, "TZS"), 14, right=True), PLAIN), ("  ", PLAIN),
+        vocabulary.intent(row.state), ("   ", PLAIN), (safe(row.id, 40), MUTED),
+    )  # fmt: skip
+
+
+def _fee(row: CollectionRow) -> Run:
+    return f"fee {row.fee:,}", PLAIN
+
+
+def _net(row: CollectionRow) -> Run:
+    return ("net —", MUTED) if row.net is None else (f"net {row.net:,}", PLAIN)
+
+
+def _code(row: CollectionRow) -> tuple[Run, ...]:
+    return () if row.failure_code is None else (("   ", PLAIN), cell(row.failure_code, limit=40))
+
+
+def _finality(row: CollectionRow, look: Look) -> Run:
+    if row.final_seen_at is None:
+        return f"not final, {span(look.now - row.created_at)} old", MUTED
+    return f"final since {moment(row.completed_at or row.final_seen_at, look)}", MUTED
+
+
+def _reason(row: CollectionRow, width: int) -> list[Line]:
+    if row.failure_code is None and row.failure_message is None:
+        return []
+    lines = [_BLANK, labelled("reason", cell(row.failure_code, limit=60))]
+    if row.failure_message is not None:
+        lines += wrapped(free(row.failure_message, 200), width, indent=12, role=MUTED)
+    return lines

@@ -1,0 +1,80 @@
+"""The story of a creation without a known collection, as Lookup tells it.
+
+Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
+"""
+
+from kusanya.lookup import CreationStory, creation_advice
+from kusanya.privacy import mask_phone
+from kusanya.store.records import IntentState
+from kusanya_console.collections.cards import around_lines, moment_lines, safety, sentences
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Line, Look, cell, moment, rule, span, spread, wrapped
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+_BLANK: Line = ()
+_SAID = {
+    IntentState.PREPARED: (
+        "not taken by the service yet: no customer was asked, and it may still be sent"
+    ),
+    IntentState.SENT: "it left and no answer was kept: the customer may have been asked to pay",
+    IntentState.UNKNOWN: "its answer was lost: the customer may have been asked to pay",
+    IntentState.REFUSED: "the service refused it: no customer was asked",
+    IntentState.SETTLED: "it is over",
+    IntentState.ANSWERED: "the service answered it",
+}
+
+
+def creation_story_lines(told: CreationStory, look: Look, width: int) -> list[Line]:
+    """Return the story: what it is, what to say, whether a new request is safe, what happened."""
+    intent = told.intent
+    state, role = vocabulary.intent(intent.state)
+    lines: list[Line] = [
+        spread(
+            [cell(intent.reference, STRONG, limit=60), ("   ", PLAIN), cell(intent.id, limit=60)],
+            [(state, role)],
+            width,
+        ),
+        spread(
+            [
+                (f"TZS {intent.amount:,}", STRONG),
+                ("   ", PLAIN),
+                (mask_phone(intent.phone), PLAIN),
+            ],
+            [_first_sent(told, look)],
+            width,
+        ),
+        *wrapped(_SAID[intent.state], width, role=WARN if told.is_open else PLAIN),
+    ]
+    said, role = safety(told)
+    lines += [_BLANK, rule("say to the customer", width)]
+    lines += sentences(creation_advice(told), width)
+    lines += [_BLANK, *wrapped(said, width, role=role)]
+    if told.is_open:
+        lines += _replay(told, look, width)
+    zone = look.zone.tzname(None)
+    lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
+    lines += moment_lines(told.moments, look, width)
+    if intent.outcome is not None:
+        lines += wrapped(cell(intent.outcome, limit=300)[0], width, label="outcome")
+    return lines + around_lines(told.around, look, width)
+
+
+def _first_sent(told: CreationStory, look: Look) -> Run:
+    first = told.intent.first_sent_at
+    if first is None:
+        return f"never sent, kept {moment(told.intent.prepared_at, look)}", MUTED
+    return f"first sent {moment(first, look)}", MUTED
+
+
+def _replay(told: CreationStory, look: Look, width: int) -> list[Line]:
+    until = told.replay_until
+    if until is None or until <= look.now:
+        over = "replay: its window is over, the service may charge again; a person decides (5, D)"
+        return wrapped(over, width, role=FAILED)
+    left = span(until - look.now)
+    return wrapped(
+        f"replay: safe until {moment(until, look)}, {left} left: same key, same bytes, never a "
+        "second charge (5, R)",
+        width,
+        role=MUTED,
+    )

@@ -1,0 +1,205 @@
+"""A screen whose cursor points at a payment: asking about it, copying it, noting on it.
+
+What the cursor points at is a `Subject`; the record is always looked up again by its id, and the
+text on the screen is never read back.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from kusanya.lookup import advice, creation_advice, creation_story, story
+from kusanya.store import Store
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya.wording import Advice
+from kusanya_console.actions.context import Subject
+from kusanya_console.actions.results import Ended
+from kusanya_console.collections.cards import spoken
+from kusanya_console.collections.creation_cards import creation_story_lines
+from kusanya_console.collections.detail import evidence_lines
+from kusanya_console.collections.evidence import gather, save_card
+from kusanya_console.messages import CopyAsked, DeedAsked
+from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.ui.format import Line, Look, plain
+from kusanya_console.ui.vocabulary import PLAIN
+
+CARD_CELLS = 100
+_NO_RECORD = "the cursor points at no record"
+_NO_COLLECTION = "no collection is known of this record"
+Card = Callable[[], Sequence[Line]]
+
+
+def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | None:
+    if intent_id is None:
+        return None
+
+    def read() -> list[Line]:
+        found = creation_story(store, intent_id, now=look.now)
+        return [] if found is None else creation_story_lines(found, look, CARD_CELLS)
+
+    return read
+
+
+def _advice(store: Store, subject: Subject, mode: Mode, look: Look) -> Advice | None:
+    """Return what to say about the record, as the store knows it now; None where it does not."""
+    if subject.collection_id is not None:
+        found = story(store, subject.collection_id, mode, now=look.now)
+        return None if found is None else advice(found)
+    created = creation_story(store, subject.intent_id or "", now=look.now)
+    return None if created is None else creation_advice(created)
+
+
+class PaymentScreen(ConsoleScreen):
+    """What can be done with the payment under the cursor, on every screen that has one."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    """The parts of its detail, the first one shown first."""
+    part = 0
+
+    def subject(self) -> Subject | None:
+        """Return what the cursor points at, or None."""
+        return None
+
+    def card(self) -> Card | None:
+        """Return what reads the evidence card of the record under the cursor, on a thread."""
+        subject, store, look = self.subject(), self.desk.store, self.desk.look
+        if subject is None:
+            return None
+        if subject.collection_id is None:
+            return _creation_card(store, subject.intent_id, look)
+        collection_id, mode = subject.collection_id, self.desk.mode
+
+        def read() -> list[Line]:
+            found = gather(store, collection_id, mode, look)
+            return [] if found is None else evidence_lines(found, look, CARD_CELLS)
+
+        return read
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return what reads the JSON of the record under the cursor, with words for it."""
+        subject = self.subject()
+        if subject is None or subject.collection_id is None:
+            return None
+        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
+        collection_id = subject.collection_id
+
+        def read() -> tuple[str, str]:
+            found = gather(store, collection_id, mode, look)
+            if found is None:
+                return "", ""
+            return f"JSON by {found.said_by}, phone masked,", found.said
+
+        return read
+
+    def show_part(self) -> None:
+        """Show the part of the detail that was asked for."""
+
+    def action_part(self, by: int) -> None:
+        """Show the next or the previous part of the detail."""
+        if self.PARTS:
+            self.part = (self.part + by) % len(self.PARTS)
+            self.show_part()
+
+    def action_copy_card(self) -> None:
+        """Copy the evidence card and keep it in a file."""
+        read, subject = self.card(), self.subject()
+        if read is None or subject is None:
+            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+            return
+        name, folder = f"{self.desk.mode.value}-{subject.name}", self.desk.folder
+
+        def save() -> Ended:
+            lines = read()
+            if not lines:
+                return Ended("the store does not know it any more: nothing was copied", well=False)
+            text = plain(lines)
+            self.post_message(CopyAsked("evidence card", text, told=True))
+            path = safe(str(save_card(folder, name, text)), 400)
+            return Ended(f"evidence card sent to the terminal's clipboard and saved to {path}")
+
+        self.post_message(DeedAsked("saving the card", save))
+
+    def action_copy_json(self) -> None:
+        """Copy the JSON as it was received, its phone masked."""
+        read = self.exact()
+        if read is None:
+            self.say(_NO_RECORD if self.subject() is None else _NO_COLLECTION)
+            return
+
+        def copy() -> Ended:
+            what, text = read()
+            if not text:
+                return Ended("its bytes are not kept any more: nothing was copied", well=False)
+            self.post_message(CopyAsked(what, text, told=True))
+            sent = f"{len(text):,} characters sent to the terminal's clipboard"
+            return Ended(f"{what.rstrip(',')}: {sent}")
+
+        self.post_message(DeedAsked("copying", copy))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say to the customer, first in English, then in Swahili."""
+        subject = self.subject()
+        if subject is None or (subject.collection_id or subject.intent_id) is None:
+            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+            return
+        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
+
+        def copy() -> Ended:
+            said = _advice(store, subject, mode, look)
+            if said is None:
+                return Ended("the store does not know it any more: nothing was copied", well=False)
+            both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
+            self.post_message(CopyAsked("customer's sentence", both, told=True))
+            return Ended(f"sent to the terminal's clipboard, say: {spoken(said.english)}")
+
+        self.post_message(DeedAsked("copying", copy))
+
+    def action_ask_service(self) -> None:
+        """Ask the service about what the cursor points at."""
+        asks, subject, why = self.desk.asks, self.subject(), self.desk.why_no_ask
+        if asks is None or why:
+            self.say(why)
+        elif subject is None:
+            self.say("nothing to ask about: the cursor points at no record")
+        elif subject.event_id is not None:
+            event_id = subject.event_id
+            self.post_message(DeedAsked("asking", lambda: asks.ask_event(event_id)))
+        elif subject.collection_id is not None:
+            collection_id = subject.collection_id
+            self.post_message(DeedAsked("asking", lambda: asks.ask_collection(collection_id)))
+        else:
+            self.say("no id is known of it, and the service cannot be asked by reference")
+
+    def action_note(self) -> None:
+        """Write a note on the payment that the cursor points at."""
+        acts, subject, mode = self.desk.acts, self.subject(), self.desk.mode
+        if acts is None:
+            self.say(self.desk.why_no_act)
+            return
+        about = None if subject is None else subject.collection_id or subject.intent_id
+        if subject is None or about is None:
+            self.say("a note stands on a collection or an intent, and none is known here")
+            return
+
+        def keep(text: str | None) -> None:
+            if text:
+                self.post_message(
+                    DeedAsked("keeping the note", lambda: acts.add_note(about, text, mode=mode))
+                )
+
+        self.app.push_screen(NoteScreen((subject.name, PLAIN)), keep)
+
+    def action_reveal(self) -> None:
+        """Show a whole phone number for a while."""
+        acts, subject = self.desk.acts, self.subject()
+        if acts is None:
+            self.say(self.desk.why_no_act)
+            return
+        if subject is None or subject.collection_id is None:
+            self.say("the phone of a collection can be revealed, and none is known here")
+            return
+        collection_id, mode, name = subject.collection_id, self.desk.mode, subject.name
+        self.post_message(
+            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, mode, name=name))
+        )

@@ -1,0 +1,1 @@
+"""The service's dashboard, read over its HTTP interface."""

@@ -1,0 +1,68 @@
+"""Looking at the embedded service through its dashboard; nothing here changes anything.
+
+Every call blocks on loopback HTTP and belongs on a worker thread.
+"""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from kusanya_console.dashboard.client import DashboardClient, DashboardError
+from kusanya_console.dashboard.records import (
+    Endpoint,
+    FaultRule,
+    SentDelivery,
+    ServiceKey,
+    ServicePicture,
+    ServiceTime,
+    rows,
+    understood,
+)
+
+
+class ServiceReader:
+    """Reads through one dashboard client, which stays the caller's."""
+
+    def __init__(self, dashboard: DashboardClient) -> None:
+        self._dashboard = dashboard
+
+    def look(self) -> ServicePicture:
+        """Return clock, endpoints, keys and faults. Raises DashboardError."""
+        return ServicePicture(
+            time=understood(self._dashboard.get("clock"), ServiceTime),
+            endpoints=endpoints(self._dashboard),
+            keys=rows(self._dashboard.get("keys"), ServiceKey),
+            faults=faults(self._dashboard),
+        )
+
+    def sent(self, event_id: str) -> tuple[SentDelivery, ...]:
+        """Return what the sender did about an event, one for each endpoint. Raises DashboardError.
+
+        An event that the sender does not know has no deliveries.
+        """
+        try:
+            answer = self._dashboard.get(f"events/{path_part(event_id)}/deliveries")
+        except DashboardError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return ()  # no id of the service has this form: somebody else's claim
+            raise
+        return rows(answer, SentDelivery)
+
+
+def endpoints(dashboard: DashboardClient) -> tuple[Endpoint, ...]:
+    """Return the endpoints of both modes. Raises DashboardError."""
+    return rows(dashboard.get("endpoints"), Endpoint)
+
+
+def faults(dashboard: DashboardClient) -> tuple[FaultRule, ...]:
+    """Return the faults in force. Raises DashboardError."""
+    answer: Any = dashboard.get("faults")
+    if not isinstance(answer, dict):
+        raise DashboardError("the dashboard answers something that cannot be read")
+    return understood(answer.get("rules"), tuple[FaultRule, ...])
+
+
+def path_part(text: str) -> str:
+    """Return an id as one part of a path; ids of claims come from anybody."""
+    # The two dots would be taken for a step up even when they are spelled in per cent.
+    return "%2E" * len(text) if text in {".", ".."} else quote(text, safe="")

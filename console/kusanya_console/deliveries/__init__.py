@@ -1,0 +1,1 @@
+"""The Deliveries screen: every delivery received, and the attempts behind it."""

@@ -1,0 +1,206 @@
+"""A delivery in words: what came, what we answered, what the sender will do next.
+
+Pure: lines from frozen values. What a rejected delivery says is only claimed, and is called so.
+"""
+
+from collections.abc import Sequence
+
+from kusanya.health import DeliveryPlan, EndpointHealth, attempt_of, succeeded
+from kusanya.store.records import DeliveryRow, Verdict
+from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya_console.deliveries.missing import Absent, Arrived, Missing
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    due,
+    labelled,
+    moment,
+    money,
+    precise,
+    span,
+    spread,
+    took,
+    wrapped,
+)
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+_BLANK: Line = ()
+_LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat follows."
+_DONE = "Delivered: the sender has its 2xx, no retry is due."
+_MEANS = {
+    Verdict.UNPARSEABLE: "Good signature, but its body is no event we can read: kept, no effect.",
+    Verdict.WRONG_MODE: "Good signature, but an event of the other mode: refused, no effect.",
+    Verdict.CONFLICT: "Good signature, but this event is known with other contents: kept.",
+}
+
+
+def verdict(row: Arrived) -> Run:
+    """Return what became of an arrival, or that there was none."""
+    if isinstance(row, Missing):
+        came = row.verdict is Absent.CAME
+        return ("● came since", MUTED) if came else ("∅ missing", WARN)
+    return vocabulary.verdict(row)
+
+
+def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
+    """Return what every part of the detail begins with: which event, its verdict, about what."""
+    if isinstance(row, Missing):
+        kind = vocabulary.event_type(row.event_type)
+        return [
+            spread([cell(row.reference, STRONG, limit=60)], [verdict(row)], width),
+            ((f"{kind}, learned by poll {moment(row.arrived_at, look)}", PLAIN),),
+            ((money(row.amount, row.currency), PLAIN),),
+        ]
+    return [
+        spread([cell(row.event_id, STRONG, limit=130)], [verdict(row)], width),
+        *_what(row, width),
+    ]
+
+
+def attempts_part(
+    row: DeliveryRow,
+    look: Look,
+    width: int,
+    *,
+    rows: Sequence[DeliveryRow],
+    plan: DeliveryPlan | None,
+    endpoint: EndpointHealth | None,
+) -> list[Line]:
+    """Return one arrival: what comes next, what it was, and why it came again or was refused."""
+    # A 2xx within its time ends a delivery, also one whose number no slot of the plan tells.
+    done = plan is None and any(succeeded(one) for one in rows)
+    lines: list[Line] = [
+        *(wrapped(_DONE, width) if done else _ahead(plan, look, width)),
+        *_fuse(endpoint, look),
+        _BLANK,
+        labelled("endpoint", cell(row.endpoint, limit=40)),
+        labelled("arrived", (precise(row.arrived_at, look), PLAIN)),
+        labelled("attempt", _attempt(row)),
+        # Up to its verdict: an arrival cannot hold how long its own commit took.
+        labelled(
+            "answered", (f"{row.answer}", PLAIN), (f"   checked in {took(row.took_us)}", MUTED)
+        ),
+        labelled("signed", *_signed(row, look)),
+        labelled("body", (f"{row.body_bytes:,} bytes", PLAIN), (f"   {_tried(row)}", MUTED)),
+    ]
+    if row.reason is not None:
+        lines += [_BLANK, labelled("reason", cell(row.reason, FAILED, limit=60))]
+        lines += wrapped(vocabulary.reason(row.reason), width, indent=12)
+        if vocabulary.to_do(row.reason):
+            lines += wrapped(vocabulary.to_do(row.reason), width, label="to do")
+    elif row.verdict in _MEANS:
+        lines += [_BLANK, *wrapped(_MEANS[row.verdict], width)]
+    if row.verdict is Verdict.REPEAT:
+        lines += [_BLANK, *wrapped(why_again(row, rows, look), width)]
+    if vocabulary.is_late(row):
+        lines += [_BLANK, *wrapped(_LATE, width, role=WARN)]
+    return lines
+
+
+def missing_part(
+    row: Missing, claims: Sequence[DeliveryRow], plan: DeliveryPlan | None, look: Look, width: int
+) -> list[Line]:
+    """Return what is known about an event that never arrived, and what to do about it."""
+    if row.verdict is Absent.CAME:
+        return wrapped("Its event has arrived meanwhile; this line goes with the next look.", width)
+    lines: list[Line] = [
+        *_ahead(plan, look, width),
+        _BLANK,
+        labelled("final since", (moment(row.event_created_at, look), PLAIN)),
+        labelled("collection", cell(row.collection_id, limit=60)),
+        _BLANK,
+    ]
+    if claims:
+        many = (
+            f"{len(claims)} rejected arrivals claim" if len(claims) > 1 else "A rejected one claims"
+        )
+        lines += wrapped(f"{many} this collection: look there first.", width, role=WARN)
+    else:
+        said = (
+            "Nothing about it has reached this receiver: it was down, the endpoint is disabled, "
+            "or the address is another one."
+        )
+        lines += wrapped(said, width)
+    lines += wrapped("nothing is lost: polling knows the state", width, label="so far")
+    return lines + wrapped("look at Health (4); several at once are an alarm", width, label="to do")
+
+
+def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
+    """Return in words why an event came a second time."""
+    before = [one for one in rows if one.arrived_at < row.arrived_at]
+    good = next((one for one in before if succeeded(one)), None)
+    if good is not None:
+        return (
+            f"Answered {good.answer} at {moment(good.arrived_at, look)} already. Delivery is at "
+            "least once: known, answered again, no further effect."
+        )
+    if not before:
+        return "The event is known from another endpoint: answered, no further effect."
+    last = max(before, key=lambda one: one.arrived_at)
+    why = (
+        f"took {last.took_us / 1_000_000:,.1f} s, over its 10 s"
+        if vocabulary.is_late(last)
+        else f"was {last.answer}"
+    )
+    return (
+        f"Sent again because our answer at {moment(last.arrived_at, look)} {why}. "
+        "The event is known: no further effect."
+    )
+
+
+def _what(row: DeliveryRow, width: int) -> list[Line]:
+    kind = vocabulary.event_type(row.event_type)
+    claimed = "claims " if row.verdict is Verdict.REJECTED else ""
+    said = f"{claimed}{kind}: not believed" if claimed else kind
+    about: list[Run] = [(claimed, PLAIN), cell(row.reference, limit=60)]
+    if row.amount is not None:
+        about.append((f"   {money(row.amount, row.currency or '')}", PLAIN))
+    return [*wrapped(said, width), tuple(about)]
+
+
+def _tried(row: DeliveryRow) -> str:
+    return f"{row.secrets_tried} secret{'s' if row.secrets_tried != 1 else ''} tried"
+
+
+def _attempt(row: DeliveryRow) -> Run:
+    number = attempt_of(row)
+    if number is None:
+        return "? fits no slot of the plan", WARN
+    return f"{number} of {ATTEMPTS}, inferred", PLAIN
+
+
+def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
+    if row.signed_at is None:
+        return (("no readable t", WARN),)
+    skew = round((row.arrived_at - row.signed_at).total_seconds())
+    return ((moment(row.signed_at, look), PLAIN), (f"   skew {skew:,} s", MUTED))
+
+
+def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+    if plan is None:
+        return wrapped("What the sender does next cannot be inferred.", width, role=MUTED)
+    if plan.delivered:
+        return wrapped(_DONE, width)
+    if plan.given_up or plan.next_at is None or plan.gives_up_at is None:
+        return wrapped("✕ given up: all seven attempts are past without a 2xx.", width, role=FAILED)
+    return [
+        labelled("next", (due(plan.next_at, look), PLAIN)),
+        labelled("gives up", (moment(plan.gives_up_at, look), PLAIN), ("   after try 7", MUTED)),
+    ]
+
+
+def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
+    if endpoint is None:
+        return []
+    at = endpoint.disables_at
+    if at is None:
+        return [labelled("disable fuse", (" not lit", MUTED))]
+    return [
+        labelled(
+            "disable fuse",
+            (f" {moment(at, look)}", WARN),
+            (f"   {span(at - look.now)} left", MUTED),
+        )
+    ]

@@ -1,0 +1,58 @@
+"""Which lines each part of a delivery's detail has. Pure."""
+
+from kusanya.health import EndpointHealth
+from kusanya.store.records import DeliveryRow
+from kusanya_console.deliveries.cards import attempts_part, missing_part
+from kusanya_console.deliveries.missing import Arrived, Missing
+from kusanya_console.deliveries.reader import FromSender, Told
+from kusanya_console.deliveries.sender import sender_lines
+from kusanya_console.deliveries.tabs import Tab, body_lines, header_lines, signature_lines
+from kusanya_console.deliveries.timeline import slot_lines
+from kusanya_console.ui.format import Line, Look, wrapped
+from kusanya_console.ui.vocabulary import MUTED, WARN
+
+
+def part_lines(
+    tab: Tab,
+    row: Arrived,
+    look: Look,
+    width: int,
+    *,
+    mine: Told,
+    sender: FromSender | None,
+    endpoint: EndpointHealth | None,
+    listed: bool,
+) -> list[Line]:
+    """Return one part; `listed` adds the attempts to the first where no timeline has room."""
+    if tab is Tab.SENDER:
+        return _sender(row, sender, mine, look, width)
+    if tab is not Tab.ATTEMPTS:
+        if isinstance(row, Missing):
+            said = "Nothing of it has arrived, so there is nothing to show."
+            if mine.rows:
+                said = "Nothing of it was accepted; what was refused has a line of its own."
+            return wrapped(said, width, role=MUTED)
+        return _brought(tab, row, mine, look, width)
+    slots = slot_lines(mine.plan if listed else None, look, width)
+    if isinstance(row, Missing):
+        return [*missing_part(row, mine.rows, mine.plan, look, width), *slots]
+    said_of = attempts_part(row, look, width, rows=mine.rows, plan=mine.plan, endpoint=endpoint)
+    return [*said_of, *slots]
+
+
+def _brought(tab: Tab, row: DeliveryRow, mine: Told, look: Look, width: int) -> list[Line]:
+    if tab is Tab.BODY:
+        return body_lines(row, mine.body, width)
+    if tab is Tab.HEADERS:
+        return header_lines(mine.body, width)
+    return signature_lines(row, mine.finding, look, width)
+
+
+def _sender(
+    row: Arrived, sender: FromSender | None, mine: Told, look: Look, width: int
+) -> list[Line]:
+    if sender is None or sender.row_id != row.id:
+        return [(("asking the sender", MUTED),)]
+    if sender.found is None:
+        return wrapped(sender.why, width, role=WARN)
+    return sender_lines(sender.found, mine.plan, look, width)

@@ -1,0 +1,250 @@
+"""Deliveries: what arrived, what should have, what we answered, and what comes next."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
+
+from textual.app import ComposeResult
+
+from kusanya.health import EndpointHealth
+from kusanya.store.records import Order
+from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.commands import bindings_of
+from kusanya_console.deliveries.cards import card_head
+from kusanya_console.deliveries.detail import part_lines
+from kusanya_console.deliveries.listing import COLUMNS, ArrivedListing, arrival_type
+from kusanya_console.deliveries.missing import Absent, Arrived, Missing
+from kusanya_console.deliveries.reader import FromSender, Told, at_once, from_sender, told
+from kusanya_console.deliveries.tabs import Tab, body_text, tab_line
+from kusanya_console.deliveries.timeline import attempt_lines
+from kusanya_console.feed import Snapshot
+from kusanya_console.lists.figures import delivery_figures
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lists.refresh import Reading
+from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked, reference_copy
+from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.ui.format import Line, cell, due, free
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN
+from kusanya_console.widgets.sheet import Sheet
+
+SENDER_EVERY_S: Final = 2.0
+_HOUR: Final = timedelta(hours=1)
+
+
+class DeliveriesScreen(ListScreen[Arrived]):
+    """The arrivals of one mode and the missing events among them, newest first."""
+
+    NAME = "deliveries"
+    CRUMB = "Deliveries"
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, desk: Desk) -> None:
+        arrived = ArrivedListing(desk)
+        super().__init__(desk, {Order.CREATED: COLUMNS}, arrived)
+        self._book = arrived.book
+        self._told: Told | None = None
+        self._sender: FromSender | None = None
+        self._sender_at = 0.0
+        self._asking_sender = False
+        self.tabs = tuple(tab for tab in Tab if tab is not Tab.SENDER or desk.service is not None)
+
+    @property
+    def tab(self) -> Tab:
+        """Return which part of the detail is shown."""
+        return self.tabs[self.part % len(self.tabs)]
+
+    def compose_below(self) -> ComposeResult:
+        """Put the attempts of the event under the cursor below the list."""
+        yield Sheet(id="timeline")
+
+    def on_screen_resume(self) -> None:
+        """Catch up, the missing events too."""
+        self._book.stale()
+        super().on_screen_resume()
+
+    def _catch_up(self, ids: frozenset[str]) -> Reading[Arrived]:
+        read, book = super()._catch_up(ids), self._book
+
+        def learn() -> Any:
+            book.learn(ids)
+            return read()
+
+        return learn
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Show the counts, then the list."""
+        self._show_figures()
+        super().advance(snapshot)
+
+    def _show_figures(self) -> None:
+        snapshot = self.desk.snapshot
+        if snapshot is None:
+            return
+        hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
+        missing = sum(hour <= row.arrived_at < hour + _HOUR for row in self._book.rows)
+        more = "+" if self._book.is_cut_after(hour) else ""
+        tail = (("   missing ", MUTED), (f"{missing:,}{more}", WARN if missing else PLAIN))
+
+        def lines(width: int) -> list[Line]:
+            first, *rest = delivery_figures(snapshot, width)
+            return [(*first, *tail), *rest]
+
+        self.query_one("#figures", Sheet).show(lines)
+
+    # --- the line under the cursor -------------------------------------------------------------
+
+    def on_record_table_highlighted(self) -> None:
+        """Show what the line says by itself, then fetch what belongs to it."""
+        self._show_card()
+        self.when_rested(self._fetch)
+
+    def changed(self, ids: frozenset[str]) -> None:
+        """Fetch again what belongs to the line: a new arrival may be its next attempt."""
+        if ids:
+            self._fetch()
+
+    def second(self) -> None:
+        """Move ages and the countdown on, and ask the sender again where its log is shown."""
+        super().second()
+        waited = self.desk.monotonic() - self._sender_at
+        if self.tab is Tab.SENDER and waited >= SENDER_EVERY_S:
+            self._fetch_sender()
+        self._show_card()
+
+    def restyle(self) -> None:
+        """Draw list and card in the new time format."""
+        super().restyle()
+        self._show_card()
+
+    def _fetch(self) -> None:
+        row, store, look = self.table.row, self.desk.store, self.desk.look
+        explaining = self.desk.explaining
+        if row is not None:
+            self.ask("told", lambda: told(store, row, look, explaining))
+
+    def _fetch_sender(self) -> None:
+        row, service, mine = self.table.row, self.desk.service, self._mine()
+        if self._asking_sender or service is None or row is None or mine is None:
+            return
+        self._asking_sender, self._sender_at = True, self.desk.monotonic()
+        self.ask("sender", lambda: from_sender(service, row, mine.everywhere))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show what belongs to the cursor's line."""
+        super().answered(what, value)
+        if what == "told":
+            self._told = value
+            if self.tab is Tab.SENDER:
+                self._fetch_sender()
+        elif what == "sender":
+            self._asking_sender, self._sender = False, value
+            if self._mine() is not None and value.row_id != self.table.cursor:
+                self._fetch_sender()
+        self._show_figures()
+        self._show_card()
+
+    def _mine(self) -> Told | None:
+        mine = self._told
+        return mine if mine is not None and mine.row_id == self.table.cursor else None
+
+    def show_part(self) -> None:
+        """Show the part of the detail that was asked for."""
+        if self.tab is Tab.SENDER:
+            self._fetch_sender()
+        self._show_card()
+
+    def action_part(self, by: int) -> None:
+        """Show the next or the previous part of the detail."""
+        self.part = (self.part + by) % len(self.tabs)
+        self.show_part()
+
+    def _show_card(self) -> None:
+        row, look = self.table.row, self.desk.look
+        card, rail = self.query_one("#card", Sheet), self.query_one("#timeline", Sheet)
+        if row is None:
+            card.show(lambda _width: [(("j and k move to an arrival", MUTED),)])
+            rail.show(lambda _width: ())
+            return
+        mine, here = self._mine() or at_once(row, look), self.tab
+        sender, endpoint, listed = self._sender, self._endpoint(row), not rail.display
+
+        def lines(width: int) -> list[Line]:
+            part = part_lines(
+                here, row, look, width,
+                mine=mine, sender=sender, endpoint=endpoint, listed=listed,
+            )  # fmt: skip
+            return [*card_head(row, look, width), tab_line(self.tabs, here), (), *part]
+
+        card.show(lines)
+        rail.show(lambda width: attempt_lines(row.id, mine.rows, mine.plan, look, width))
+
+    def _endpoint(self, row: Arrived) -> EndpointHealth | None:
+        known = () if self.desk.snapshot is None else self.desk.snapshot.health.endpoints
+        return next((one for one in known if one.endpoint == row.endpoint), None)
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Open the story of the collection that this line is about."""
+        row = self.table.row
+        if row is not None:
+            self.post_message(StoryAsked(row.collection_id or row.event_id or ""))
+
+    def subject(self) -> Subject | None:
+        """Return the event on the line, with the collection that it is about."""
+        row = self.table.row
+        if row is None:
+            return None
+        name = free(row.reference or row.event_id or "this arrival", 60)
+        return Subject(name=name, collection_id=row.collection_id, event_id=row.event_id)
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return what reads the body of the arrival under the cursor, its phone masked."""
+        row, store = self.table.row, self.desk.store
+        if row is None or isinstance(row, Missing):
+            return super().exact()
+
+        def read() -> tuple[str, str]:
+            held = store.delivery_body(row.id)
+            text = "" if held is None or held.body is None else body_text(held.body)
+            return "body of the delivery, phone masked,", text
+
+        return read
+
+    def action_resend(self) -> None:
+        """Confirm and let the sender deliver again, or say why it cannot and what comes next."""
+        acts, row, look = self.desk.acts, self.table.row, self.desk.look
+        why = self.desk.why_no_act if acts is None else acts.why_no_resend()
+        if not why and row is None:
+            why = "the cursor points at no arrival"
+        if not why and isinstance(row, Missing):
+            why = "off: which event is missing is not known, so it cannot be asked for"
+        if why or acts is None or row is None or isinstance(row, Missing):
+            plan = None if row is None else (self._mine() or at_once(row, look)).plan
+            came = isinstance(row, Missing) and row.verdict is Absent.CAME
+            coming = None if plan is None or came else plan.next_at
+            after = "" if coming is None else f" · its next attempt: {due(coming, look)}"
+            self.say(f"{why}{after}")
+            return
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("resending", lambda: acts.resend(row)))
+
+        facts = (
+            ("event", cell(row.event_id, limit=130)),
+            ("type", (arrival_type(row), PLAIN)),
+            ("reference", cell(row.reference, STRONG, limit=60)),
+        )
+        warning = "The sender delivers this event once more to every endpoint that has it."
+        self.app.push_screen(
+            ConfirmScreen("Resend this event", facts, mode=row.mode, warning=warning), send
+        )
+
+    def action_copy_id(self) -> None:
+        """Copy the event's id, or the reference where no event came."""
+        row = self.table.row
+        if row is not None and row.event_id is not None:
+            self.post_message(CopyAsked("event id", row.event_id))
+        elif row is not None and row.reference is not None:
+            self.post_message(reference_copy(row.reference, row.id))

@@ -1,0 +1,153 @@
+"""The attempts of a delivery in time: solid is past, dashed is planned, waits are written between.
+
+Pure. Numbers are inferred from the times of what arrived, and the screen says so.
+"""
+
+from collections.abc import Sequence
+
+from kusanya.health import DeliveryPlan, Slot, SlotState, attempt_of
+from kusanya.store.records import DeliveryRow
+from kusanya.text import safe
+from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    columns,
+    fit,
+    moment,
+    precise,
+    rule,
+    span,
+    took,
+)
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run
+
+_LISTED = 5
+_WAITS = ("1 min", "5 min", "30 min", "2 h", "6 h", "12 h")
+
+
+def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+    """Return the attempts on one line of time: solid is past, dashed is planned."""
+    head = (
+        "number inferred from arrival − event created_at; "
+        "each wait counts from the failure before it"
+    )
+    lines: list[Line] = [
+        ((" attempts    ", MUTED), (fit(head, max(width - 14, 0)).rstrip(), MUTED))
+    ]
+    if plan is None:
+        return [
+            *lines,
+            ((" no slot of the retry plan fits these arrivals, so nothing is inferred", WARN),),
+        ]
+    step = max((width - 4) // ATTEMPTS, 12)
+    rail: list[Run] = [("   ", PLAIN)]
+    numbers: list[Run] = [("   ", PLAIN)]
+    times: list[Run] = [("   ", PLAIN)]
+    ends: list[Run] = [("   ", PLAIN)]
+    for place, slot in enumerate(plan.slots):
+        glyph, role = _glyph(slot)
+        rail.append((glyph, role))
+        if place + 1 < len(plan.slots):
+            rail.append(_wait(plan.slots[place + 1], _WAITS[place], step - 1))
+        spared = slot.state is SlotState.SPARED
+        numbers.append((fit("" if spared else f"{slot.number}", step), MUTED))
+        times.append((fit("" if slot.at is None else moment(slot.at, look), step), PLAIN))
+        ends.append((fit(_outcome(slot, plan, look), step), MUTED))
+    return [*lines, tuple(rail), tuple(numbers), tuple(times), tuple(ends)]
+
+
+_COLUMNS = (3, 19, -12, 13, 22, -4, -10, -10)
+_HEADS = ("#", "arrived", "after", "verdict", "reason", "ans", "checked", "body")
+
+
+def arrival_heads() -> Line:
+    """Return the headings over `arrival_line`."""
+    return columns(((head, MUTED), wide) for head, wide in zip(_HEADS, _COLUMNS, strict=True))
+
+
+def arrival_line(row: DeliveryRow, look: Look) -> Line:
+    """Return one arrival of an event as a line of figures."""
+    after = "—" if row.event_created_at is None else span(row.arrived_at - row.event_created_at)
+    runs: tuple[Run, ...] = (
+        (f"{attempt_of(row) or '?'}", MUTED),
+        (precise(row.arrived_at, look), PLAIN),
+        (after, MUTED),
+        vocabulary.verdict(row),
+        cell(row.reason, limit=22),
+        (f"{row.answer}", PLAIN),
+        (took(row.took_us), PLAIN),
+        (f"{row.body_bytes:,} B", MUTED),
+    )
+    return columns(zip(runs, _COLUMNS, strict=True))
+
+
+def attempt_lines(
+    row_id: str,
+    rows: Sequence[DeliveryRow],
+    plan: DeliveryPlan | None,
+    look: Look,
+    width: int,
+) -> list[Line]:
+    """Return the line of time and the latest arrivals under it, the one at the cursor marked."""
+    lines = list(timeline(plan, look, width))
+    if rows:
+        lines += [(), (("   ", PLAIN), *arrival_heads())]
+    for one in sorted(rows, key=lambda arrival: arrival.arrived_at)[-_LISTED:]:
+        mark = (" > ", ACCENT) if one.id == row_id else ("   ", PLAIN)
+        lines.append((mark, *arrival_line(one, look)))
+    return lines
+
+
+def slot_lines(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+    """Return the attempts one under the other, where no timeline has room."""
+    if plan is None:
+        return []
+    shown = [slot for slot in plan.slots if slot.state is not SlotState.SPARED]
+    return [
+        (),
+        rule("attempts, numbers inferred", width),
+        *(_slot_line(slot, look) for slot in shown),
+    ]
+
+
+def _glyph(slot: Slot) -> Run:
+    if slot.arrival is not None:
+        word, role = vocabulary.verdict(slot.arrival)
+        return word[0], role
+    if slot.state is SlotState.NOT_SEEN:
+        return "·", WARN
+    return ("◌", MUTED) if slot.state is SlotState.PLANNED else (" ", MUTED)
+
+
+def _wait(following: Slot, name: str, width: int) -> Run:
+    if following.state is SlotState.SPARED:
+        return " " * width, PLAIN
+    stroke = "╌" if following.state is SlotState.PLANNED else "━"
+    said = f" {name} "
+    left = (width - len(said)) // 2
+    return stroke * left + said + stroke * (width - len(said) - left), MUTED
+
+
+def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
+    if slot.arrival is not None:
+        return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
+    if slot.state is SlotState.PLANNED and slot.at is not None:
+        if slot.at == plan.next_at:
+            return f"in {span(slot.at - look.now)}" if slot.at > look.now else "due now"
+        return "last try" if slot.number == ATTEMPTS else "planned"
+    return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
+
+
+def _slot_line(slot: Slot, look: Look) -> Line:
+    glyph, role = _glyph(slot)
+    at = "" if slot.at is None else moment(slot.at, look)
+    said = slot.state.value
+    if slot.arrival is not None:
+        said = f"{slot.arrival.answer}   checked in {took(slot.arrival.took_us)}"
+    return (
+        (f" {slot.number}  ", MUTED), (f"{glyph} ", role), (fit(at, 9), PLAIN), ("   ", PLAIN),
+        (said, MUTED),
+    )  # fmt: skip

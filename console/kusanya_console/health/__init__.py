@@ -1,0 +1,1 @@
+"""The Health screen: is anything wrong, and what to do about it."""

@@ -1,0 +1,320 @@
+"""Health: where it is going wrong. Alarms are sentences, each with its next step.
+
+The report comes with the feed's snapshot; what costs more (a longer window, odd payments, who
+acknowledged what) is read while this screen is in view, every few seconds at most.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from kusanya.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
+from kusanya.store import Store
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.actions.context import Desk
+from kusanya_console.actions.results import Ended
+from kusanya_console.alarms import Inbox, Inspector
+from kusanya_console.collections.evidence import save_card
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.health.lines import Section, Target, targets
+from kusanya_console.health.reader import Reading
+from kusanya_console.health.report import health_lines, report
+from kusanya_console.messages import CopyAsked, DeedAsked, ListAsked, ScreenAsked, StoryAsked
+from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.ui.format import Line, plain, rule
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
+from kusanya_console.widgets.sheet import LineSheet, Sheet
+from kusanya_console.widgets.status_line import Standing
+
+_COPIED_CELLS = 110
+_MARGIN = 2
+"""Cells at the left for the cursor."""
+_EVERY: Final = timedelta(seconds=5)
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What the screen reads beside the snapshot, as of one instant."""
+
+    at: datetime
+    window: Window
+    causes: Causes
+    times: tuple[TimeToFinal, ...]
+    inbox: Inbox
+
+
+def count(store: Store, mode: Mode, inspector: Inspector, window: Window, now: datetime) -> Counted:
+    """Return a window's causes and times, and what is odd; raises StoreError."""
+    return Counted(
+        now,
+        window,
+        causes(store, mode, window=window, now=now),
+        times_to_final(store, mode, since=begins(window, now)),
+        inspector.inspect(now=now),
+    )
+
+
+class HealthScreen(ConsoleScreen):
+    """One report that scrolls, with a cursor on what can be opened or acknowledged."""
+
+    NAME = "health"
+    CRUMB = "Health"
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.window = Window.HOUR
+        self.cursor: str | None = None
+        self._snapshot: Snapshot | None = None
+        self._counted: Counted | None = None
+        self._inspector = Inspector(desk.store, mode=desk.mode)
+        self._counting = False
+        self._lines_of: list[Target | None] = []
+        self._pointed = False
+        self._lost_at: datetime | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Lay out one report that scrolls."""
+        with VerticalScroll(id="report", can_focus=False):
+            yield LineSheet(id="health")
+
+    def on_mount(self) -> None:
+        """Say that the report is on its way."""
+        super().on_mount()
+        self.query_one("#health", Sheet).show(lambda _width: [(("reading the store", MUTED),)])
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Show the report of the newest snapshot; count anew what is older than some seconds."""
+        self._snapshot = snapshot
+        if self._counted is None or snapshot.at - self._counted.at >= _EVERY:
+            self._count()
+        self._show()
+
+    def tell(self, standing: Standing) -> None:
+        """Show how things stand; a report of a store that is lost is dimmed, and says so."""
+        self._lost_at = standing.lost_at
+        self.set_class(standing.lost_at is not None, "-lost")
+        super().tell(standing)
+
+    def show_result(self) -> None:
+        """Show how an act ended, and what it changed here."""
+        super().show_result()
+        ended = self.desk.ended
+        if ended is not None and ended.sentence.startswith("acknowledged"):
+            self._count()
+
+    def _count(self) -> None:
+        if self._counting:
+            return
+        self._counting = True
+        desk, inspector, window, now = self.desk, self._inspector, self.window, self.desk.look.now
+        self.ask("count", lambda: count(desk.store, desk.mode, inspector, window, now))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show what was counted; a window that was changed meanwhile is counted next."""
+        if what == "count":
+            self._counting = False
+            self._counted = value
+            if value.window is not self.window:
+                self._count()
+            self._show()
+
+    def unanswered(self, what: str) -> None:  # noqa: ARG002 - there is one question
+        """Keep what is shown; the next snapshot counts anew."""
+        self._counting = False
+        self._counted = (
+            None
+            if self._counted is None
+            else msgspec.structs.replace(self._counted, at=self._counted.at - _EVERY)
+        )
+
+    # --- showing -------------------------------------------------------------------------------
+
+    def second(self) -> None:
+        """Move ages and countdowns on."""
+        self._show()
+
+    def restyle(self) -> None:
+        """Draw in the new time format."""
+        self._show()
+
+    def _reading(self) -> Reading | None:
+        snapshot, counted = self._snapshot, self._counted
+        if snapshot is None:
+            return None
+        found = Reading(
+            mode=self.desk.mode,
+            health=snapshot.health,
+            silent=snapshot.silence,
+            held_up=snapshot.held_up,
+            closing=snapshot.closing,
+            sender=tuple(one for one in self.desk.sender if one.mode == self.desk.mode.value),
+            lost_at=self._lost_at,
+            window=self.window,
+        )
+        if counted is None:
+            return found
+        timely = counted.causes if counted.window is self.window else None
+        return msgspec.structs.replace(
+            found, causes=timely, times=counted.times, inbox=counted.inbox
+        )
+
+    def _show(self) -> None:
+        found, look = self._reading(), self.desk.look
+        if found is not None:
+            self.query_one("#health", Sheet).show(
+                lambda width: self._drawn(report(found, look, width - _MARGIN), width)
+            )
+
+    def _drawn(self, sections: tuple[Section, ...], width: int) -> list[Line]:
+        keys = [target.key for target in targets(sections)]
+        if self.cursor not in keys or not self._pointed:
+            self.cursor = keys[0] if keys else None  # worst first, until a person points
+        zoomed = self.has_class("-zoom")
+        lines: list[Line] = []
+        self._lines_of = []
+        for place, section in enumerate(sections):
+            mine = any(one.key == self.cursor for one in targets([section]))
+            if zoomed and keys and not mine:
+                continue
+            title: Line = ((" ", PLAIN), *rule(section.title, width - 1))
+            heading: list[Line] = [(), title] if place else []
+            lines += heading[1:] if zoomed else heading
+            self._lines_of += [None] * (len(lines) - len(self._lines_of))
+            for entry in section.entries:
+                here = entry.first and entry.target is not None and entry.target.key == self.cursor
+                lines.append(((">" if here else " ", ACCENT), (" ", PLAIN), *entry.line))
+                self._lines_of.append(entry.target)
+        return lines
+
+    # --- keys ----------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target | None:
+        """Return what the cursor stands on."""
+        found = (one for one in self._lines_of if one is not None and one.key == self.cursor)
+        return next(found, None)
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor to the next line that leads somewhere, and keep it in view."""
+        keys = list(dict.fromkeys(one.key for one in self._lines_of if one is not None))
+        rail = self.query_one("#report", VerticalScroll)
+        if not keys:
+            rail.scroll_relative(y=by, animate=False)
+            return
+        place = keys.index(self.cursor) if self.cursor in keys else 0
+        self._point(keys[max(0, min(place + by, len(keys) - 1))])
+
+    def _point(self, key: str) -> None:
+        self.cursor, self._pointed = key, True
+        self._show()
+        places = [n for n, one in enumerate(self._lines_of) if one is not None and one.key == key]
+        rail = self.query_one("#report", VerticalScroll)
+        if places and places[0] < rail.scroll_y + 1:
+            # The first line of all has a heading above it that should be read too.
+            rail.scroll_to(y=max(places[0] - 2, 0), animate=False)
+        elif places and places[-1] >= rail.scroll_y + rail.size.height:
+            rail.scroll_to(y=places[-1] - rail.size.height + 1, animate=False)
+
+    def on_line_sheet_clicked(self, message: LineSheet.Clicked) -> None:
+        """Point at the line under the mouse; a double click opens what is behind it."""
+        message.stop()
+        target = self._lines_of[message.line] if message.line < len(self._lines_of) else None
+        if target is not None:
+            self._point(target.key)
+            if message.twice:
+                self.action_open()
+
+    def action_zoom(self) -> None:
+        """Show the part under the cursor alone, or the whole report again."""
+        super().action_zoom()
+        self._show()
+        self.query_one("#report", VerticalScroll).scroll_home(animate=False)
+
+    def action_open(self) -> None:
+        """Open the rows behind the line under the cursor."""
+        target = self.target
+        if target is None:
+            self.say("nothing here leads to rows")
+        elif target.story:
+            self.post_message(StoryAsked(target.story))
+        else:
+            self.post_message(ListAsked(target.screen, target.narrowed))
+
+    def action_window(self, by: int) -> None:
+        """Count over a shorter or longer time."""
+        windows = list(Window)
+        place = windows.index(self.window) + by
+        if not 0 <= place < len(windows):
+            self.say(f"{self.window.value} is the {'longest' if by > 0 else 'shortest'} window")
+            return
+        self.window = windows[place]
+        self._count()
+        self._show()
+
+    def action_acknowledge(self) -> None:
+        """Say that one looks after what the cursor stands on; audited."""
+        acts, target = self.desk.acts, self.target
+        if acts is None:
+            self.say(self.desk.why_no_act)
+            return
+        if target is None or not target.alarm:
+            self.say("the cursor stands on no alarm")
+            return
+        alarm, name = target.alarm, target.name
+
+        def keep(why: str | None) -> None:
+            if why:
+                self.post_message(
+                    DeedAsked("acknowledging", lambda: acts.acknowledge(alarm, name=name, why=why))
+                )
+
+        self.app.push_screen(NoteScreen((name, PLAIN)), keep)
+
+    def action_back(self) -> None:
+        """Show the whole report again, or go back to Live."""
+        if self.has_class("-zoom"):
+            self.action_zoom()
+        else:
+            self.post_message(ScreenAsked("live"))
+
+    def action_catch_up(self) -> None:
+        """Ask the service for what the store may have missed."""
+        asks, why = self.desk.asks, self.desk.why_no_ask
+        if asks is None or why:
+            self.say(why)
+        else:
+            self.post_message(DeedAsked("catching up", asks.catch_up))
+
+    def _text(self) -> str:
+        found = self._reading()
+        return "" if found is None else plain(health_lines(found, self.desk.look, _COPIED_CELLS))
+
+    def action_copy_id(self) -> None:
+        """Copy the report as text."""
+        text = self._text()
+        if text:
+            self.post_message(CopyAsked("report", text))
+
+    def action_copy_card(self) -> None:
+        """Copy the report and keep it in a file."""
+        text, folder = self._text(), self.desk.folder
+        sent = "report sent to the terminal's clipboard and saved to"
+        name = f"health-{self.desk.mode.value}-{self.desk.look.now:%Y%m%dT%H%M%SZ}"
+        if not text:
+            self.say("the store is being read: there is no report yet")
+            return
+        self.post_message(CopyAsked("report", text, told=True))
+        self.post_message(
+            DeedAsked(
+                "saving the report",
+                lambda: Ended(f"{sent} {safe(str(save_card(folder, name, text)), 400)}"),
+            )
+        )

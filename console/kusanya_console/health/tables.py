@@ -1,0 +1,177 @@
+"""The tables of the health report: failures by cause, prompts by channel, odd payments. Pure."""
+
+from collections import Counter
+
+from kusanya.business_day import EAT
+from kusanya.causes import Cause, Causes, Window, begins
+from kusanya.filters import Filter, Span, Term
+from kusanya.reconcile.analysis.codes import CODES, EXPIRED, NO_CODE, CodeClass
+from kusanya.text import safe
+from kusanya.wire import Status
+from kusanya_console.alarms import INBOX_SHOWN
+from kusanya_console.commands import LIVE
+from kusanya_console.health.lines import Entry, Target, leading, plainly
+from kusanya_console.health.reader import Reading, channel_target
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Line, Look, cell, columns, fit, moment, span, wrapped
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
+
+WIDE = 96
+"""From this width on a table shows all of its columns."""
+_CODE = 24
+_CHANNEL = 12
+_TOTALS = (-7, -7, -15)
+_GAP = 2
+_SAID = 31
+"""Cells before the sentence about an odd payment."""
+_GROUPS = {
+    CodeClass.CUSTOMER: "the customer can mend it",
+    CodeClass.DATA: "our data is wrong",
+    CodeClass.LATER: "later may go well",
+    CodeClass.UNKNOWN: "ask the provider",
+}
+_COUNTED_AS = {"expired": EXPIRED, "no code": NO_CODE}
+
+
+def causes(found: Reading, width: int) -> list[Entry]:
+    """Return failures and expiries of the window, grouped by who can mend them."""
+    counted = found.causes or Causes(found.health.causes, found.health.currency)
+    if not counted.causes:
+        return plainly([((f"no failure and no expiry, {found.window.value}", MUTED),)])
+    named = _channels(counted, found.health.channels, width) if width >= WIDE else ()
+    shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
+    heads = ["code", *(vocabulary.channel(one) for one in named), "all", "usual"]
+    heads.append(f"value {safe(counted.currency, 8)}")
+    entries = plainly(
+        [columns(((head, MUTED), wide) for head, wide in zip(heads, shape, strict=True))]
+    )
+    for group, title in _GROUPS.items():
+        mine = [cause for cause in counted.causes if _group(cause) is group]
+        if mine:
+            total = sum(cause.count for cause in mine)
+            entries += plainly([((f"{title}: {total:,}", MUTED),)])
+        entries += [
+            Entry(_cause(cause, named, shape), _cause_target(cause, found)) for cause in mine
+        ]
+    return entries
+
+
+def _channels(counted: Causes, known: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """Return as many channels as there is room for beside the totals, the busiest kept."""
+    counts: Counter[str] = Counter(dict.fromkeys(known, 0))
+    for cause in counted.causes:
+        counts.update(cause.channels)
+    used = _CODE + sum(-wide + _GAP for wide in _TOTALS)
+    kept = counts.most_common(max((width - used) // (_CHANNEL + _GAP), 0))
+    return tuple(sorted(channel for channel, _ in kept))
+
+
+def _group(cause: Cause) -> CodeClass:
+    known = CODES.get(_COUNTED_AS.get(cause.word, cause.word))
+    return CodeClass.UNKNOWN if known is None else known.group
+
+
+def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line:
+    over = cause.seen_before and cause.count > 2 * max(cause.usual, 1)
+    word, role = cell(cause.word, limit=60)
+    runs: list[Run] = [
+        (f"  {word}", role),
+        *(_some(cause.channels.get(one, 0)) for one in named),
+        (f"{cause.count:,} ▲" if over else f"{cause.count:,}", WARN if over else PLAIN),
+        (f"{cause.usual:,}" if cause.seen_before else "new", MUTED),
+        (f"{cause.amount:,}", PLAIN),
+    ]
+    return columns(zip(runs, shape, strict=True))
+
+
+def _cause_target(cause: Cause, found: Reading) -> Target:
+    if cause.word in {"expired", "no code"}:
+        status = Status.EXPIRED if cause.word == "expired" else Status.FAILED
+        term = Term("status", (status.value,))
+    else:
+        term = Term("code", (cause.word,))
+    return Target(
+        key=f"cause:{cause.word}",
+        name=safe(cause.word, 60),
+        screen=LIVE,
+        narrowed=Filter((term, *_within(found))),
+    )
+
+
+def _within(found: Reading) -> tuple[Term, ...]:
+    now = found.health.at
+    begin = begins(found.window, now).astimezone(EAT)
+    if found.window is Window.HOUR:
+        return (Term("at", (Span(begin.time(), None),)),)
+    return (Term("at", (Span(begin.date(), None),)),)
+
+
+def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
+    """Return open prompts by their age, and how long prompts take, channel by channel."""
+    opened = {one.channel: one for one in found.health.stuck}
+    timed = {one.channel: one for one in found.times}
+    if not opened and not timed:
+        return plainly([(("no collection waits, and none has become final", MUTED),)])
+    shape = (16, -10, -8, -10, -13, -9, -9)
+    heads = ("channel", "under 60 s", "60–120 s", "over 120 s", "oldest", "p50 final", "p95 final")
+    kept = range(len(shape)) if width >= WIDE else (0, 1, 3, 4, 5, 6)
+    entries = plainly([columns(((heads[n], MUTED), shape[n]) for n in kept)])
+    for channel in sorted(opened.keys() | timed.keys()):
+        one, took = opened.get(channel), timed.get(channel)
+        none: Run = ("—", MUTED)
+        runs: tuple[Run, ...] = (
+            (vocabulary.channel(channel), PLAIN),
+            _some(0 if one is None else one.young),
+            _some(0 if one is None else one.late),
+            _some(0 if one is None else one.stuck, FAILED),
+            none if one is None else (span(look.now - one.oldest_at), MUTED),
+            none if took is None else (span(took.p50), PLAIN),
+            none if took is None else (span(took.p95), PLAIN),
+        )
+        entries.append(
+            Entry(columns((runs[n], shape[n]) for n in kept), channel_target(channel, found))
+        )
+    if found.health.more_open:
+        more = "more are open than were looked at: the oldest 1,000 are counted"
+        entries += plainly([((more, WARN),)])
+    return entries
+
+
+def _some(count: int, role: str = PLAIN) -> Run:
+    return (f"{count:,}", role if count else MUTED)
+
+
+def odd(found: Reading, look: Look, width: int) -> list[Entry]:
+    """Return what is odd among the newest payments, each with its sentence."""
+    box = found.inbox
+    if box is None:
+        return plainly([(("looking through the newest payments", MUTED),)])
+    held = sum(name.startswith("odd:") for name in box.acknowledged)
+    after = f", {held:,} acknowledged" if held else ""
+    looked = f"{box.looked_at:,} newest payments looked through{after}"
+    if box.more:
+        looked += "; for older ones ! on Live"
+    if not box.odd:
+        none = f"nothing odd; {looked}" if box.looked_at else "no payment yet"
+        return plainly([((none, MUTED),)])
+    kinds = ", ".join(f"{kind.value.replace('_', ' ')} {count:,}" for kind, count in box.kinds)
+    entries = plainly(wrapped(f"{kinds}; {looked}", width, role=MUTED))
+    for one in box.odd[:INBOX_SHOWN]:
+        glyph, role = ("≠", FAILED) if one.anomaly.urgent else ("!", WARN)
+        reference, _ = cell(one.row.reference, limit=24)
+        head: Line = (
+            (f"{glyph} ", role),
+            (fit(moment(one.row.created_at, look), 9), MUTED),
+            ("  ", PLAIN),
+            (fit(reference, 16), PLAIN),
+            ("  ", PLAIN),
+        )
+        said = wrapped(safe(one.anomaly.sentence, 300), width, indent=_SAID, role=role)
+        lines = [(*head, *said[0][1:]), *said[1:]]
+        name = f"{reference}: {one.anomaly.kind.value.replace('_', ' ')}"
+        target = Target(key=one.id, name=name, story=one.row.id, alarm=one.id)
+        entries += leading(lines, target)
+    if len(box.odd) > INBOX_SHOWN:
+        more = f"and {len(box.odd) - INBOX_SHOWN:,} more: acknowledge what is looked after with A"
+        entries += plainly([((more, MUTED),)])
+    return entries

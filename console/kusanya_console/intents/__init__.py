@@ -1,0 +1,1 @@
+"""The Intents screen: creations that were sent and what became of them."""

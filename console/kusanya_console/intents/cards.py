@@ -1,0 +1,248 @@
+"""An intent in words: how far a creation has come, how long it may be replayed, what is safe.
+
+Pure: lines from frozen values. The idempotency key is shown by its ends: whoever holds it whole
+could replay it elsewhere.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.intents import Candidate, replay_left, window_ends
+from kusanya.privacy import mask_json, mask_phone
+from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
+from kusanya.text import safe
+from kusanya_console.collections.detail import parts_line
+from kusanya_console.held_up import held_up, is_held_up, many
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    fit,
+    free,
+    labelled,
+    moment,
+    rule,
+    span,
+    spread,
+    took,
+    wrapped,
+)
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+
+INTENT_PARTS = ("card", "body")
+_BLANK: Line = ()
+_BAR = 6
+REPLAY_WARNING = (
+    "The service gives its first answer again, or takes the request now if it never arrived: then "
+    "the customer is prompted now. Tell them before."
+)
+_NO_ANSWER = "no answer in time"
+"""What a client says when its time was up; the attempts below say whether anything had left."""
+UNSEEN = "unseen"
+"""Typed to decide on a collection that nobody could look at."""
+_WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
+
+
+def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
+    """Return how many outcomes are unknown or held up, and when the next replay window closes."""
+    stranded = many(held_up(rows, now=look.now).count)
+    unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
+    sent = [row for row in unknown if window_ends(row) is not None]
+    ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
+    line: list[Run] = [
+        (" unknown ", MUTED),
+        (f"{len(unknown):,}", WARN if unknown else PLAIN),
+        *([("     held up ", MUTED), (stranded, WARN)] if stranded != "0" else ()),
+        ("     next window closes ", MUTED),
+        (f"in {span(min(ahead))}" if ahead else "—", PLAIN),
+        ("     window closed ", MUTED),
+        (f"{len(sent) - len(ahead):,}", FAILED if len(sent) > len(ahead) else PLAIN),
+    ]
+    return [tuple(line)]
+
+
+def window_left(row: IntentRow, look: Look) -> Run:
+    """Return what is left of the replay window, as a bar and in words."""
+    if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
+        return "no customer was asked", WARN
+    if row.state not in _WAITING or window_ends(row) is None:
+        return free(row.outcome or "", 80), MUTED
+    left = replay_left(row, now=look.now)
+    if not left:
+        return f"{'·' * _BAR} closed: decide", FAILED
+    full = max(1, round(left / REPLAY_WINDOW * _BAR))
+    return f"{'█' * full}{'·' * (_BAR - full)} {span(left)} left", WARN
+
+
+def intent_part(
+    row: IntentRow,
+    attempts: Sequence[AttemptRow],
+    notes: Sequence[NoteRow],
+    look: Look,
+    width: int,
+    *,
+    part: int,
+) -> list[Line]:
+    """Return one of the `INTENT_PARTS` under the line that names them."""
+    head = parts_line(INTENT_PARTS, part, 0, width)
+    if INTENT_PARTS[part] == "card":
+        return [head, *intent_card(row, attempts, notes, look, width)]
+    name = spread([cell(row.reference, STRONG, limit=60)], [vocabulary.intent(row.state)], width)
+    said = "exactly these bytes are sent on every attempt; phone masked; J copies"
+    body = safe(mask_json(row.body), 8_000)
+    return [head, name, _BLANK, *wrapped(said, width, role=MUTED), _BLANK, *wrapped(body, width)]
+
+
+def intent_card(
+    row: IntentRow,
+    attempts: Sequence[AttemptRow],
+    notes: Sequence[NoteRow],
+    look: Look,
+    width: int,
+) -> list[Line]:
+    """Return the card of one intent: its attempts, its key, and the things that are safe."""
+    lines: list[Line] = [
+        spread([cell(row.reference, STRONG, limit=60)], [vocabulary.intent(row.state)], width),
+        spread([(f"TZS {row.amount:,}", STRONG)], [(mask_phone(row.phone), PLAIN)], width),
+        _BLANK,
+        labelled("key", (_key(row), PLAIN)),
+        labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
+        labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
+        labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
+        labelled("profile", cell(row.profile, limit=40)),
+    ]
+    if row.outcome is not None and row.outcome != _NO_ANSWER:
+        lines += wrapped(free(row.outcome, 300), width, label="outcome")
+    if row.claimed_by is not None and row.claimed_until is not None:
+        lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
+    lines += [_BLANK, rule("sent", width)]
+    lines += [_attempt(one, look) for one in attempts]
+    if not attempts:
+        lines.append((("nothing has left this machine", MUTED),))
+    if row.state in _WAITING:
+        lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
+    elif is_held_up(row, now=look.now):
+        lines += [_BLANK, rule("what is safe", width), *_not_taken(row, look, width)]
+    if notes:
+        lines += [_BLANK, rule("notes", width)]
+    for note in notes:
+        lines.append(((f"{moment(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
+        lines += wrapped(free(note.text, 500), width, indent=2)
+    return lines
+
+
+def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
+    """Return what the dialog of a replay names: its reference first, its window last."""
+    end = window_ends(row)
+    until = f"until {moment(end, look)}" if end else "not sent before"
+    return (*_facts(row), ("window", (until, PLAIN)))
+
+
+def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
+    """Return what the dialog of a decision names: its reference first, its window last."""
+    end = window_ends(row)
+    over = f"over since {moment(end, look)}" if end else "it was never sent"
+    return (*_facts(row), ("window", (over, PLAIN)))
+
+
+def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, Run], ...]:
+    """Return what the confirmation of a decision names beside the intent: the other side."""
+    reason = ("because", cell(why, limit=200))
+    if candidate is None:
+        return (("it became", ("nothing: no collection was created", STRONG)), reason)
+    became = ("it became", cell(candidate.collection_id, STRONG, limit=60))
+    seen = candidate.seen
+    if seen is None:
+        said = candidate.trouble or "there is no API key to ask the service with"
+        return (became, ("compared", (f"with nothing: {free(said, 160)}", WARN)), reason)
+    by = "the service, just now" if candidate.asked else "the store; the service was not asked"
+    return (
+        became,
+        ("", cell(seen.reference, limit=60)),
+        ("", (f"TZS {seen.amount:,}   {mask_phone(seen.phone)}   {safe(seen.status, 40)}", PLAIN)),
+        ("compared", (f"same reference, amount and phone, by {by}", PLAIN)),
+        reason,
+    )
+
+
+def decision_warning(candidate: Candidate | None) -> str:
+    """Return what a person is told before a decision counts."""
+    if candidate is not None and candidate.seen is None:
+        return (
+            "Nobody could look at this collection: a wrong id settles the wrong order, for good. "
+            f"Type {UNSEEN} only with the network's statement before you."
+        )
+    return (
+        "Nothing is sent to the service. The creation counts as settled from now on, under your "
+        "name: compare the network's statement first."
+    )
+
+
+def _facts(row: IntentRow) -> tuple[tuple[str, Run], ...]:
+    return (
+        ("reference", cell(row.reference, STRONG, limit=60)),
+        ("amount", (f"TZS {row.amount:,}", STRONG)),
+        ("phone", (mask_phone(row.phone), PLAIN)),
+        ("key", (f"{_key(row)}, {len(row.body):,} bytes, unchanged", PLAIN)),
+        ("profile", cell(row.profile, limit=40)),
+    )
+
+
+def _key(row: IntentRow) -> str:
+    key = row.idempotency_key
+    return safe(f"{key[:4]}…{key[-2:]}" if len(key) > 12 else "…")  # noqa: PLR2004 - short keys tell all
+
+
+def _attempt(one: AttemptRow, look: Look) -> Line:
+    outcome = "in flight" if one.outcome is None else safe(one.outcome, 20)
+    status = "" if one.status is None else f"{one.status}"
+    lasted = "" if one.took_us is None else took(one.took_us)
+    lost = one.outcome == "lost"
+    return (
+        (f"{one.number:>2}  ", MUTED), (fit(moment(one.sent_at, look), 9), PLAIN), ("  ", PLAIN),
+        (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
+        (fit(status, 4, right=True), PLAIN), ("  ", PLAIN), (lasted, MUTED),
+    )  # fmt: skip
+
+
+def _not_taken(row: IntentRow, look: Look, width: int) -> list[Line]:
+    said = "nothing has happened: the service took no attempt, so no customer was asked"
+    lines = wrapped(said, width, label="so far")
+    if not replay_left(row, now=look.now):
+        over = "its window is over: kusanya intents resume closes it, then the order is free"
+        return lines + wrapped(over, width, label="send")
+    lines += wrapped(
+        "R, or kusanya intents resume for all: same key, same bytes; the customer is prompted then",
+        width,
+        label="send",
+    )
+    return lines + wrapped(
+        "a second creation for the same order: this one may still go", width, label="never",
+        role=FAILED,
+    )  # fmt: skip
+
+
+def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
+    end = window_ends(row)
+    lines = wrapped(
+        "an event with this reference settles it, whenever it arrives", width, label="wait"
+    )
+    if end is not None and replay_left(row, now=look.now):
+        lines += wrapped(
+            f"same key, same bytes, until {moment(end, look)}: the first answer again, never a "
+            "second charge. If the first request never arrived, the customer is prompted now: tell "
+            "them before. R replays, or kusanya intents resume.",
+            width,
+            label="replay",
+        )
+    else:
+        lines += wrapped("the window is over: the service may charge again", width, label="replay")
+        lines += wrapped(
+            "a person compares statements and records what they saw with D, under their name",
+            width,
+            label="decide",
+        )
+    never = "a new key for this intent: that could charge twice"
+    return lines + wrapped(never, width, label="never", role=FAILED)

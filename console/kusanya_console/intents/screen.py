@@ -1,0 +1,399 @@
+"""Intents: which creations have no answer, and how long they may be replayed."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+
+from kusanya.errors import IntentError
+from kusanya.intents import Candidate
+from kusanya.privacy import mask_json, mask_phone
+from kusanya.store import Store
+from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
+from kusanya.wire import Mode
+from kusanya.wording import UNKNOWN_OUTCOME, advise
+from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.actions.results import Acting, Ended
+from kusanya_console.collections.cards import spoken
+from kusanya_console.collections.screen import CARD_CELLS, Card, PaymentScreen
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.held_up import waiting
+from kusanya_console.intents.cards import (
+    INTENT_PARTS,
+    REPLAY_WARNING,
+    UNSEEN,
+    candidate_facts,
+    decision_facts,
+    decision_warning,
+    intent_card,
+    intent_figures,
+    intent_part,
+    replay_facts,
+    window_left,
+)
+from kusanya_console.intents.decide import Decided, DecideScreen
+from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked, reference_copy
+from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Line, Look, cell, free, moment, spread
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
+from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.window import PageWindow
+
+_UNKNOWN_LISTED = 200
+_OTHERS_LISTED = 200
+
+
+def _sent(row: IntentRow, look: Look) -> Run:
+    return moment(row.first_sent_at, look), MUTED
+
+
+COLUMNS: tuple[Column[IntentRow], ...] = (
+    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=4),
+    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
+    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
+    Column("first sent", 10, _sent),
+    Column("state", 10, lambda row, _: vocabulary.intent(row.state)),
+    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
+    Column("replay window, 23 h", 24, window_left, rank=1, grows=60, moves=True),
+)
+
+
+class Creations(msgspec.Struct, frozen=True):
+    """What the screen lists: unknown outcomes first, the shortest window first among them."""
+
+    rows: tuple[IntentRow, ...]
+    more: bool = False
+    """True when there are older ones, which are not listed."""
+
+
+class Sendings(msgspec.Struct, frozen=True):
+    """The attempts of one intent, and what people noted on it."""
+
+    intent_id: str
+    attempts: tuple[AttemptRow, ...]
+    notes: tuple[NoteRow, ...]
+
+
+def sendings(store: Store, intent: IntentRow) -> Sendings:
+    """Return what stands beside an intent."""
+    notes = store.notes(intent.id, intent.mode)
+    return Sendings(intent.id, store.attempts(intent.id), notes)
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says became of an intent, and what is known of the collection they name."""
+
+    intent: IntentRow
+    said: Decided
+    candidate: Candidate | None = None
+    refused: bool = False
+
+
+def compared(acts: Acting, row: IntentRow, said: Decided) -> Compared:
+    """Compare the collection that is named with the intent; raises StoreError."""
+    if said.collection_id is None:
+        return Compared(intent=row, said=said)
+    try:
+        candidate = acts.examine(row, said.collection_id)
+    except IntentError:
+        return Compared(intent=row, said=said, refused=True)
+    return Compared(intent=row, said=said, candidate=candidate)
+
+
+def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
+    """Return the unknown ones, then those held up, then the newest of the rest."""
+    unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
+    newest = store.intents(mode, limit=_OTHERS_LISTED)
+    first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
+    left = sorted(waiting(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED)
+    named = {row.id for row in (*first, *left)}
+    rest = (row for row in newest.rows if row.id not in named)
+    return Creations((*first, *left, *rest), more=unknown.more or newest.more)
+
+
+class IntentsScreen(PaymentScreen):
+    """Creations of one mode, those without an answer first."""
+
+    NAME = "intents"
+    CRUMB = "Intents"
+    PARTS = INTENT_PARTS
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
+        self._more = False
+        self._sendings: Sendings | None = None
+        self._seq = 0
+        self._unanswered = False
+
+    def compose_body(self) -> ComposeResult:
+        """Put figures above, the list and its pane below."""
+        yield Sheet(id="figures")
+        with Horizontal(id="split"):
+            yield self.table
+            yield Sheet(id="empty")
+            with VerticalScroll(id="pane", can_focus=False):
+                yield Sheet(id="card")
+        yield Sheet(id="foot")
+
+    def on_mount(self) -> None:
+        """Read the list."""
+        super().on_mount()
+        self.table.focus()
+        self.query_one("#empty", Sheet).show(lambda _width: self._empty())
+        self._fetch()
+
+    def on_screen_resume(self) -> None:
+        """Read the list again after another screen was shown."""
+        if self._asked:
+            self._fetch()
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Read the list again when an intent has news."""
+        if snapshot.intents or self._unanswered:
+            self._fetch()
+        elif snapshot.seq != self._seq:
+            self._fetch_attempts()  # a note on an intent is no news of the intent itself
+        self._seq = snapshot.seq
+
+    def unanswered(self, what: str) -> None:  # noqa: ARG002 - the list brings its attempts along
+        """Keep what is shown; the list is read again once the store answers."""
+        self._unanswered = True
+
+    def _fetch(self) -> None:
+        store, mode, clock = self.desk.store, self.desk.mode, self.desk.clock
+        self._unanswered = False
+        self.ask("intents", lambda: creations(store, mode, now=clock.now()))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show the list, or the attempts of the intent under the cursor."""
+        if what == "decision":
+            self._confirm_decision(value)
+            return
+        if what == "intents":
+            self._more = value.more
+            self.table.show(PageWindow(value.rows))
+            self.set_class(not value.rows, "-empty")
+            self._fetch_attempts()
+        else:
+            self._sendings = value
+        self._show()
+
+    def on_record_table_highlighted(self) -> None:
+        """Show the card of the intent that the cursor reached, then fetch its attempts."""
+        self._show()
+        self.when_rested(self._fetch_attempts)
+
+    def _fetch_attempts(self) -> None:
+        row, store = self.table.row, self.desk.store
+        if row is not None:
+            self.ask("attempts", lambda: sendings(store, row))
+
+    def second(self) -> None:
+        """Move the windows on."""
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Draw list and card as of now."""
+        self.table.restyle(self.desk.look)
+        self._show()
+
+    def _show(self) -> None:
+        row, look, told = self.table.row, self.desk.look, self._sendings
+        rows = self.table.window.rows
+        self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
+        self._foot()
+        card = self.query_one("#card", Sheet)
+        if row is None:
+            card.show(lambda _width: ())
+            return
+        mine = told is not None and told.intent_id == row.id
+        attempts = told.attempts if told is not None and mine else ()
+        notes = told.notes if told is not None and mine else ()
+        part = self.part
+        card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
+
+    def _foot(self) -> None:
+        rows, above = len(self.table.window.rows), 0 if self.table.follow else self.table.first
+        listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
+        left: Line = ((" unknown first, then what is held up, then the newest   ", MUTED),)
+        left = (*left, (listed, MUTED))
+        goes = f"{self.desk.key('list.newest')} goes to the top"
+        right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
+        self.query_one("#foot", Sheet).show(lambda width: [spread(list(left), [right], width)])
+
+    def on_record_table_moved(self) -> None:
+        """Say where the list stands now."""
+        self._foot()
+
+    def _empty(self) -> list[Line]:
+        mode, _ = vocabulary.mode_words(self.desk.mode)
+        return [
+            ((f"No intent in {mode} yet.", PLAIN),),
+            (("One stands here for every creation that was made through this library,", MUTED),),
+            (("saved before its first byte left. ? lists the keys.", MUTED),),
+        ]
+
+    def show_part(self) -> None:
+        """Show the part of the card that was asked for."""
+        self._show()
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor."""
+        self.table.move(by)
+
+    def action_move_page(self, by: int) -> None:
+        """Move the cursor by as many records as are visible."""
+        self.table.move(by * (self.table.lines - 1))
+
+    def action_newest(self) -> None:
+        """Go to the top, and stay there while more come."""
+        self.table.follow, self.table.cursor = True, None
+        self.table.show(msgspec.structs.replace(self.table.window))
+        self._show()
+
+    def action_oldest(self) -> None:
+        """Go to the last one that is listed."""
+        self.table.move(len(self.table.window.rows))
+
+    def action_pane(self) -> None:
+        """Show or hide the pane."""
+        self.toggle_class("-pane")
+
+    def action_open(self) -> None:
+        """Open the story of the intent, or of the collection that it became."""
+        if self.table.row is not None:
+            self.post_message(StoryAsked(self.table.row.id))
+
+    def action_back(self) -> None:
+        """Go back to Live."""
+        self.post_message(ScreenAsked("live"))
+
+    def subject(self) -> Subject | None:
+        """Return the intent under the cursor, with its collection where that is known."""
+        row = self.table.row
+        if row is None:
+            return None
+        return Subject(
+            name=free(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
+        )
+
+    def card(self) -> Card | None:
+        """Return what reads the card of the intent, its collection's below where it is known."""
+        row, look, store, told = self.table.row, self.desk.look, self.desk.store, super().card()
+        if row is None:
+            return None
+
+        def read() -> list[Line]:
+            beside = sendings(store, row)
+            lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
+            return lines if told is None else [*lines, (), *told()]
+
+        return read
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return the body as it is sent on every attempt, its phone masked."""
+        row = self.table.row
+        if row is None:
+            return None
+        return lambda: ("request body, phone masked,", mask_json(row.body))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say: that of the collection, or that we are checking."""
+        row = self.table.row
+        if row is None or row.collection_id is not None:
+            super().action_copy_sentence()
+        elif row.state is not IntentState.UNKNOWN:
+            self.say(f"this intent is {row.state.value}: there is nothing to tell a customer yet")
+        else:
+            said = advise(UNKNOWN_OUTCOME)
+            both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
+            self.post_message(CopyAsked("customer's sentence", both, told=True))
+            sent = f"sent to the terminal's clipboard, say: {spoken(said.english)}"
+            self.desk.tell(Ended(sent))
+            self.show_result()
+
+    def _may_act(
+        self, why_not: Callable[[Acting, IntentRow], str]
+    ) -> tuple[Acting, IntentRow] | None:
+        """Return what to act with and on, or say why nothing happens."""
+        acts, row = self.desk.acts, self.table.row
+        if acts is None or row is None:
+            self.say(self.desk.why_no_act if acts is None else "the cursor points at no intent")
+            return None
+        why = why_not(acts, row)
+        if why:
+            self.say(why)
+            return None
+        return acts, row
+
+    def action_replay(self) -> None:
+        """Confirm and send the intent under the cursor again, or say why that cannot be."""
+        may = self._may_act(lambda acts, row: acts.why_no_replay(row))
+        if may is None:
+            return
+        acts, row = may
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("replaying", lambda: acts.replay(row)))
+
+        facts = replay_facts(row, self.desk.look)
+        dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
+        self.app.push_screen(dialog, send)
+
+    def action_decide(self) -> None:
+        """Ask what became of the intent under the cursor, or say why it cannot be decided."""
+        may = self._may_act(lambda acts, row: acts.why_no_decision(row))
+        if may is None:
+            return
+        acts, row = may
+
+        def compare(decided: Decided | None) -> None:
+            if decided is not None:
+                self.ask("decision", lambda: compared(acts, row, decided))
+
+        facts = decision_facts(row, self.desk.look)
+        self.app.push_screen(DecideScreen(facts, mode=row.mode), compare)
+
+    def _confirm_decision(self, found: Compared) -> None:
+        """Name both sides and let a person cancel or decide; say why where it is refused."""
+        acts = self.desk.acts
+        if acts is None:
+            return
+        row, said, candidate = found.intent, found.said, found.candidate
+        unseen = candidate is not None and candidate.seen is None
+
+        def decide() -> Ended:
+            return acts.decide(row, collection_id=said.collection_id, why=said.why, unseen=unseen)
+
+        if found.refused or (candidate is not None and candidate.differs):
+            # Refused where it is decided: the attempt is audited with its reason.
+            self.post_message(DeedAsked("deciding", decide))
+            return
+
+        def keep(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.post_message(DeedAsked("deciding", decide))
+
+        dialog = ConfirmScreen(
+            "Decide",
+            (*decision_facts(row, self.desk.look), *candidate_facts(candidate, said.why)),
+            mode=row.mode,
+            warning=decision_warning(candidate),
+            word=UNSEEN if unseen else "",
+            live_word=UNSEEN if unseen else "",
+        )
+        self.app.push_screen(dialog, keep)
+
+    def action_copy_id(self) -> None:
+        """Copy the reference of the intent under the cursor."""
+        if self.table.row is not None:
+            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))

@@ -1,0 +1,1 @@
+"""Lists of rows: their definition, filter, pages, refresh and export."""

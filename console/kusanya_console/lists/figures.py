@@ -1,0 +1,92 @@
+"""The counts above a list, from one snapshot; sums are of one mode and one currency."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from kusanya.store.records import Verdict
+from kusanya.text import safe
+from kusanya.wire import Status
+from kusanya_console.feed import Snapshot, Tally
+from kusanya_console.ui.format import Line, fit, per_cent
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
+
+_BARS = " ▁▂▃▄▅▆▇"
+_LABEL = 13
+_TAIL = 20
+
+
+def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[Line]:
+    """Return this hour's counts, their trends, and the day's money."""
+    hour, day = snapshot.hour, snapshot.day
+    share = (f"{per_cent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
+    wanted = (Status.SUCCEEDED, Status.CREATED, Status.FAILED, Status.EXPIRED)
+    if short or width < 100:  # noqa: PLR2004 - the narrow breakpoint
+        counts: list[Run] = [(" this hour", MUTED)]
+        for status in wanted:
+            counts += [
+                (f"   {status.value} ", MUTED),
+                (f"{hour.of(status).count:,}", _role(status, hour.of(status))),
+            ]
+        return [(*counts, *_others(hour.others, "   "))]
+    wide = min((width - _LABEL - _TAIL) // len(wanted), 28)
+    counts = [(fit(" this hour", _LABEL), MUTED)]
+    trend: list[Run] = [(fit(" per minute", _LABEL), MUTED)]
+    for status in wanted:
+        tally = hour.of(status)
+        figure = f"{tally.count:,}"
+        counts += [
+            (f"{status.value} ", MUTED),
+            (fit(figure, wide - 6 - cell_len(status.value), right=True), _role(status, tally)),
+            (" " * 5, PLAIN),
+        ]
+        trend.append((fit(bars(snapshot.trends.get(status.value, ())), wide), MUTED))
+    counts += [("success ", MUTED), share]
+    trend += _others(hour.others, "")
+    paid = day.of(Status.SUCCEEDED)
+    code = safe(day.currency, 8)
+    money: list[Run] = [
+        (fit(" today", _LABEL), MUTED),
+        ("collected ", MUTED), (f"{code} {paid.amount:,}", PLAIN),
+        ("     fees ", MUTED), (f"{code} {paid.fee:,}", PLAIN),
+        ("     net ", MUTED), (f"{code} {paid.amount - paid.fee:,}", PLAIN),
+        ("     succeeded only", MUTED),
+    ]  # fmt: skip
+    if day.other_currencies:
+        money.append((f", {code} only", MUTED))
+    return [tuple(counts), tuple(trend), tuple(money)]
+
+
+def delivery_figures(snapshot: Snapshot, width: int) -> list[Line]:
+    """Return this hour's arrivals by verdict."""
+    arrivals = snapshot.arrivals
+    line: list[Run] = [
+        (fit(" this hour", _LABEL) if width >= 100 else " this hour  ", MUTED),  # noqa: PLR2004
+        ("arrivals ", MUTED),
+        (f"{arrivals.total:,}", PLAIN),
+    ]
+    for verdict in Verdict:
+        count = arrivals.verdicts.get(verdict, 0)
+        if count or verdict in {Verdict.VERIFIED, Verdict.REJECTED, Verdict.REPEAT}:
+            loud = count and verdict not in {Verdict.VERIFIED, Verdict.REPEAT}
+            line += [
+                (f"   {verdict.value.replace('_', ' ')} ", MUTED),
+                (f"{count:,}", FAILED if loud else PLAIN),
+            ]
+    return [tuple(line)]
+
+
+def bars(values: Sequence[int]) -> str:
+    """Return counts as a row of bars, the highest full; nothing is a space."""
+    top = max(values, default=0)
+    if top == 0:
+        return "▁" * len(values)
+    return "".join(_BARS[max(1, -(-value * 7 // top))] if value else " " for value in values)
+
+
+def _role(status: Status, tally: Tally) -> str:
+    return FAILED if status is Status.FAILED and tally.count else PLAIN
+
+
+def _others(count: int, gap: str) -> list[Run]:
+    return [(f"{gap}? other {count:,}", WARN)] if count else []

@@ -1,0 +1,1 @@
+"""The Live screen: collections as they happen."""

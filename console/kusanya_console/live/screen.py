@@ -1,0 +1,136 @@
+"""Live: what is moving? Counts, the newest collections, and the record under the cursor."""
+
+from typing import Any
+
+from kusanya.privacy import mask_phone
+from kusanya.store.records import CollectionRow, Order
+from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.collections.detail import PARTS, part_of
+from kusanya_console.collections.evidence import Evidence, gather
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.lists.definition import CollectionListing
+from kusanya_console.lists.figures import collection_figures
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.messages import StoryAsked, reference_copy
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Look, cell, free, moment, money
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
+from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.sheet import Sheet
+
+
+def _net(row: CollectionRow, _look: Look) -> Run:
+    return ("—", MUTED) if row.net is None else (f"{row.net:,}", PLAIN)
+
+
+def _amount(row: CollectionRow, _look: Look) -> Run:
+    return money(row.amount, row.currency, expected="TZS"), PLAIN
+
+
+def _code(row: CollectionRow, _look: Look) -> Run:
+    return cell(row.failure_code, limit=40) if row.failure_code else ("", PLAIN)
+
+
+def _columns(first: Column[CollectionRow]) -> tuple[Column[CollectionRow], ...]:
+    return (
+        first,
+        Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=14),
+        Column("channel", 12, lambda row, _: (vocabulary.channel(row.channel), PLAIN), rank=1),
+        Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=4),
+        Column("amount TZS", 10, _amount, right=True, grows=2),
+        Column("fee", 6, lambda row, _: (f"{row.fee:,}", MUTED), right=True, rank=2, grows=1),
+        Column("net", 10, _net, right=True, rank=3),
+        Column("status", 15, lambda row, _: vocabulary.status(row.status)),
+        Column("code", 22, _code, rank=5),
+    )
+
+
+_CREATED: Column[CollectionRow] = Column(
+    "created", 9, lambda row, look: (moment(row.created_at, look), MUTED)
+)
+_FINAL: Column[CollectionRow] = Column(
+    "final", 9, lambda row, look: (moment(row.final_seen_at, look), MUTED)
+)
+COLUMNS = {
+    Order.CREATED: _columns(_CREATED),
+    Order.FINAL: _columns(_FINAL),
+    Order.AMOUNT: _columns(_CREATED),
+}
+
+
+class LiveScreen(ListScreen[CollectionRow]):
+    """The collections of one mode, newest first."""
+
+    NAME = "live"
+    CRUMB = "Live"
+    BINDINGS = bindings_of(NAME)
+    PARTS = PARTS
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk, COLUMNS, CollectionListing(desk))
+        self._found: Evidence | None = None
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Show the counts, then the list."""
+        self.query_one("#figures", Sheet).show(
+            lambda width: collection_figures(snapshot, width, short=self.size.height < 30)  # noqa: PLR2004
+        )
+        super().advance(snapshot)
+
+    def on_record_table_highlighted(self) -> None:
+        """Show the card of the record that the cursor reached, then fetch its story."""
+        self._show_card()
+        self.when_rested(self._fetch_story)
+
+    def changed(self, ids: frozenset[str]) -> None:
+        """Fetch the story again when its record has news."""
+        if self.table.cursor in ids:
+            self._fetch_story()
+
+    def _fetch_story(self) -> None:
+        row_id, store, look = self.table.cursor, self.desk.store, self.desk.look
+        mode = self.desk.mode
+        if row_id is not None:
+            self.ask("story", lambda: gather(store, row_id, mode, look))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show a story when it is the one of the cursor's record."""
+        super().answered(what, value)
+        if what == "story":
+            self._found = value
+            self._show_card()
+
+    def restyle(self) -> None:
+        """Draw list and card in the new time format."""
+        super().restyle()
+        self._show_card()
+
+    def show_part(self) -> None:
+        """Show the part of the card that was asked for."""
+        self._show_card()
+
+    def _show_card(self) -> None:
+        row, found = self.table.row, self._found
+        card = self.query_one("#card", Sheet)
+        if row is None:
+            card.show(lambda _width: [(("j and k move to a record", MUTED),)])
+            return
+        mine = found if found is not None and found.story.row.id == row.id else None
+        look, part = self.desk.look, self.part
+        card.show(lambda width: part_of(row, mine, look, width, part=part))
+
+    def subject(self) -> Subject | None:
+        """Return the collection under the cursor."""
+        row = self.table.row
+        return None if row is None else Subject(name=free(row.reference, 60), collection_id=row.id)
+
+    def action_open(self) -> None:
+        """Open the whole story on the Lookup screen."""
+        if self.table.cursor is not None:
+            self.post_message(StoryAsked(self.table.cursor))
+
+    def action_copy_id(self) -> None:
+        """Copy the reference of the record under the cursor."""
+        if self.table.row is not None:
+            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))

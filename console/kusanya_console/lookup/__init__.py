@@ -1,0 +1,1 @@
+"""The Lookup screen: one payment, found by what the customer knows."""

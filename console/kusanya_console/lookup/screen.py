@@ -1,0 +1,277 @@
+"""Lookup: what happened, and what do I say? One box that answers while one types."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Input
+
+from kusanya.business_day import day_start
+from kusanya.lookup import CreationStory, Found, creation_story, find
+from kusanya.privacy import mask_json
+from kusanya.store import Store
+from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.wire import Mode
+from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.collections.creation_cards import creation_story_lines
+from kusanya_console.collections.detail import STORY_PARTS, story_part
+from kusanya_console.collections.evidence import Evidence, gather
+from kusanya_console.collections.screen import PaymentScreen
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.lookup.words import hint, nothing, unanswered
+from kusanya_console.messages import ScreenAsked, reference_copy
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Look, cell, free, moment, money
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
+from kusanya_console.widgets.box import Box
+from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.window import PageWindow
+
+_LONGEST = 200
+
+
+Matched = CollectionRow | IntentRow
+Told = Evidence | CreationStory
+
+
+def _created(row: Matched, look: Look) -> Run:
+    at = row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
+    return moment(at, look), MUTED
+
+
+def _channel(row: Matched, _look: Look) -> Run:
+    return vocabulary.channel(row.channel) if isinstance(row, CollectionRow) else "—", PLAIN
+
+
+def _amount(row: Matched, _look: Look) -> Run:
+    currency = row.currency if isinstance(row, CollectionRow) else "TZS"
+    return money(row.amount, currency, expected="TZS"), PLAIN
+
+
+def _status(row: Matched, _look: Look) -> Run:
+    if isinstance(row, IntentRow):
+        return vocabulary.intent(row.state)
+    return vocabulary.status_of(row)
+
+
+COLUMNS: tuple[Column[Matched], ...] = (
+    Column("created", 9, _created),
+    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20),
+    Column("channel", 12, _channel, rank=1),
+    Column("amount TZS", 12, _amount, right=True),
+    Column("status", 15, _status),
+)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the store says to the text in the box."""
+
+    found: Found
+    told: Told | None
+
+
+def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> Answer:
+    """Return the matches of a text, with all that is known of the best one."""
+    found = find(store, text, mode=mode, now=look.now, day=day_start)
+    rows = matched(found)
+    return Answer(found, tell(store, rows[0], look) if rows else None)
+
+
+def matched(found: Found) -> tuple[Matched, ...]:
+    """Return what was found as the table lists it: creations without an answer come first."""
+    return (
+        *(match.intent for match in found.creations),
+        *(match.row for match in found.matches),
+    )
+
+
+def tell(store: Store, row: Matched, look: Look) -> Told | None:
+    """Return all that is known of a match; raises StoreError."""
+    if isinstance(row, IntentRow):
+        return creation_story(store, row.id, now=look.now)
+    return gather(store, row.id, row.mode, look)
+
+
+def record(told: Told) -> Matched:
+    """Return the record that a story is about."""
+    return told.intent if isinstance(told, CreationStory) else told.story.row
+
+
+class LookupScreen(PaymentScreen):
+    """Support's one box."""
+
+    NAME = "lookup"
+    CRUMB = "Lookup"
+    PARTS = STORY_PARTS
+    AUTO_FOCUS = ""  # the box, where a person came by the key, and nothing where a story was opened
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=desk.look, id="matches")
+        self.table.follow = False
+        self._found = Found(text="")
+        self._told: Told | None = None
+        self._unanswered = False
+
+    def compose_body(self) -> ComposeResult:
+        """Put the box above, matches under it when there are several, and the story below."""
+        box = Box(placeholder="", id="box", max_length=_LONGEST)
+        box.cursor_blink = False
+        yield box
+        yield Sheet(id="hint")
+        yield self.table
+        with VerticalScroll(id="telling", can_focus=False):
+            yield Sheet(id="story")
+
+    def on_mount(self) -> None:
+        """Begin in the box."""
+        super().on_mount()
+        self.query_one("#box", Box).take_focus()
+        self._show()
+
+    def look_for(self, text: str) -> None:
+        """Put `text` into the box and answer it; the next key is for its story."""
+        self.query_one("#box", Box).value = text[:_LONGEST]
+        self.set_focus(None)
+
+    def entered(self) -> None:
+        """Begin in the box: whoever comes by the key has something to paste."""
+        self.action_box()
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Answer while a person types; only the latest text counts."""
+        message.stop()
+        self._ask(self.query_one("#box", Box).meant)
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Leave the box for the matches."""
+        message.stop()
+        self.set_focus(None)
+
+    def _ask(self, text: str) -> None:
+        store, mode, look = self.desk.store, self.desk.mode, self.desk.look
+        self._unanswered = False
+        self.ask("answer", lambda: look_up(store, text, mode=mode, look=look))
+
+    def answered(self, what: str, value: Any) -> None:
+        """Show the matches and the story."""
+        if what == "answer":
+            self._found, self._told = value.found, value.told
+            self.table.cursor = None
+            self.table.show(PageWindow(matched(self._found)))
+        elif what == "story":
+            self._told = value
+        self._show()
+
+    def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
+        """Tell the story of the match that the cursor reached."""
+        row_id, told = message.row_id, self._told
+        if row_id is not None and (told is None or record(told).id != row_id):
+            self.when_rested(lambda: self._fetch_pointed(row_id))
+
+    def _fetch_pointed(self, row_id: str) -> None:
+        row = self.table.row
+        if row is not None and row.id == row_id:  # not after the box was answered anew
+            self._fetch(row)
+
+    def _fetch(self, row: Matched) -> None:
+        store, look = self.desk.store, self.desk.look
+        self.ask("story", lambda: tell(store, row, look))
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Tell the story again when its collection has news."""
+        told = self._told
+        if self._unanswered or (isinstance(told, CreationStory) and snapshot.intents):
+            # A creation that was answered meanwhile is found as its collection.
+            self._ask(self.query_one("#box", Box).meant)
+        elif told is not None and (snapshot.intents or record(told).id in snapshot.changed):
+            self._fetch(record(told))
+
+    def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
+        """Keep what is shown; the text in the box is asked again once the store answers."""
+        self._unanswered = True
+        self._show()
+
+    def second(self) -> None:
+        """Move ages on."""
+        self._show()
+
+    def restyle(self) -> None:
+        """Draw in the new time format."""
+        self.table.restyle(self.desk.look)
+        self._show()
+
+    def _show(self) -> None:
+        told, look, found, mode = self._told, self.desk.look, self._found, self.desk.mode
+        self.set_class(found.count > 1, "-several")
+        self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
+        sheet, part = self.query_one("#story", Sheet), self.part
+        asked = self.query_one("#box", Box).meant
+        if self._unanswered and asked.strip() != found.text.strip():
+            sheet.show(lambda _width: unanswered(asked))
+            return
+        if isinstance(told, CreationStory) and found.count:
+            sheet.show(lambda width: creation_story_lines(told, look, width))
+        elif isinstance(told, Evidence) and found.count:
+            sheet.show(lambda width: story_part(told, look, width, part=part))
+        else:
+            sheet.show(lambda _width: nothing(found, mode))
+
+    def show_part(self) -> None:
+        """Show the part of the story that was asked for."""
+        self._show()
+        self.query_one("#telling", VerticalScroll).scroll_home(animate=False)
+
+    def action_move(self, by: int) -> None:
+        """Move among the matches, or scroll the story when there is only one."""
+        if self._found.count > 1:
+            self.table.move(by)
+        else:
+            self.query_one("#telling", VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def action_box(self) -> None:
+        """Go to the box with its text selected."""
+        box = self.query_one("#box", Box)
+        box.take_focus()
+        box.select_all()
+
+    def action_back(self) -> None:
+        """Leave the box, then go back to Live."""
+        box = self.query_one("#box", Box)
+        if box.has_focus and box.value:
+            box.value = ""
+        elif box.has_focus:
+            self.set_focus(None)
+        else:
+            self.post_message(ScreenAsked("live"))
+
+    def subject(self) -> Subject | None:
+        """Return the collection or the creation whose story is told."""
+        if self._told is None or not self._found.count:
+            return None
+        row = record(self._told)
+        name = free(row.reference, 60)
+        if isinstance(row, IntentRow):
+            return Subject(name=name, intent_id=row.id)
+        return Subject(name=name, collection_id=row.id)
+
+    def exact(self) -> Callable[[], tuple[str, str]] | None:
+        """Return the JSON of the collection, or the body of the creation, phones masked."""
+        told = self._told
+        if isinstance(told, CreationStory):
+            return lambda: (
+                "request body, phone masked,",
+                mask_json(told.intent.body),
+            )
+        return super().exact()
+
+    def action_copy_id(self) -> None:
+        """Copy the reference of the story."""
+        if self._told is not None:
+            row = record(self._told)
+            self.post_message(reference_copy(row.reference, row.id))

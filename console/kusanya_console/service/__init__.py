@@ -1,0 +1,1 @@
+"""The Service screen: keys, endpoints and events of the service."""

@@ -1,0 +1,1 @@
+"""How things are written and painted: formats, vocabulary, theme, terminal."""

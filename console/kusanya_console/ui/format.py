@@ -1,0 +1,227 @@
+"""From a value to its text: money, instants, spans, and the one door for text from outside.
+
+Pure: `now` is an argument and nothing here draws or reads. A `Line` is a row of runs; `text()`
+makes Rich's Text of lines without ever parsing markup.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from enum import Enum
+from typing import Final
+
+import msgspec
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
+
+from kusanya.business_day import EAT
+from kusanya.privacy import mask_text
+from kusanya.text import safe
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
+
+UTC: Final = timezone(timedelta(), "UTC")
+
+Line = tuple[Run, ...]
+
+_WEEK: Final = timedelta(days=6)
+_SECOND: Final = timedelta(seconds=1)
+_LABEL: Final = 12
+_PREFIX: Final = len("evt_")
+
+
+class TimeFormat(Enum):
+    """How instants stand in lists."""
+
+    EAT = "EAT"
+    UTC = "UTC"
+    AGE = "age"
+
+    @property
+    def after(self) -> "TimeFormat":
+        """Return the format that the key shows next."""
+        formats = list(TimeFormat)
+        return formats[(formats.index(self) + 1) % len(formats)]
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What a cell needs beside its record: the time it is, and how to write times."""
+
+    now: datetime
+    times: TimeFormat = TimeFormat.EAT
+
+    @property
+    def zone(self) -> timezone:
+        """Return the zone in which instants are written."""
+        return UTC if self.times is TimeFormat.UTC else EAT
+
+
+def cell(value: str | None, role: str = PLAIN, *, limit: int = 256) -> Run:
+    """Return text from outside as a run: every such text enters a screen here."""
+    return ("—", MUTED) if value is None else (free(value, limit), role)
+
+
+def free(value: str, limit: int = 256) -> str:
+    """Return text from outside for showing, every phone number in it masked."""
+    return safe(mask_text(value), limit)
+
+
+def money(amount: int, currency: str, *, expected: str | None = None) -> str:
+    """Return an amount with its currency; without it where the column's heading says it."""
+    figure = f"{amount:,}"
+    if expected is None:
+        return f"{safe(currency, 8)} {figure}"
+    # In a column the figure must survive whatever stands for a currency.
+    return figure if currency == expected else f"{fit(safe(currency, 8), 3)} {figure}"
+
+
+def wall(look: Look) -> str:
+    """Return the clock of the header, with its zone."""
+    return f"{look.now.astimezone(look.zone):%a %H:%M:%S} {look.zone.tzname(None)}"
+
+
+def moment(at: datetime | None, look: Look) -> str:
+    """Return an instant in nine cells at most: a time today, a named day before that."""
+    if at is None:
+        return "—"
+    if look.times is TimeFormat.AGE:
+        return span(look.now - at, parts=1)
+    local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
+    if local.date() == today.date():
+        return f"{local:%H:%M:%S}"
+    if abs(local.date() - today.date()) <= _WEEK:
+        return f"{local:%a %H:%M}"
+    return f"{local:%d %b %y}"
+
+
+def precise(at: datetime, look: Look) -> str:
+    """Return an instant with its milliseconds, its day in front unless it is today."""
+    local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
+    time = f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
+    return time if local.date() == today.date() else f"{local:%d %b} {time}"
+
+
+def due(at: datetime, look: Look) -> str:
+    """Return a coming instant and how far away it is."""
+    local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
+    clock = f"{local:%H:%M:%S}" if local.date() == today.date() else f"{local:%a %H:%M}"
+    left = at - look.now
+    return f"{clock}   in {span(left)}" if left > timedelta() else f"{clock}   due now"
+
+
+def span(length: timedelta, *, parts: int = 2) -> str:
+    """Return a length of time in words of at most `parts` units: 3 min 10 s."""
+    seconds = max(0, length // _SECOND)
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    said: list[str] = []
+    for name, size in units:
+        count, seconds = divmod(seconds, size)
+        if count or said:
+            said.append(f"{count} {name}")
+    return " ".join(said[:parts]) or "0 s"
+
+
+def since(length: timedelta) -> str:
+    """Return the gap between two moments as it stands between them: +182 ms, +20 s."""
+    if length < _SECOND:
+        return f"+{max(0, length // timedelta(milliseconds=1))} ms"
+    return f"+{span(length)}"
+
+
+def took(microseconds: int) -> str:
+    """Return how long something took."""
+    milliseconds = microseconds // 1000
+    return f"{milliseconds:,} ms" if milliseconds else f"{microseconds} µs"
+
+
+def per_cent(part: int, whole: int) -> str:
+    """Return a share with one decimal, rounded down, or a dash where there is no whole."""
+    if whole == 0:
+        return "—"
+    tenths = part * 1000 // whole
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def fit(value: str, width: int, *, right: bool = False) -> str:
+    """Return `value` in exactly `width` cells; a cut is marked."""
+    length = cell_len(value)
+    if length > width:
+        return set_cell_size(value, max(width - 1, 0)) + "…"[:width]
+    pad = " " * (width - length)
+    return pad + value if right else value + pad
+
+
+def labelled(label: str, *runs: Run) -> Line:
+    """Return a line of a card: a muted label, then what it says."""
+    return ((f"{label:<{_LABEL}}", MUTED), *runs)
+
+
+def fit_id(value: str, width: int) -> str:
+    """Return an identifier in exactly `width` cells; a cut keeps its prefix and its end.
+
+    Many services begin their ids with the time, so the end is what tells two of them apart.
+    """
+    if cell_len(value) <= width or width <= _PREFIX + 1:
+        return fit(value, width)
+    return (
+        f"{fit(value[:_PREFIX], _PREFIX)}…{fit(value[_PREFIX + 1 - width :], width - _PREFIX - 1)}"
+    )
+
+
+def wrapped(
+    words: str, width: int, *, indent: int = 0, label: str = "", role: str = PLAIN
+) -> list[Line]:
+    """Return a sentence over as many lines as it needs, hanging under its label."""
+    indent = indent or (_LABEL if label else 0)
+    pieces = _wrap(words, max(width - indent, 12))
+    head = (f"{label:<{indent}}", MUTED)
+    return [
+        (head if n == 0 else (" " * indent, PLAIN), (piece, role)) for n, piece in enumerate(pieces)
+    ]
+
+
+def _wrap(words: str, width: int) -> list[str]:
+    # textwrap counts letters, and some letters are two cells wide.
+    lines = [""]
+    for word in words.split(" "):
+        for part in chop_cells(word, width) or [""]:
+            joined = f"{lines[-1]} {part}" if lines[-1] else part
+            if cell_len(joined) <= width:
+                lines[-1] = joined
+            else:
+                lines.append(part)
+    return lines
+
+
+def rule(title: str, width: int) -> Line:
+    """Return a hairline that names what stands under it."""
+    return ((f"{title} ", MUTED), ("─" * max(width - cell_len(title) - 1, 0), RULE))
+
+
+def spread(left: Sequence[Run], right: Sequence[Run], width: int) -> Line:
+    """Return one line with `right` at its right edge, as long as both fit."""
+    used = sum(cell_len(piece) for piece, _ in (*left, *right))
+    return (*left, (" " * max(width - used, 1), PLAIN), *right)
+
+
+def columns(cells: Iterable[tuple[Run, int]], *, gap: int = 2) -> Line:
+    """Return runs in columns; a negative width aligns to the right."""
+    line: list[Run] = []
+    for (piece, role), width in cells:
+        line.append((fit(piece, abs(width), right=width < 0), role))
+        line.append((" " * gap, PLAIN))
+    return tuple(line[:-1])
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """Return lines as plain text, as they are copied or saved."""
+    return "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
+
+
+def text(lines: Iterable[Line]) -> Text:
+    """Return lines as Rich's Text; runs are appended, never parsed."""
+    shown = Text(no_wrap=True, overflow="ellipsis", end="")
+    for number, line in enumerate(lines):
+        if number:
+            shown.append("\n")
+        for piece, role in line:
+            shown.append(piece, role or None)
+    return shown

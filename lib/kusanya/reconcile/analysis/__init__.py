@@ -1,0 +1,1 @@
+"""What the month means: fees, failures, tariffs, findings, the report."""

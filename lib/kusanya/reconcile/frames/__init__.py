@@ -1,0 +1,1 @@
+"""The columns, dtypes and days of every frame."""

@@ -1,0 +1,159 @@
+"""What fees come to: by day, against a tariff, by source."""
+
+from typing import Final
+
+from kusanya.reconcile.frames.dtypes import AT, D, Schema, T, W
+from kusanya.reconcile.frames.input_columns import TARIFF
+
+DAILY: Final = Schema(
+    "daily",
+    {
+        "business_day": D,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "attempts": W,
+        "succeeded": W,
+        "failed": W,
+        "expired": W,
+        "open": W,
+        "other": W,
+        "gross": W,
+        "fee": W,
+        "net": W,
+        "effective_bps": W,
+        "expected_fee": W,
+        "fee_drift": W,
+    },
+)
+"""One row per business day, mode, currency and channel, then a total per mode and currency."""
+
+POINTS: Final = Schema(
+    "points",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "created_day": D,
+        "amount": W,
+        "fee": W,
+        "rows": W,
+    },
+)
+"""One row per day of creation, channel, amount and fee."""
+
+FOUND: Final = TARIFF.plus("found", model=T, bps=T, bps_range=T, rows=W, explained=W, exceptions=W)
+"""The tariff that was charged: TARIFF, and how well it explains the rows of its span. `bps` is the
+rate in basis points and `bps_range` the rates that the rows allow."""
+
+EXPECTED: Final = Schema(
+    "expected",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "band": T,
+        "rows": W,
+        "unpriced": W,
+        "exceptions": W,
+        "amount": W,
+        "charged": W,
+        "expected": W,
+        "drift": W,
+        "effective_bps": W,
+    },
+)
+"""One row per channel and amount band of what was created in the period, all statuses; `drift` is
+charged - expected."""
+
+EXCEPTIONS: Final = Schema(
+    "exceptions",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "created_day": D,
+        "status": T,
+        "amount": W,
+        "charged": W,
+        "expected": W,
+        "drift": W,
+    },
+)
+"""One row per collection whose fee is not the tariff's, the largest drift first."""
+
+INTEGRITY: Final = Schema(
+    "integrity",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "collections": W,
+        "no_evidence": W,
+        "single_source": W,
+        "agree": W,
+        "drifted": W,
+        "drift": W,
+    },
+)
+"""One row per channel: how many collections have their fee from two sources that agree."""
+
+DRIFTED: Final = Schema(
+    "drifted",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "amount": W,
+        "fee_202": W,
+        "fee_event": W,
+        "fee_get": W,
+        "first": W,
+        "last": W,
+        "drift": W,
+    },
+)
+"""One row per collection whose sources say different fees; `drift` is last - first."""
+
+UNPAID: Final = Schema(
+    "unpaid",
+    {
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "collections": W,
+        "quoted": W,
+        "deducted_lines": W,
+        "deducted": W,
+    },
+)
+"""One row per channel and status that did not succeed: fees quoted, and fees that the settlement
+statement deducted all the same."""
+
+STRADDLERS: Final = Schema(
+    "straddlers",
+    {
+        "collection_id": T,
+        "reference": T,
+        "mode": T,
+        "currency": T,
+        "channel": T,
+        "status": T,
+        "amount": W,
+        "fee": W,
+        "created_at": AT,
+        "completed_at": AT,
+        "created_day": D,
+        "business_day": D,
+    },
+)
+"""One row per collection that was created on one business day and completed on another."""
+
+UNPRICED: Final = Schema("unpriced", {"currency": T, "rows": W, "fee": W})
+"""One row per currency: collections for whose fee the tariff has no price, and what they cost."""

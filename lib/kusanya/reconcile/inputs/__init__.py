@@ -1,0 +1,1 @@
+"""What is read in: the store, ledgers, statements, tariffs, the sample month."""

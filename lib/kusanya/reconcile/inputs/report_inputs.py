@@ -1,0 +1,75 @@
+"""What a report is made from: one value that every notebook and the month-end run pass on."""
+
+from datetime import date, datetime
+from typing import Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile.errors import InputRefused
+from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.inputs.quality import Quality
+from kusanya.reconcile.inputs.tolerance import PLAIN, Tolerance
+from kusanya.reconcile.sql.engine import Source
+from kusanya.wire import Mode
+
+EXPORT: Final = "export"
+"""The store id of what was read from an export."""
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """Collections of one mode around a period, and what else is known about them."""
+
+    collections: Source
+    """Reaches some days past the period on both sides; Parquet that is never loaded whole where the
+    inputs are an export."""
+    outside: pd.DataFrame | None = None
+    """Collections of other days that the period's lines of the books name; from the whole store."""
+    other_mode: pd.DataFrame
+    """Keys of the other mode, so that a booking on the wrong side is recognised."""
+    intents: pd.DataFrame
+    """Creations whose outcome is not known."""
+    control: pd.DataFrame
+    """What was loaded against the store's own rollups."""
+    ledger: pd.DataFrame | None = None
+    """The books; None where none were given, which proves nothing and is no zero."""
+    statement: pd.DataFrame | None = None
+    tariff: pd.DataFrame | None = None
+    """The declared tariff."""
+    basis: str = "gross"
+    """Whether the ledger books gross or net amounts."""
+    tolerance: Tolerance = PLAIN
+    period: Period
+    mode: Mode
+    source: str
+    """Where the collections come from, in words; says so when they are sample data."""
+    store_id: str
+    as_of: int
+    """The journal position up to which facts are known."""
+    as_of_at: datetime
+    """When the fact at that position was heard."""
+    judged_on: date
+    """The business day that ages are counted to."""
+    quality: tuple[Quality, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return the collections as a frame, for what looks at single rows.
+
+        Raises InputRefused where they are an export's: `exported.whole` loads them.
+        """
+        if isinstance(self.collections, pd.DataFrame):
+            return self.collections
+        raise InputRefused("an export is queried where it lies; load it whole to look at its rows")
+
+    @property
+    def read(self) -> int:
+        """Return how many collections were read."""
+        if isinstance(self.collections, pd.DataFrame):
+            return len(self.collections)
+        return sum(load.kept for load in self.quality if load.source == "collections")
+
+    @property
+    def rejected(self) -> int:
+        """Return how many input rows could not be read; with one, nothing is closed."""
+        return sum(load.count("rejected") for load in self.quality)

@@ -1,0 +1,1 @@
+"""Collections against ledger and statement."""

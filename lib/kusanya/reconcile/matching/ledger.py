@@ -1,0 +1,174 @@
+"""Our books against the service: every line and every collection in one row, with a verdict.
+
+Nothing is matched by likeness: keys are the collection's id, then reference with amount, then
+reference; `suggested_match` is a hint for a person. The bridge leads from the ledger's total to the
+service's and must leave nothing unexplained.
+"""
+
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import (
+    AGEING,
+    BRIDGE,
+    COLLECTIONS,
+    DOUBLES,
+    INTENTS,
+    KEYS,
+    LEDGER,
+    LINES,
+    MATCHES,
+    STATEMENT,
+)
+from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.inputs.tolerance import PLAIN, TERMS, Tolerance, terms
+from kusanya.reconcile.matching import agreement, breaks
+from kusanya.reconcile.matching.breaks import VERDICTS
+from kusanya.reconcile.matching.sides import Side, Span, gather
+from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
+
+_EPOCH: Final = date(1970, 1, 1)
+_ALL: Final = """
+CREATE TEMP VIEW collections AS
+SELECT * FROM loaded UNION ALL SELECT * FROM outside
+"""
+
+
+def lines(
+    ledger: pd.DataFrame | None, statement: pd.DataFrame | None, *, period: Period
+) -> pd.DataFrame:
+    """Return how many lines of each file lie before, in and after the period, and their sums."""
+    with Engine() as engine:
+        engine.give("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
+        paid_out = columns.empty(STATEMENT) if statement is None else statement
+        engine.give("statement", paid_out, STATEMENT)
+        days = {"first": period.first, "last": period.last}
+        return engine.frame(query("lines"), LINES, days)
+
+
+class Matched(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of matching a ledger with the service's collections."""
+
+    rows: pd.DataFrame
+    """Every row, or only breaks and what is expected, worst first."""
+    bridge: pd.DataFrame
+    ageing: pd.DataFrame
+    doubles: pd.DataFrame
+
+    @property
+    def breaks(self) -> int:
+        """Return how many rows are breaks."""
+        return int((self.rows["standing"] == "break").sum())
+
+    @property
+    def unexplained(self) -> int:
+        """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
+        left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
+        return int(left.abs().sum())
+
+
+def of(inputs: Inputs, *, everything: bool = True) -> Matched | None:
+    """Return the match of the inputs' ledger, or None where no ledger was given: nothing is proven.
+
+    See `match` for what `everything` leaves out.
+    """
+    if inputs.ledger is None:
+        return None
+    return match(
+        inputs.collections,
+        inputs.ledger,
+        outside=inputs.outside,
+        period=inputs.period,
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        basis=inputs.basis,
+        other_mode=inputs.other_mode,
+        intents=inputs.intents,
+        everything=everything,
+    )
+
+
+def match(
+    collections: Source,
+    ledger: Source,
+    *,
+    period: Period,
+    outside: pd.DataFrame | None = None,
+    tolerance: Tolerance = PLAIN,
+    as_of: date | None = None,
+    basis: str = "gross",
+    other_mode: pd.DataFrame | None = None,
+    intents: pd.DataFrame | None = None,
+    everything: bool = True,
+    key_bits: int = 64,
+) -> Matched:
+    """Match a ledger with the collections of one mode over a period.
+
+    A row is in the result when either of its days is in the period. `outside` are collections of
+    other days that the lines name, so that what was paid long ago is not called unpaid. `basis`
+    says whether the ledger books gross or net amounts, `as_of` is the day that ages are counted to.
+    `everything` False leaves rows that agree out of `rows`; the other frames still count them. No
+    answer depends on `key_bits`, which is how much is read of the hashes that find keys. Raises
+    ValueError for collections of both modes.
+    """
+    with Engine(folders=folders_of(collections, ledger)) as engine:
+        engine.give("loaded", collections, COLLECTIONS)
+        engine.give(
+            "outside", columns.empty(COLLECTIONS) if outside is None else outside, COLLECTIONS
+        )
+        engine.run(_ALL)
+        engine.one_mode("collections")
+        engine.give("ledger", ledger, LEDGER)
+        asked = terms(period, tolerance, as_of=as_of, basis=basis, everything=everything)
+        engine.give("terms", asked, TERMS)
+        engine.give("other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS)
+        engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
+        engine.give("verdicts", breaks.table(breaks.LEDGER), VERDICTS)
+        engine.run(query("ledger_sides"))
+        engine.run(query("ledger_seen"))
+        naming = engine.number("SELECT count(collection_id) FROM books") > 0
+        ours = _seen(engine, "service", naming=naming)
+        hasty = agreement.hasty(
+            ours["keys"], ours.pop("payments"), minutes=tolerance.double_minutes
+        )
+        twice = agreement.repeated(ours["keys"], ours["facts"])
+        found = agreement.find(
+            Side(**ours),
+            Side(**_seen(engine, "books", naming=naming)),
+            span=Span((period.first - _EPOCH).days, (period.last - _EPOCH).days),
+            hasty=np.union1d(hasty, twice),
+            net=basis == "net",
+            everything=everything,
+            bits=key_bits,
+        )
+        del ours
+        engine.note("shift", found.shift)
+        engine.lend("wanted", found.wanted)
+        engine.lend("repeated", found.repeated)
+        engine.lend("agreed", found.agreed)
+        engine.run(query("ledger_every" if everything else "ledger_few"))
+        engine.run(query("ledger_named" if naming else "ledger_unnamed"))
+        engine.run(query("ledger_verdicts"))
+        engine.run(query("ledger_pairs"))
+        engine.run(query("ledger_rows"))
+        return Matched(
+            rows=engine.frame(query("ledger_answer"), MATCHES, {"everything": everything}),
+            bridge=engine.frame(query("ledger_bridge"), BRIDGE),
+            ageing=engine.frame(query("ledger_ageing"), AGEING),
+            doubles=engine.frame(query("ledger_doubles"), DOUBLES),
+        )
+
+
+def _seen(engine: Engine, name: str, *, naming: bool) -> dict[str, Any]:
+    wanted = ["keys", "references", "money", "facts"]
+    wanted += ["payments"] if name == "service" else []
+    wanted += ["names", "ids"] if naming else []
+    taken = ", ".join(f'"{column}"' for column in wanted)
+    rows = engine.number(f"SELECT count(*) FROM {name}")  # noqa: S608 - names of our own
+    return gather(engine.pieces(f"SELECT {taken} FROM seen_{name}"), rows)  # noqa: S608 - our own

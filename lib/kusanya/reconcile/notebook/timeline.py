@@ -1,0 +1,70 @@
+"""What happened to one collection, in the order in which we heard of it."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import STORY
+from kusanya.reconcile.inputs.load import STORE_VARIABLE
+from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.store import Store
+from kusanya.store.records import DeliveryFilter
+
+_DELIVERIES: Final = 50
+
+
+def timeline(inputs: Inputs, collection_id: str, *, store: str = "") -> pd.DataFrame:
+    """Return one row per fact about a collection: observations, deliveries, the latest last.
+
+    Reads the store named by `store` or KUSANYA_STORE; of sample data and of an export only creation
+    and outcome are known. Raises StoreError when the store cannot be read.
+    """
+    url = store or os.environ.get(STORE_VARIABLE, "")
+    kept = url and not Path(url).is_dir()
+    rows = _from_store(inputs, url, collection_id) if kept else _from_frame(inputs, collection_id)
+    rows.sort(key=lambda row: row[0])
+    return columns.frame(
+        STORY,
+        {
+            "at": [row[0] for row in rows],
+            "what": [row[1] for row in rows],
+            "detail": [row[2] for row in rows],
+        },
+    )
+
+
+Row = tuple[datetime, str, str]
+
+
+def _from_store(inputs: Inputs, url: str, collection_id: str) -> list[Row]:
+    with Store.open(url, read_only=True) as opened:
+        heard = opened.observations(collection_id, inputs.mode)
+        where = DeliveryFilter(collection_id=collection_id)
+        arrived = opened.deliveries(inputs.mode, where=where, limit=_DELIVERIES).rows
+    rows: list[Row] = []
+    for fact in heard:
+        said = fact.collection
+        code = f", {said.failure_code}" if said.failure_code else ""
+        replayed = ", replayed" if fact.replayed else ""
+        detail = f"{said.status}{code}, fee {said.fee:,}{replayed}"
+        rows.append((fact.observed_at, f"heard from the {fact.source.value}", detail))
+    for row in arrived:
+        attempt = f"attempt {row.attempt}" if row.attempt else "attempt unknown"
+        why = f", {row.reason}" if row.reason else ""
+        detail = f"{row.verdict.value}{why}, {attempt}, answered {row.answer}"
+        rows.append((row.arrived_at, f"delivery to {row.endpoint}", detail))
+    return rows
+
+
+def _from_frame(inputs: Inputs, collection_id: str) -> list[Row]:
+    rows: list[Row] = []
+    for row in columns.records(inputs.frame[inputs.frame["id"] == collection_id]):
+        rows.append((row.created_at, "created", f"fee {row.fee:,}"))
+        if not pd.isna(row.completed_at):
+            code = "" if pd.isna(row.failure_code) else f", {row.failure_code}"
+            rows.append((row.completed_at, "completed", f"{row.status}{code}"))
+    return rows

@@ -1,0 +1,1 @@
+"""What is written out: the month-end pack and its summary."""

@@ -1,0 +1,144 @@
+"""What a pack says about itself: what it was made from, its run id, and its first sheet.
+
+No wall clock takes part: the same inputs and version give the same identity, and so the same bytes.
+"""
+
+import hashlib
+import json
+from importlib.metadata import version
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile.analysis import findings
+from kusanya.reconcile.analysis.report import Report, Verdict
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.days import Period, shown_cutoff
+from kusanya.reconcile.inputs.report_inputs import EXPORT, Inputs
+from kusanya.reconcile.inputs.sample import STORE_ID as SAMPLE
+
+FORMAT: Final = 3
+"""Of the pack; it is in the run id, because another layout is other bytes."""
+_RUN_ID_HEX: Final = 16
+
+
+def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
+    """Return everything that a pack was made from; `files` names what is no input."""
+    # Imported here: the name of the schema's revision is all that is wanted of the migrations.
+    from kusanya.store.migrations import REVISIONS
+
+    span: Period = inputs.period
+    return {
+        "first": span.first.isoformat(),
+        "last": span.last.isoformat(),
+        "zone": "Africa/Dar_es_Salaam",
+        "cutoff": shown_cutoff(span.cutoff),
+        "mode": inputs.mode.value,
+        "basis": inputs.basis,
+        "tolerance": msgspec.to_builtins(inputs.tolerance),
+        "store_id": inputs.store_id,
+        "as_of": inputs.as_of,
+        "judged_on": inputs.judged_on.isoformat(),
+        "inputs": {load.source: load.sha256 for load in inputs.quality if load.sha256},
+        "files": files,
+        "library": version("kusanya"),
+        "schema": REVISIONS[-1],
+        "format": FORMAT,
+    }
+
+
+def run_id(made_from: dict[str, Any]) -> str:
+    """Return the name of a run: the same inputs give the same name."""
+    told = json.dumps(made_from, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:_RUN_ID_HEX]
+
+
+def first_sheet(
+    made: Report, run_id: str, verdict: Verdict, made_from: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return the lines of the pack's first sheet, in order: what is said, and its value."""
+    inputs = made.inputs
+    facts: list[tuple[str, Any]] = [
+        ("verdict", verdict.value),
+        ("what it means", sentence(made, verdict)),
+        *_found(made),
+        ("business days", str(inputs.period)),
+        ("money counts by", "business day of completion; fees and failures by day of creation"),
+        ("mode", inputs.mode.value),
+        ("source", _origin(inputs)),
+        ("facts known up to", inputs.as_of),
+        ("ages counted to", inputs.judged_on.isoformat()),
+        ("run id", run_id),
+        ("library", made_from["library"]),
+        ("ledger books", f"{inputs.basis} amounts"),
+        *_outside(made),
+    ]
+    facts += [
+        (f"tolerance: {name.replace('_', ' ')}", value)
+        for name, value in made_from["tolerance"].items()
+    ]
+    facts += [(f"SHA-256 of {name}", value) for name, value in made_from["inputs"].items()]
+    return facts
+
+
+def _found(made: Report) -> list[tuple[str, Any]]:
+    """Return every finding with its count and its sum, the nil ones too."""
+    facts: list[tuple[str, Any]] = []
+    for row in columns.records(made.found):
+        if pd.isna(row.rows):
+            facts.append((row.finding, row.note))
+            continue
+        name = row.finding if pd.isna(row.currency) else f"{row.finding}, {row.currency}"
+        facts.append((name, int(row.rows)))
+        if not pd.isna(row.amount):
+            facts.append((f"{name}: sum", int(row.amount)))
+    return facts
+
+
+def _outside(made: Report) -> list[tuple[str, Any]]:
+    """Return how many lines of the files lie outside the period, and their sum."""
+    lines = made.page("lines").frame
+    beyond = lines[lines["part"].isin(["before the period", "after the period"])]
+    facts: list[tuple[str, Any]] = []
+    for row in columns.records(beyond):
+        name = f"{row.input} lines {row.part}, {row.currency}"
+        facts.append((name, int(row.rows) + int(row.rows_not_paid)))
+        facts.append((f"{name}: sum of those that are paid", int(row.amount)))
+    return facts
+
+
+def _origin(inputs: Inputs) -> str:
+    """Return which data these are, by what the identity holds: a path would be other bytes."""
+    if inputs.store_id == SAMPLE:
+        return inputs.source
+    if inputs.store_id == EXPORT:
+        return "an export; the SHA-256 of its collections is below"
+    return f"store {inputs.store_id}"
+
+
+def by_code(made: Report) -> dict[str, int]:
+    """Return how many rows each break code has, of both legs."""
+    legs = [leg.rows for leg in (made.matched, made.settled) if leg is not None]
+    codes = [rows.loc[rows["standing"] == "break", "break_code"] for rows in legs]
+    counted = pd.concat(codes).groupby(pd.concat(codes)).size() if codes else {}
+    return {str(code): int(rows) for code, rows in counted.items()}
+
+
+def sentence(made: Report, verdict: Verdict) -> str:
+    """Return what the verdict means, for people."""
+    if made.inputs.rejected:
+        return f"Nothing is closed: {made.inputs.rejected:,} input row(s) could not be read."
+    if made.matched is None:
+        return "Nothing is proven: no ledger was given."
+    if made.unexplained or made.disagrees:
+        return "The bridge does not close: rows were lost or counted twice; do not sign."
+    left = findings.left(made.found, within=True)
+    if made.matched.ageing.empty and not made.breaks and left.empty:
+        return "Nothing to reconcile: the period has no collection and no line of the books."
+    if verdict is Verdict.RECONCILED and not made.breaks:
+        return "The books agree with the service, and the bridge closes to zero."
+    within = ", within the limit" if verdict is Verdict.RECONCILED else ""
+    parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
+    parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
+    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}."

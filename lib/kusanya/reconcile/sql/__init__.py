@@ -1,0 +1,1 @@
+"""The SQL of the reconciliation and the engine that runs it."""

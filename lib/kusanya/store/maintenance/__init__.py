@@ -1,0 +1,1 @@
+"""Care of a store: opening, checking, rebuilding, exporting."""

@@ -1,0 +1,278 @@
+"""Export of collections to Parquet files, one folder per business day.
+
+The business day is East Africa Time, UTC+3 without summer time: the day on which the customer saw
+the payment. Phones are masked unless asked for, and asking is audited. Beside what the store keeps
+stands what reconciliation derives, so that the files can be read where they lie: days, hour and a
+keyed hash that groups the collections of one customer.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import and_, select
+
+from kusanya.business_day import EAT
+from kusanya.errors import StoreUnavailable
+from kusanya.privacy import mask_phone
+from kusanya.store.queries.base import Base
+from kusanya.store.queries.notes_and_audit import audited
+from kusanya.store.records import CollectionRow, Exported, IntentState
+from kusanya.store.tables.engine import only_store_errors
+from kusanya.store.tables.phone_hash import phone_hashes
+from kusanya.store.tables.schema import collection, event, intent
+from kusanya.store.tables.sqlite_file import sync_folder
+from kusanya.store.tables.values import from_us, maybe_at, to_us
+from kusanya.store.writer.projection import COLUMNS, to_row
+from kusanya.wire import Mode
+
+INTENTS_FOLDER: Final = "_intents"
+"""Readers of a folder of Parquet files pass over names that begin so."""
+_UNANSWERED: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
+_ROWS: Final = 50_000
+"""Rows per row group: what is in memory at a time."""
+
+
+def business_day(at: datetime) -> date:
+    """Return the East African calendar day of an instant."""
+    return at.astimezone(EAT).date()
+
+
+class Export(Base):
+    """Writing collections out for other tools."""
+
+    def export(
+        self,
+        folder: str | Path,
+        mode: Mode,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        phones_for: tuple[str, str] | None = None,
+    ) -> Exported:
+        """Write `folder`/business_day=YYYY-MM-DD/MODE.parquet for each day with collections.
+
+        A row is a collection as `CollectionRow` has it, placed on the business day of its creation,
+        and DERIVED columns; fee_202, fee_event and fee_get are missing, because telling the sources
+        apart takes every fact. Amounts are 64-bit integers, instants UTC microseconds, days naive
+        midnights, raw text. `since` and `until` are
+        business days, both included. Phones are masked unless `phones_for` names the person and the
+        reason, which leaves an audit row. Beside the days, `folder`/_intents/MODE.parquet lists the
+        creations without an answer: id, reference, amount, sent_at. Each file is whole or absent.
+        Raises StoreUnavailable when pyarrow is missing or the folder cannot be written.
+        """
+        folder = Path(folder)
+        if phones_for is not None:
+            actor, reason = phones_for
+            self._audited_export(actor=actor, reason=reason, folder=folder)
+        days = rows = 0
+        with only_store_errors(f"export to {folder}"):
+            for day in self._days(mode, since=since, until=until):
+                rows += self._export_day(folder, mode, day, masked=phones_for is None)
+                days += 1
+            self._export_intents(folder, mode)
+        return Exported(days=days, rows=rows)
+
+    def _audited_export(self, *, actor: str, reason: str, folder: Path) -> None:
+        self._act(
+            lambda writing: audited(
+                writing,
+                actor=actor,
+                act="export_phones",
+                subject=None,
+                detail=f"{folder}: {reason}",
+                outcome="begun",
+            )
+        )
+
+    def _days(self, mode: Mode, *, since: date | None, until: date | None) -> Iterator[date]:
+        """Yield the business days that have collections; one indexed step each."""
+        it = collection.c
+        at = None if since is None else _starts(since)
+        while True:
+            query = select(it.created_at).where(it.mode == mode.value)
+            if at is not None:
+                query = query.where(it.created_at >= to_us(at))
+            with self._reading("export") as connection:
+                first = connection.execute(
+                    query.order_by(it.created_at, it.id).limit(1)
+                ).scalar_one_or_none()
+            if first is None:
+                return
+            day = business_day(from_us(first))
+            if until is not None and day > until:
+                return
+            yield day
+            at = _starts(day + timedelta(days=1))
+
+    def _export_intents(self, folder: Path, mode: Mode) -> None:
+        pa, pq = _pyarrow()
+        it = intent.c
+        query = (
+            select(it.id, it.reference, it.amount, it.first_sent_at)
+            .where(it.mode == mode.value, it.state.in_(_UNANSWERED))
+            .order_by(it.prepared_at, it.id)
+        )
+        with self._reading("export") as connection:
+            rows = connection.execute(query).all()
+        schema = pa.schema(
+            [
+                ("id", pa.string()),
+                ("reference", pa.string()),
+                ("amount", pa.int64()),
+                ("sent_at", pa.timestamp("us", tz="UTC")),
+            ]
+        )
+        given = [
+            dict(zip(schema.names, (*row[:-1], maybe_at(row[-1])), strict=True)) for row in rows
+        ]
+        target = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        growing = target.with_suffix(".growing")
+        pq.write_table(pa.Table.from_pylist(given, schema=schema), growing)
+        _finish(growing, target)
+
+    def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise StoreUnavailable(
+                "an export needs pyarrow: pip install 'kusanya[reconcile]'"
+            ) from None
+        schema = _schema(pa)
+        target = folder / f"business_day={day.isoformat()}" / f"{mode.value}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        growing = target.with_suffix(".growing")
+        it = collection.c
+        # An event is looked up only where the service left completed_at out.
+        joined = collection.outerjoin(
+            event,
+            and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
+        )
+        query = (
+            select(*COLUMNS, event.c.created_at.label("event_at"))
+            .select_from(joined)
+            .where(
+                it.mode == mode.value,
+                it.created_at >= to_us(_starts(day)),
+                it.created_at < to_us(_starts(day + timedelta(days=1))),
+            )
+            .order_by(it.created_at, it.id)
+        )
+        rows = 0
+        with (
+            self._reading("export") as connection,
+            pq.ParquetWriter(growing, schema, compression="zstd") as writer,
+        ):
+            found = connection.execute(query.execution_options(yield_per=_ROWS))
+            for part in found.partitions():
+                given = [to_row(row[:-1]) for row in part]
+                keys = _phone_keys([row.phone for row in given], self.store_id)
+                records = [
+                    _record(row, maybe_at(of[-1]), phone_key=key, masked=masked)
+                    for row, of, key in zip(given, part, keys, strict=True)
+                ]
+                writer.write_table(pa.Table.from_pylist(records, schema=schema))
+                rows += len(records)
+        _finish(growing, target)
+        return rows
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise StoreUnavailable("export needs pyarrow: install kusanya[reports]") from None
+    return pa, pq
+
+
+def _finish(growing: Path, target: Path) -> None:
+    growing.chmod(0o600)
+    growing.replace(target)
+    sync_folder(target.parent)
+
+
+def _starts(day: date) -> datetime:
+    return datetime.combine(day, time(), EAT).astimezone(UTC)
+
+
+def _record(
+    row: CollectionRow, event_at: datetime | None, *, phone_key: str, masked: bool
+) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in CollectionRow.__struct_fields__}
+    shown = mask_phone(row.phone)
+    local = row.created_at.astimezone(EAT)
+    at, source = _final(row, event_at)
+    return {
+        **values,
+        "mode": row.mode.value,
+        "phone": shown if masked else row.phone,
+        "phone_masked": shown,
+        "phone_key": phone_key,
+        "created_day": _midnight(local),
+        "created_hour": local.hour,
+        "created_weekday": local.weekday(),
+        "business_day": None if at is None else _midnight(at.astimezone(EAT)),
+        "day_source": source,
+    }
+
+
+def _final(row: CollectionRow, event_at: datetime | None) -> tuple[datetime | None, str | None]:
+    """Return the instant whose day money counts on, and who said it."""
+    for at, source in (
+        (row.completed_at, "completed_at"),
+        (event_at, "event"),
+        (row.final_seen_at, "first seen"),
+    ):
+        if at is not None:
+            return at, source
+    return None, None
+
+
+def _phone_keys(phones: list[str], key: str) -> list[str]:
+    import numpy as np
+
+    hashed = phone_hashes(np.array(phones, dtype="object"), key=key)
+    return [f"{number:016x}" for number in hashed.tolist()]
+
+
+def _midnight(local: datetime) -> datetime:
+    return datetime.combine(local.date(), time())
+
+
+DERIVED: Final = (
+    "phone_masked",
+    "phone_key",
+    "created_day",
+    "created_hour",
+    "created_weekday",
+    "business_day",
+    "day_source",
+    "fee_202",
+    "fee_event",
+    "fee_get",
+)
+"""Columns that the store does not keep; reconciliation's collections have the same ones."""
+_WHOLE: Final = frozenset(
+    {
+        *("seq", "amount", "fee", "contradictions", "created_hour", "created_weekday"),
+        *("fee_202", "fee_event", "fee_get"),
+    }
+)
+_INSTANTS: Final = frozenset({"created_at", "completed_at", "first_seen_at", "final_seen_at"})
+_DAYS: Final = frozenset({"created_day", "business_day"})
+
+
+def _schema(pa: Any) -> Any:
+    def kind(name: str) -> Any:
+        if name in _WHOLE:
+            return pa.int64()
+        if name in _DAYS:
+            return pa.timestamp("us")
+        return pa.timestamp("us", tz="UTC") if name in _INSTANTS else pa.string()
+
+    names = (*CollectionRow.__struct_fields__, *DERIVED)
+    return pa.schema([(name, kind(name)) for name in names])

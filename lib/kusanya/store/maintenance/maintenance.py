@@ -1,0 +1,292 @@
+"""Care of the store: does it agree with itself, compute it again, copy it, let old bodies go."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, exists, func, select, text, update
+
+from kusanya.errors import StoreDamaged, StoreUnavailable
+from kusanya.store.queries.base import Base
+from kusanya.store.records import Finding, IntentState, Rebuilt
+from kusanya.store.tables.engine import only_store_errors
+from kusanya.store.tables.payload import body_digest
+from kusanya.store.tables.schema import (
+    audit,
+    collection,
+    delivery,
+    delivery_rollup,
+    event,
+    feed_head,
+    intent,
+    intent_change,
+    note,
+    observation,
+)
+from kusanya.store.tables.sqlite_file import sync_folder
+from kusanya.store.tables.values import hour_of, to_us
+from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.refold import (
+    add_to,
+    empty_sums,
+    kept_sums,
+    orphans,
+    projections,
+    rebuild,
+)
+
+_SLICE: Final = 2_000
+"""Deliveries that are cleared in one transaction."""
+_SHOWN: Final = 20
+"""Findings of one kind that are listed one by one; the rest is counted."""
+_JOURNAL: Final = (observation, delivery, intent_change, note, audit)
+
+
+class Care(Base):
+    """Checking, rebuilding, copying and clearing."""
+
+    def check(self) -> tuple[Finding, ...]:
+        """Return every disagreement of the store with itself; none means that it is sound.
+
+        Holds the engine's own integrity, the facts against their digests, the projection against
+        the fold, the rollups against a full scan, the journal against its counter, and settled
+        intents against the collections that they are said to have become.
+        """
+        try:
+            return self._checked()
+        except StoreDamaged as error:
+            return (Finding(kind="integrity", subject=None, sentence=str(error)),)
+
+    def _checked(self) -> tuple[Finding, ...]:
+        with self._reading("check the store") as connection:
+            # One moment for all comparisons, while others go on writing.
+            if not self._engines.sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            found = list(_integrity(connection, sqlite=self._engines.sqlite))
+            if found:
+                # What is read from a damaged file proves nothing.
+                return tuple(found)
+            for part in (
+                _facts_and_projection,
+                _counted_deliveries,
+                _journal,
+                _events,
+                _settled_intents,
+            ):
+                found.extend(_few(part(connection)))
+            return tuple(found)
+
+    def rebuild(self) -> Rebuilt:
+        """Compute projection and rollups again from the facts; return how many rows changed.
+
+        Nothing changes in a sound store. Writers wait until it is done.
+        """
+        return self._act(rebuild)
+
+    def backup(self, path: str | Path) -> None:
+        """Copy an SQLite store to a new file while it is in use; durable on return.
+
+        Raises StoreUnavailable when the file exists or the store is on PostgreSQL, whose own
+        pg_dump makes consistent copies.
+        """
+        target = Path(path)
+        if not self._engines.sqlite:
+            raise StoreUnavailable("back up a PostgreSQL store with pg_dump")
+        if target.exists():
+            raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
+        with only_store_errors(f"back up to {target}"):
+            with self._engines.reading() as connection:
+                # The copy is made inside the file system by SQLite itself, outside any transaction.
+                raw: Any = connection.connection.driver_connection
+                raw.execute("PRAGMA query_only = 0")
+                try:
+                    raw.execute("VACUUM INTO ?", (str(target),))
+                finally:
+                    raw.execute("PRAGMA query_only = 1")
+            target.chmod(0o600)
+            with target.open("rb+") as copy:
+                os.fsync(copy.fileno())
+            sync_folder(target.parent)
+
+    def forget_bodies(self, *, before: datetime) -> int:
+        """Remove the raw bodies and headers of deliveries that arrived before an instant.
+
+        Returns how many. Rows, counts and observations stay, so nothing that follows changes.
+        """
+        with self._reading("read deliveries") as connection:
+            last = connection.execute(select(func.max(delivery.c.seq))).scalar_one() or 0
+        # In short transactions: arrivals must not wait for the clearing of a year.
+        return sum(
+            self._act(partial(_forget, start=start, before=before))
+            for start in range(0, last + 1, _SLICE)
+        )
+
+
+def _forget(writing: Writing, *, start: int, before: datetime) -> int:
+    it = delivery.c
+    done = writing.connection.execute(
+        update(delivery)
+        .where(
+            it.seq.between(start, start + _SLICE - 1),
+            it.arrived_at < to_us(before),
+            it.body.is_not(None),
+        )
+        .values(body=None, headers=_NO_HEADERS)
+    )
+    return done.rowcount
+
+
+_NO_HEADERS: Final = b"\x90"
+"""No header lines, packed."""
+
+
+def _few(found: Iterator[Finding]) -> Iterator[Finding]:
+    seen: Counter[str] = Counter()
+    for finding in found:
+        seen[finding.kind] += 1
+        if seen[finding.kind] <= _SHOWN:
+            yield finding
+    for kind, count in seen.items():
+        if count > _SHOWN:
+            yield Finding(kind=kind, subject=None, sentence=f"and {count - _SHOWN} more like these")
+
+
+def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[Finding]:
+    if not sqlite:
+        return
+    for (line,) in connection.execute(text("PRAGMA integrity_check")):
+        if line != "ok":
+            yield Finding(
+                kind="integrity",
+                subject=None,
+                sentence=f"the file is damaged: {line}; restore a backup",
+            )
+    for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
+        yield Finding(
+            kind="integrity", subject=None, sentence=f"{table} row {row} points to no {parent}"
+        )
+
+
+def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
+    sums = empty_sums()
+    for pair in projections(connection):
+        if isinstance(pair, Finding):
+            yield pair
+            continue
+        wanted, kept = pair
+        if wanted is not None:
+            add_to(sums, wanted)
+        if kept is not None and wanted is None:
+            yield _unfounded(kept.id)
+        elif wanted is not None and kept != wanted:
+            yield Finding(
+                kind="projection",
+                subject=wanted.id,
+                sentence="its row is not what its observations say; run kusanya store rebuild",
+            )
+    for orphan in orphans(connection):
+        yield _unfounded(orphan)
+    if kept_sums(connection) != dict(sums):
+        yield Finding(
+            kind="rollup",
+            subject=None,
+            sentence="the sums are not those of the collections; run kusanya store rebuild",
+        )
+
+
+def _unfounded(collection_id: str) -> Finding:
+    return Finding(
+        kind="projection",
+        subject=collection_id,
+        sentence="its row follows from no observation; run kusanya store rebuild",
+    )
+
+
+def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
+    it, kept = delivery.c, Counter[tuple[Any, ...]]()
+    query = select(it.mode, it.arrived_at, it.endpoint, it.verdict, it.reason)
+    for mode, at, endpoint, verdict, reason in connection.execute(
+        query.execution_options(yield_per=10_000)
+    ):
+        kept[(mode, hour_of(at), endpoint, verdict, reason or "")] += 1
+    counted = {tuple(row[:5]): row[5] for row in connection.execute(select(delivery_rollup))}
+    for bucket, number in kept.items():
+        verified = bucket[3] == "verified"
+        # What is rejected or says nothing new is counted whether or not it is kept.
+        if number > counted.get(bucket, 0) or (verified and number != counted[bucket]):
+            yield Finding(
+                kind="delivery count",
+                subject=bucket[2],
+                sentence="deliveries of an hour are not counted as they are kept",
+            )
+
+
+def _journal(connection: Connection) -> Iterator[Finding]:
+    head, removed = connection.execute(select(feed_head.c.seq, feed_head.c.removed)).one()
+    rows = 0
+    for table in _JOURNAL:
+        count, last = connection.execute(
+            select(func.count(), func.coalesce(func.max(table.c.seq), 0)).select_from(table)
+        ).one()
+        rows += count
+        if last > head:
+            yield Finding(
+                kind="journal",
+                subject=table.name,
+                sentence="the journal is longer than its counter says; restore a backup",
+            )
+    if rows + removed != head:
+        yield Finding(
+            kind="journal",
+            subject=None,
+            sentence=f"{head - removed} changes were written and {rows} are there; "
+            "restore a backup",
+        )
+
+
+def _events(connection: Connection) -> Iterator[Finding]:
+    first = select(event.c.id, event.c.digest, delivery.c.seq, delivery.c.body).outerjoin_from(
+        event,
+        delivery,
+        (delivery.c.seq == event.c.seq) & (delivery.c.event_id == event.c.id),
+    )
+    for event_id, digest, seq, body in connection.execute(first.execution_options(yield_per=1_000)):
+        if seq is None:
+            yield Finding(
+                kind="event",
+                subject=event_id,
+                sentence="the delivery that brought it first is missing; restore a backup",
+            )
+        elif body is not None and body_digest(body) != bytes(digest):
+            yield Finding(
+                kind="event",
+                subject=event_id,
+                sentence="its body is not the one that arrived; restore a backup",
+            )
+
+
+def _settled_intents(connection: Connection) -> Iterator[Finding]:
+    of, it = intent.c, collection.c
+    same = (
+        (it.mode == of.mode)
+        & (it.reference == of.reference)
+        & (it.amount == of.amount)
+        & (func.ltrim(it.phone, "+") == func.ltrim(of.phone, "+"))
+    )
+    known = it.id == of.collection_id
+    query = select(of.id, of.collection_id).where(
+        of.state == IntentState.SETTLED.value,
+        exists().where(known),
+        ~exists().where(known & same),
+    )
+    for intent_id, collection_id in connection.execute(query):
+        yield Finding(
+            kind="intent",
+            subject=intent_id,
+            sentence=f"it counts as {collection_id}, whose mode, reference, amount or phone is "
+            "another: look both up, and write a note on the creation",
+        )

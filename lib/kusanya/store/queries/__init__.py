@@ -1,0 +1,1 @@
+"""What the store is asked, by subject."""

@@ -1,0 +1,54 @@
+"""What every room of the store stands on: reading connections, and acts through the journal."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from kusanya.clock import Clock
+from kusanya.errors import StoreUnavailable
+from kusanya.state.observation import Observation
+from kusanya.store.tables.engine import Engines, only_store_errors
+from kusanya.store.writer.batch import Telling, Writing
+from kusanya.store.writer.journal import Journal
+
+Result = TypeVar("Result")
+
+
+class Base:
+    """The shared parts of one open store."""
+
+    def __init__(
+        self, engines: Engines, *, journal: Journal | None, clock: Clock, store_id: str
+    ) -> None:
+        self._engines = engines
+        self._journal = journal
+        self._clock = clock
+        self.store_id = store_id
+        """An id minted when the store was created."""
+
+    @contextmanager
+    def _reading(self, doing: str) -> Iterator[Connection]:
+        """Lend a connection that sees one moment's committed rows and cannot write."""
+        with only_store_errors(doing), self._engines.reading() as connection:
+            yield connection
+
+    def _writer(self) -> Journal:
+        if self._journal is None:
+            raise StoreUnavailable("the store was opened read-only")
+        return self._journal
+
+    def _queue(
+        self, act: Callable[[Writing], Result], *, heard: Observation | None = None
+    ) -> "Future[Result]":
+        """Queue `act` for a transaction of the journal, with a fact that becomes durable with it.
+
+        The future resolves to the act's result once it is durable.
+        """
+        return self._writer().submit(act if heard is None else Telling(heard=heard, act=act))
+
+    def _act(self, act: Callable[[Writing], Result]) -> Result:
+        """Run `act` in a transaction of the journal and return its result once it is durable."""
+        return self._queue(act).result()

@@ -1,0 +1,340 @@
+"""Sending intents: what is durable before a byte leaves, and what its answer makes durable.
+
+A create costs two commits: one that holds the intent, its claim and its first attempt before the
+first byte, and one that holds how the attempt ended, what was heard, and what the intent is now.
+Many at once share them. What may be sent, and when it must stop, is decided by `kusanya.intents`;
+here is what must hold for all processes at once: one intent per key, one standing intent per
+reference, attempts numbered without a gap, and nothing sent for an intent that is over.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from sqlalchemy import bindparam, insert, update
+
+from kusanya.errors import IntentError, IntentReason
+from kusanya.state.observation import Observation
+from kusanya.store.queries.base import Base
+from kusanya.store.queries.intents import (
+    added,
+    change,
+    new_intent_id,
+    same_reference,
+    the_intent,
+    under_key,
+)
+from kusanya.store.queries.notes_and_audit import audited
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.tables.schema import intent_attempt
+from kusanya.store.tables.values import NAME_MAX, clean, maybe_clean, to_us
+from kusanya.store.writer.batch import Writing
+from kusanya.wire import Mode
+
+OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
+"""States after which nothing is sent any more."""
+# Made once: building a statement costs many times what running it does.
+_BEGIN: Final = insert(intent_attempt)
+_END: Final = update(intent_attempt).where(
+    intent_attempt.c.intent_id == bindparam("of"),
+    intent_attempt.c.number == bindparam("at_number"),
+)
+_NOTHING_HAPPENED: Final = frozenset({IntentState.REFUSED, IntentState.SETTLED})
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent under a key: `new` where its first attempt began just now."""
+
+    intent: IntentRow
+    new: bool
+
+
+class Repeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Who uses a reference once more, and why; audited."""
+
+    actor: str
+    reason: str
+
+
+class Sending(Base):
+    """Beginning and ending the attempts of intents."""
+
+    def begin_intent(
+        self,
+        *,
+        idempotency_key: str,
+        body: bytes,
+        mode: Mode,
+        profile: str,
+        reference: str,
+        amount: int,
+        phone: str,
+        at: datetime,
+        by: str,
+        until: datetime,
+        repeat: Repeat | None = None,
+        target: str | None = None,
+    ) -> "Future[Begun]":
+        """Keep a new intent, claimed `by` a process `until` an instant, with its first attempt.
+
+        `target` is where it is being sent: the address, and the merchant where that is known.
+        The future resolves once all of it is durable: before that no byte may leave. Where the key
+        has an intent with this body already, that one is the result and nothing is changed. The
+        future fails with IntentError where the key belongs to another body, and where another
+        intent of this mode took the reference: unless that one is over and `repeat` says why it
+        is used again.
+        """
+
+        def act(writing: Writing) -> Begun:
+            known = _under_key(writing, mode, profile, idempotency_key, body)
+            if known is not None:
+                return Begun(intent=known, new=False)
+            same = same_reference(writing.connection, mode, reference)
+            standing = check_reference(same, repeated=repeat is not None)
+            if standing is not None and repeat is not None:
+                audited(
+                    writing,
+                    actor=repeat.actor,
+                    act="repeat reference",
+                    subject=standing.id,
+                    detail=repeat.reason,
+                    outcome="done",
+                )
+            row = IntentRow(
+                id=new_intent_id(),
+                seq=writing.seq(),
+                idempotency_key=idempotency_key,
+                body=body,
+                mode=mode,
+                profile=clean(profile),
+                reference=clean(reference, NAME_MAX),
+                amount=amount,
+                phone=clean(phone),
+                state=IntentState.SENT,
+                prepared_at=at,
+                first_sent_at=at,
+                collection_id=None,
+                outcome=None,
+                attempts=1,
+                claimed_by=by,
+                claimed_until=until,
+                target=maybe_clean(target),
+            )
+            added(writing, row, at=at)
+            _attempt(writing, row.id, 1, at)
+            return Begun(intent=row, new=True)
+
+        return self._queue(act)
+
+    def prepare_intent(
+        self,
+        *,
+        idempotency_key: str,
+        body: bytes,
+        mode: Mode,
+        profile: str,
+        reference: str,
+        amount: int,
+        phone: str,
+        prepared_at: datetime | None = None,
+        intent_id: str | None = None,
+    ) -> IntentRow:
+        """Make an intent durable and return it, or the one that has this key and body already.
+
+        Nothing is claimed or sent. Keys are unique per mode and profile. Raises IntentError when
+        the key belongs to an intent with another body.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            known = _under_key(writing, mode, profile, idempotency_key, body)
+            if known is not None:
+                return known
+            at = prepared_at or writing.now
+            row = IntentRow(
+                id=intent_id or new_intent_id(),
+                seq=writing.seq(),
+                idempotency_key=idempotency_key,
+                body=body,
+                mode=mode,
+                profile=clean(profile),
+                reference=clean(reference, NAME_MAX),
+                amount=amount,
+                phone=clean(phone),
+                state=IntentState.PREPARED,
+                prepared_at=at,
+                first_sent_at=None,
+                collection_id=None,
+                outcome=None,
+                attempts=0,
+            )
+            added(writing, row, at=at)
+            return row
+
+        return self._act(act)
+
+    def begin_attempt(
+        self, intent_id: str, *, at: datetime, target: str | None = None
+    ) -> AttemptRow:
+        """Make durable that the intent is being sent now; call it before the first byte leaves.
+
+        The intent becomes SENT and keeps the instant of its first sending for ever, and `target`,
+        where it is being sent, from when something may come of it. Raises IntentError for an intent
+        that is over or unknown.
+        """
+
+        def act(writing: Writing) -> AttemptRow:
+            row = the_intent(writing.connection, intent_id)
+            if row.state in OVER:
+                raise IntentError(
+                    f"this intent is {row.state.value}: nothing is sent for it any more",
+                    reason=IntentReason.OVER,
+                    intent_id=intent_id,
+                )
+            number = row.attempts + 1
+            stays = row.target is not None and row.state is not IntentState.PREPARED
+            change(
+                writing,
+                row,
+                at=at,
+                state=IntentState.SENT,
+                attempts=number,
+                first_sent_at=row.first_sent_at or at,
+                target=row.target if stays else maybe_clean(target) or row.target,
+            )
+            return _attempt(writing, intent_id, number, at)
+
+        return self._act(act)
+
+    def finish_attempt(
+        self,
+        intent_id: str,
+        number: int,
+        *,
+        at: datetime,
+        outcome: str,
+        status: int | None,
+        request_id: str | None,
+        took_us: int | None,
+        state: IntentState,
+        collection_id: str | None = None,
+        sentence: str | None = None,
+        heard: Observation | None = None,
+        by: str | None = None,
+    ) -> "Future[IntentRow]":
+        """Keep how an attempt ended, what was heard, and what the intent is now.
+
+        `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
+        was settled meanwhile stays settled, and only an answer changes one that is over otherwise.
+        Where the intent is over, a claim held `by` the caller is given up. The future resolves to
+        the intent once all of it is durable, and fails with IntentError for an unknown attempt.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            row = the_intent(writing.connection, intent_id)
+            ended = writing.connection.execute(
+                _END,
+                {
+                    "of": intent_id,
+                    "at_number": number,
+                    "ended_at": to_us(at),
+                    "outcome": clean(outcome),
+                    "status": status,
+                    "request_id": maybe_clean(request_id),
+                    "took_us": took_us,
+                },
+            )
+            if ended.rowcount != 1:
+                raise IntentError(
+                    f"attempt {number} was never begun",
+                    reason=IntentReason.UNKNOWN_INTENT,
+                    intent_id=intent_id,
+                )
+            # Whoever was slow may end an attempt after another process came to the answer.
+            stays = row.state in OVER and not (
+                state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
+            )
+            now = row.state if stays else state
+            said = maybe_clean(sentence)
+            # An answer ends what an earlier attempt's failure said of the intent.
+            kept = None if now is IntentState.ANSWERED and not stays else row.outcome
+            free = now in OVER and by is not None and row.claimed_by == by
+            return change(
+                writing,
+                row,
+                at=at,
+                state=now,
+                collection_id=collection_id or row.collection_id,
+                outcome=row.outcome if stays else said or kept,
+                claimed_by=None if free else row.claimed_by,
+                claimed_until=None if free else row.claimed_until,
+            )
+
+        return self._queue(act, heard=heard)
+
+
+def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow | None:
+    """Return the intent of which a new one is a repeat, or None where the reference is free.
+
+    `same` are the intents with this reference. Raises IntentError where one of them may still
+    become a collection, `repeated` or not, for a repeat would then be a second charge; and where
+    one became a collection and the new one is not meant as a repeat.
+    """
+    unsettled = next((row for row in same if row.state not in OVER), None)
+    if unsettled is not None:
+        raise IntentError(
+            f"this reference was used before, by {unsettled.id} ({unsettled.state.value}), and "
+            "the customer may still be charged for it: resume that one first, or decide it by "
+            "hand once its replay window is over",
+            reason=IntentReason.REFERENCE_OPEN,
+            intent_id=unsettled.id,
+        )
+    standing = next((row for row in same if _became_something(row)), None)
+    if standing is not None and not repeated:
+        raise IntentError(
+            f"this reference was used before, by {standing.id} ({standing.state.value}): look at "
+            "that one, or force a repeat with a reason (--again)",
+            reason=IntentReason.REFERENCE_USED,
+            intent_id=standing.id,
+        )
+    return standing
+
+
+def _became_something(row: IntentRow) -> bool:
+    return row.collection_id is not None or row.state not in _NOTHING_HAPPENED
+
+
+def other_body(known: IntentRow) -> IntentError:
+    """Return the error of a key that is used for something else than before."""
+    return IntentError(
+        "this idempotency key belongs to an intent with another body: "
+        "look at that one before creating anew",
+        reason=IntentReason.KEY_USED,
+        intent_id=known.id,
+    )
+
+
+def _under_key(
+    writing: Writing, mode: Mode, profile: str, key: str, body: bytes
+) -> IntentRow | None:
+    known = under_key(writing.connection, mode, profile, key)
+    if known is not None and known.body != body:
+        raise other_body(known)
+    return known
+
+
+def _attempt(writing: Writing, intent_id: str, number: int, at: datetime) -> AttemptRow:
+    writing.connection.execute(
+        _BEGIN, {"intent_id": intent_id, "number": number, "sent_at": to_us(at)}
+    )
+    return AttemptRow(
+        intent_id=intent_id,
+        number=number,
+        sent_at=at,
+        ended_at=None,
+        outcome=None,
+        status=None,
+        request_id=None,
+        took_us=None,
+    )

@@ -1,0 +1,347 @@
+"""Intents as they are kept: lists, single ones, claims, and how one comes to its end.
+
+Every method that writes returns after COMMIT. What may be sent, and when it must stop, is decided
+by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.intent_attempts`.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
+
+from kusanya.errors import IntentError, IntentReason
+from kusanya.privacy import mask_phone, mask_text
+from kusanya.store.queries.base import Base
+from kusanya.store.queries.notes_and_audit import audited
+from kusanya.store.queries.planner_hints import unindexed
+from kusanya.store.records import AttemptRow, CollectionRow, IntentRow, IntentState, Key, Page
+from kusanya.store.tables.schema import collection, intent, intent_attempt, intent_change
+from kusanya.store.tables.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
+from kusanya.store.writer.batch import Writing
+from kusanya.text import safe
+from kusanya.wire import Mode
+
+INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
+_ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
+_new_ids: Final = Ids("int")
+# Made once: building a statement costs many times what running it does.
+_BY_ID: Final = select(*INTENT_COLUMNS).where(intent.c.id == bindparam("of"))
+_BY_KEY: Final = select(*INTENT_COLUMNS).where(
+    intent.c.mode == bindparam("of_mode"),
+    intent.c.profile == bindparam("of_profile"),
+    intent.c.idempotency_key == bindparam("of_key"),
+)
+_BY_REFERENCE: Final = (
+    select(*INTENT_COLUMNS)
+    .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
+    .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
+)
+_ADD: Final = insert(intent)
+_CHANGE: Final = update(intent).where(intent.c.id == bindparam("of"))
+_JOURNAL: Final = insert(intent_change)
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """Who decided an intent, and what and why; audited."""
+
+    actor: str
+    detail: str
+
+
+class Intents(Base):
+    """Keeping and reading intents."""
+
+    def claim_intent(self, intent_id: str, *, by: str, until: datetime) -> bool:
+        """Reserve an intent for one process until `until`; False while another holds it.
+
+        A claim of one's own is prolonged. Raises IntentError for an unknown intent.
+        """
+
+        def act(writing: Writing) -> bool:
+            row = the_intent(writing.connection, intent_id)
+            held = (
+                row.claimed_by not in (None, by)
+                and row.claimed_until is not None
+                and row.claimed_until > writing.now
+            )
+            if held:
+                return False
+            writing.connection.execute(
+                update(intent)
+                .where(intent.c.id == intent_id)
+                .values(claimed_by=by, claimed_until=to_us(until))
+            )
+            return True
+
+        return self._act(act)
+
+    def release_intent(self, intent_id: str, *, by: str) -> None:
+        """Give up one's own claim; another's stays."""
+
+        def act(writing: Writing) -> None:
+            writing.connection.execute(
+                update(intent)
+                .where(intent.c.id == intent_id, intent.c.claimed_by == by)
+                .values(claimed_by=None, claimed_until=None)
+            )
+
+        self._act(act)
+
+    def close_window(
+        self, intent_id: str, *, at: datetime, sentence: str, only_from: Collection[IntentState]
+    ) -> IntentRow:
+        """Make durable that an intent may never be sent again, and why; return it.
+
+        Its state stays: nothing is known of its outcome. An intent in a state that is not among
+        `only_from`, or whose window was closed before, is returned as it is.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            row = the_intent(writing.connection, intent_id)
+            if row.window_closed_at is not None or row.state not in only_from:
+                return row
+            return change(writing, row, at=at, window_closed_at=at, outcome=clean(sentence))
+
+        return self._act(act)
+
+    def settle_intent(
+        self,
+        intent_id: str,
+        *,
+        collection_id: str | None,
+        sentence: str,
+        state: IntentState = IntentState.SETTLED,
+        at: datetime | None = None,
+        only_from: Collection[IntentState] | None = None,
+        decided: Decision | None = None,
+    ) -> IntentRow:
+        """Make durable that an event, an answer or a person decided an intent; return it.
+
+        With `only_from` an intent in any other state is left and returned as it is: whoever looked
+        before may be late. A person's decision is audited in the same transaction, and raises
+        IntentError for a collection that the store knows with another mode, reference, amount or
+        phone.
+        """
+
+        def act(writing: Writing) -> IntentRow:
+            row = the_intent(writing.connection, intent_id)
+            if only_from is not None and row.state not in only_from:
+                return row
+            if decided is not None:
+                _check_decided(writing.connection, row, collection_id)
+                audited(
+                    writing,
+                    actor=decided.actor,
+                    act="decide intent",
+                    subject=intent_id,
+                    detail=decided.detail,
+                    outcome="done",
+                )
+            return change(
+                writing,
+                row,
+                at=at or writing.now,
+                state=state,
+                collection_id=collection_id or row.collection_id,
+                outcome=clean(sentence),
+            )
+
+        return self._act(act)
+
+    def intent(self, intent_id: str) -> IntentRow | None:
+        """Return an intent, or None where it is unknown."""
+        with self._reading("read intents") as connection:
+            return one(connection, _BY_ID, of=clean(intent_id))
+
+    def intent_by_key(self, mode: Mode, profile: str, key: str) -> IntentRow | None:
+        """Return the intent with this idempotency key, or None."""
+        with self._reading("read intents") as connection:
+            return under_key(connection, mode, profile, clean(key))
+
+    def intents(
+        self,
+        mode: Mode | None = None,
+        *,
+        states: Sequence[IntentState] = (),
+        profile: str | None = None,
+        older_than: Key | None = None,
+        limit: int = 200,
+    ) -> Page[IntentRow]:
+        """Return a page of intents, newest first, of one mode or of both, of one profile or all."""
+        it = intent.c
+        query = (
+            select(*INTENT_COLUMNS).order_by(it.prepared_at.desc(), it.id.desc()).limit(limit + 1)
+        )
+        if mode is not None:
+            query = query.where(it.mode == mode.value)
+        if profile is not None:
+            query = query.where(it.profile == clean(profile))
+        if states:
+            query = query.where(or_(*(it.state == state.value for state in states)))
+        if older_than is not None:
+            query = query.where(
+                tuple_(it.prepared_at, it.id) < tuple_(older_than.value, older_than.id)
+            )
+        with self._reading("read intents") as connection:
+            found = tuple(to_intent(row) for row in connection.execute(query).mappings())
+        return Page(rows=found[:limit], more=len(found) > limit)
+
+    def attempts(self, intent_id: str) -> tuple[AttemptRow, ...]:
+        """Return the attempts of an intent, first to last."""
+        query = (
+            select(*_ATTEMPT)
+            .where(intent_attempt.c.intent_id == clean(intent_id))
+            .order_by(intent_attempt.c.number)
+        )
+        with self._reading("read intents") as connection:
+            return tuple(
+                AttemptRow(
+                    **{
+                        **row,
+                        "sent_at": from_us(row["sent_at"]),
+                        "ended_at": maybe_at(row["ended_at"]),
+                    }
+                )
+                for row in connection.execute(query).mappings()
+            )
+
+    def intents_by_reference(self, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
+        """Return the intents with exactly this reference, newest first."""
+        with self._reading("read intents") as connection:
+            return same_reference(connection, mode, reference)
+
+
+def differences(intended: IntentRow, seen: CollectionRow) -> tuple[str, ...]:
+    """Return in what a collection differs from the creation it is said to be, a clause each."""
+    return _differences(
+        intended,
+        mode=seen.mode.value,
+        reference=seen.reference,
+        amount=seen.amount,
+        phone=seen.phone,
+    )
+
+
+def _differences(
+    intended: IntentRow, *, mode: str, reference: str, amount: int, phone: str
+) -> tuple[str, ...]:
+    said = (
+        ("mode", mode, intended.mode.value),
+        ("reference", safe(mask_text(reference), 60), safe(mask_text(intended.reference), 60)),
+        ("amount", f"{amount:,}", f"{intended.amount:,}"),
+    )
+    found = [f"its {what} is {its}, not {ours}" for what, its, ours in said if its != ours]
+    if reference != intended.reference and not any("reference" in one for one in found):
+        found.append("its reference is another")
+    if phone.removeprefix("+") != intended.phone.removeprefix("+"):
+        found.append(f"its phone is {mask_phone(phone)}, not {mask_phone(intended.phone)}")
+    return tuple(found)
+
+
+def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:
+    """Raise IntentError where the store knows the collection, and it is not this intent's."""
+    if collection_id is None:
+        return
+    it = collection.c
+    known = connection.execute(
+        select(it.mode, it.reference, it.amount, it.phone).where(it.id == clean(collection_id))
+    ).all()
+    differing = [
+        _differences(row, mode=mode, reference=reference, amount=amount, phone=phone)
+        for mode, reference, amount, phone in known
+    ]
+    if differing and all(differing):
+        raise IntentError(
+            f"that collection is not what became of this creation: {'; '.join(differing[0])}",
+            reason=IntentReason.OTHER_COLLECTION,
+            intent_id=row.id,
+        )
+
+
+def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:
+    """Return the one intent that `query` finds, or None."""
+    row = connection.execute(query, values).mappings().one_or_none()
+    return None if row is None else to_intent(row)
+
+
+def the_intent(connection: Connection, intent_id: str) -> IntentRow:
+    """Return an intent. Raises IntentError for an unknown one."""
+    row = one(connection, _BY_ID, of=intent_id)
+    if row is None:
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
+    return row
+
+
+def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> IntentRow | None:
+    """Return the intent with this idempotency key, or None."""
+    return one(connection, _BY_KEY, of_mode=mode.value, of_profile=clean(profile), of_key=key)
+
+
+def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
+    """Return the intents with exactly this reference, newest first."""
+    wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
+    return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
+
+
+def new_intent_id() -> str:
+    """Return an id that no intent has."""
+    return _new_ids.new()
+
+
+def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
+    """Insert the intent and append it to the journal."""
+    values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
+    writing.connection.execute(_ADD, values)
+    _journal(writing, row, at)
+
+
+def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
+    """Update fields of the intent, append the change to the journal and return what it is now."""
+    now = msgspec.structs.replace(row, seq=writing.seq(), **said)
+    values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
+    writing.connection.execute(_CHANGE, {"of": row.id, **values})
+    _journal(writing, now, at)
+    return now
+
+
+def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
+    writing.connection.execute(
+        _JOURNAL,
+        {
+            "seq": row.seq,
+            "intent_id": row.id,
+            "mode": row.mode.value,
+            "at": to_us(at),
+            "state": row.state.value,
+            "collection_id": row.collection_id,
+            "outcome": row.outcome,
+        },
+    )
+
+
+def _held(value: Any) -> Any:
+    """Return a field as its column holds it."""
+    if isinstance(value, datetime):
+        return to_us(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def to_intent(row: Any) -> IntentRow:
+    """Return a row of the table as the record it is."""
+    return IntentRow(
+        **{
+            **row,
+            "body": bytes(row["body"]),
+            "mode": Mode(row["mode"]),
+            "state": IntentState(row["state"]),
+            "prepared_at": from_us(row["prepared_at"]),
+            "first_sent_at": maybe_at(row["first_sent_at"]),
+            "claimed_until": maybe_at(row["claimed_until"]),
+            "window_closed_at": maybe_at(row["window_closed_at"]),
+        }
+    )

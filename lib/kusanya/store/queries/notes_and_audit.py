@@ -1,0 +1,196 @@
+"""What people leave behind: notes on a subject, and an audit of their acts."""
+
+import os
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import text as sql_text
+
+from kusanya.errors import StoreError
+from kusanya.store.queries.base import Base
+from kusanya.store.records import AuditRow, Key, NoteRow, Page
+from kusanya.store.tables.schema import audit, collection, note
+from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
+from kusanya.store.writer.batch import Writing
+from kusanya.wire import Mode
+
+_NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
+_AUDIT: Final = tuple(audit.c[name] for name in AuditRow.__struct_fields__)
+_note_ids: Final = Ids("note")
+_audit_ids: Final = Ids("audit")
+
+
+class People(Base):
+    """Keeping and reading notes and audit rows; neither is ever changed or removed."""
+
+    @property
+    def actor(self) -> str:
+        """Return who works on the store: the name that audit rows are kept under.
+
+        PostgreSQL tells the login role, an SQLite file the operating system's user of this process.
+        Neither can be chosen by the environment. Raises StoreError.
+        """
+        with self._reading("read who is logged in") as connection:
+            return _actor(connection)
+
+    def add_note(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
+        """Make a note on the collection or intent `subject` durable and return it."""
+
+        def act(writing: Writing) -> NoteRow:
+            row = NoteRow(
+                id=_note_ids.new(),
+                seq=writing.seq(),
+                subject=clean(subject),
+                mode=mode,
+                author=clean(author),
+                at=writing.now,
+                text=clean(text),
+            )
+            values = {name: getattr(row, name) for name in NoteRow.__struct_fields__}
+            writing.connection.execute(
+                insert(note).values(**{**values, "mode": mode.value, "at": to_us(row.at)})
+            )
+            return row
+
+        return self._act(act)
+
+    def notes(self, subject: str, mode: Mode) -> tuple[NoteRow, ...]:
+        """Return the notes on a subject of one mode, oldest first."""
+        query = (
+            select(*_NOTE)
+            .where(note.c.subject == clean(subject), note.c.mode == mode.value)
+            .order_by(note.c.seq)
+        )
+        with self._reading("read notes") as connection:
+            return tuple(_to_note(row) for row in connection.execute(query))
+
+    def search_notes(self, mode: Mode, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
+        """Return the notes of one mode whose text contains `text`, in any case, newest first."""
+        wanted = clean(text).lower()
+        query = (
+            select(*_NOTE)
+            .where(
+                note.c.mode == mode.value,
+                func.lower(note.c.text).contains(wanted, autoescape=True),
+            )
+            .order_by(note.c.seq.desc())
+            .limit(limit)
+        )
+        with self._reading("read notes") as connection:
+            return tuple(_to_note(row) for row in connection.execute(query))
+
+    def add_audit(
+        self,
+        *,
+        actor: str,
+        act: str,
+        subject: str | None = None,
+        detail: str = "",
+        outcome: str = "done",
+    ) -> AuditRow:
+        """Make an audit row durable and return it: who did what, on what, why, how it ended.
+
+        Who did it says the store, see `actor`. The caller's own name for them is kept in the detail
+        where it is another.
+        """
+        return self._act(
+            lambda writing: audited(
+                writing, actor=actor, act=act, subject=subject, detail=detail, outcome=outcome
+            )
+        )
+
+    def audit(self, *, older_than: Key | None = None, limit: int = 200) -> Page[AuditRow]:
+        """Return a page of audit rows, newest first."""
+        query = select(*_AUDIT).order_by(audit.c.seq.desc()).limit(limit + 1)
+        if older_than is not None:
+            query = query.where(audit.c.seq < older_than.value)
+        with self._reading("read the audit") as connection:
+            found = tuple(_to_audit(row) for row in connection.execute(query))
+        return Page(rows=found[:limit], more=len(found) > limit)
+
+    def reveal_phone(self, collection_id: str, mode: Mode, *, actor: str, why: str) -> str:
+        """Return the whole phone number of a collection, once the reveal itself is audited.
+
+        Raises StoreError for an unknown collection; the attempt is audited all the same.
+        """
+
+        def act(writing: Writing) -> str | None:
+            query = select(collection.c.phone).where(
+                collection.c.id == clean(collection_id), collection.c.mode == mode.value
+            )
+            phone: str | None = writing.connection.execute(query).scalar_one_or_none()
+            audited(
+                writing,
+                actor=actor,
+                act="reveal_phone",
+                subject=collection_id,
+                detail=why,
+                outcome="unknown collection" if phone is None else "revealed",
+            )
+            return phone
+
+        phone = self._act(act)
+        if phone is None:
+            raise StoreError("there is no such collection")
+        return phone
+
+
+def audited(
+    writing: Writing, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
+) -> AuditRow:
+    """Append an audit row in the open transaction and return it; `actor` is the caller's claim."""
+    who = _actor(writing.connection)
+    row = AuditRow(
+        id=_audit_ids.new(),
+        seq=writing.seq(),
+        at=writing.now,
+        actor=clean(who),
+        act=clean(act),
+        subject=maybe_clean(subject),
+        detail=clean(claimed(detail, who=who, actor=actor)),
+        outcome=clean(outcome),
+    )
+    values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
+    writing.connection.execute(insert(audit).values(**{**values, "at": to_us(row.at)}))
+    return row
+
+
+def claimed(text: str, *, who: str, actor: str) -> str:
+    """Return a text with the name that a caller gave itself, where the store knows another."""
+    return text if actor.strip() in {"", who} else f"{text} (as {actor})".lstrip()
+
+
+def _actor(connection: Connection) -> str:
+    if connection.dialect.name == "postgresql":
+        role: str = connection.execute(sql_text("SELECT session_user")).scalar_one()
+        return role
+    return operating_system_user()
+
+
+def operating_system_user() -> str:
+    """Return the name of the user whom the operating system runs this process for.
+
+    Asked by the user's number, never from variables that anybody may set.
+    """
+    try:
+        import pwd
+    except ImportError:  # Windows has no such numbers
+        try:
+            return os.getlogin()
+        except OSError:
+            return "unknown user"
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # a container's user often has no name
+        return f"uid {number}"
+
+
+def _to_note(row: Row[Any]) -> NoteRow:
+    values = dict(zip(NoteRow.__struct_fields__, row, strict=True))
+    return NoteRow(**{**values, "mode": Mode(values["mode"]), "at": from_us(values["at"])})
+
+
+def _to_audit(row: Row[Any]) -> AuditRow:
+    values = dict(zip(AuditRow.__struct_fields__, row, strict=True))
+    return AuditRow(**{**values, "at": from_us(values["at"])})

@@ -1,0 +1,57 @@
+"""What the store takes and gives: frozen values, one class per kind of record."""
+
+from kusanya.store.records.arrivals import (
+    Arrival,
+    DeliveryBody,
+    DeliveryFilter,
+    DeliveryRollupRow,
+    DeliveryRow,
+    EventRow,
+    Receipt,
+    Verdict,
+)
+from kusanya.store.records.paging import Key, Page, Record
+from kusanya.store.records.rows import (
+    AttemptRow,
+    AuditRow,
+    Change,
+    ChangeKind,
+    CollectionFilter,
+    CollectionRow,
+    Exported,
+    Finding,
+    IntentRow,
+    IntentState,
+    NoteRow,
+    Order,
+    Rebuilt,
+    RollupRow,
+)
+
+__all__ = [
+    "Arrival",
+    "AttemptRow",
+    "AuditRow",
+    "Change",
+    "ChangeKind",
+    "CollectionFilter",
+    "CollectionRow",
+    "DeliveryBody",
+    "DeliveryFilter",
+    "DeliveryRollupRow",
+    "DeliveryRow",
+    "EventRow",
+    "Exported",
+    "Finding",
+    "IntentRow",
+    "IntentState",
+    "Key",
+    "NoteRow",
+    "Order",
+    "Page",
+    "Rebuilt",
+    "Receipt",
+    "Record",
+    "RollupRow",
+    "Verdict",
+]

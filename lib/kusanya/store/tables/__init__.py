@@ -1,0 +1,1 @@
+"""The tables, their values and the connections to them."""

@@ -1,0 +1,1 @@
+"""How observations become durable: journal, batch, projection."""

@@ -1,0 +1,202 @@
+"""The projection computed anew from the facts: beside what is kept, and in its place.
+
+A slice of ids at a time, so that memory does not grow with the history.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select, update
+
+from kusanya.errors import StoreUnavailable, WireError
+from kusanya.state.observation import Observation
+from kusanya.store.records import Finding, Rebuilt
+from kusanya.store.tables.payload import mode_of, pack, unpack
+from kusanya.store.tables.schema import collection, observation, rollup
+from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.projection import COLUMNS, Projected, project_facts
+from kusanya.store.writer.statements import statements
+from kusanya.wire import Mode
+
+_SLICE: Final = 2_000
+"""Ids that are folded at a time."""
+Sums = defaultdict[tuple[Any, ...], list[int]]
+"""Count, amount and fee by bucket."""
+Pair = tuple[Projected | None, Projected | None]
+"""What a row should be beside what it is; None where there should be none, or is none."""
+
+
+def empty_sums() -> Sums:
+    """Return sums of nothing."""
+    return defaultdict(lambda: [0, 0, 0])
+
+
+def add_to(sums: Sums, row: Projected, sign: int = 1) -> None:
+    """Add what a row counts to its bucket, or take it away."""
+    total = sums[row.bucket]
+    for index, number in enumerate(row.counted):
+        total[index] += sign * number
+
+
+def kept_sums(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
+    """Return the rollups that count anything."""
+    rows = connection.execute(select(rollup))
+    return {tuple(row[:6]): list(row[6:]) for row in rows if any(row[6:])}
+
+
+def orphans(connection: Connection) -> Sequence[str]:
+    """Return the ids of rows of which there is no observation at all."""
+    facts = exists().where(observation.c.collection_id == collection.c.id)
+    return connection.execute(select(collection.c.id).where(~facts).distinct()).scalars().all()
+
+
+def projections(connection: Connection) -> Iterator[Pair | Finding]:
+    """Yield every row as it should be and as it is, and a Finding for each damaged fact."""
+    last = ""
+    while True:
+        ids = (
+            select(observation.c.collection_id)
+            .where(observation.c.collection_id > last)
+            .group_by(observation.c.collection_id)
+            .order_by(observation.c.collection_id)
+            .limit(_SLICE)
+        )
+        wanted = connection.execute(ids).scalars().all()
+        if not wanted:
+            return
+        first, last = wanted[0], wanted[-1]
+        it, of = collection.c.id, observation.c.collection_id
+        # No BETWEEN: PostgreSQL does not read a collation inside one.
+        of_facts, of_rows = and_(of >= first, of <= last), and_(it >= first, it <= last)
+        yield from _folded(connection, of_facts, of_rows)
+
+
+def _folded(
+    connection: Connection, of_facts: ColumnElement[bool], of_rows: ColumnElement[bool]
+) -> Iterator[Pair | Finding]:
+    rows = connection.execute(select(*COLUMNS).where(of_rows))
+    kept = {(row.id, row.mode): row for row in map(Projected._make, rows)}
+    it = observation.c
+    facts = connection.execute(
+        select(it.collection_id, it.seq, it.digest, it.payload)
+        .where(of_facts)
+        .order_by(it.collection_id, it.seq)
+    )
+    heard: defaultdict[str, list[Observation]] = defaultdict(list)
+    places: dict[str, int] = {}
+    for collection_id, seq, digest, payload in facts:
+        read = _read(collection_id, digest, payload)
+        if isinstance(read, Finding):
+            yield read
+            continue
+        heard[collection_id].append(read)
+        places[collection_id] = seq
+    for collection_id, said in heard.items():
+        for mode in Mode:
+            row = project_facts(said, mode, places[collection_id])
+            known = kept.get((collection_id, mode.value))
+            if row is not None or known is not None:
+                yield row, known
+
+
+def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Finding:
+    try:
+        heard = unpack(payload)
+        if pack(heard)[0] == bytes(digest):
+            return heard
+    except (WireError, msgspec.MsgspecError, ValueError):
+        pass
+    return Finding(
+        kind="fact",
+        subject=collection_id,
+        sentence="an observation is not the one that was written; restore a backup",
+    )
+
+
+def rebuild(writing: Writing) -> Rebuilt:
+    """Compute all rows and rollups again; return how many changed.
+
+    Raises StoreUnavailable for a damaged fact: from what is left nothing follows.
+    """
+    connection = writing.connection
+    sums = empty_sums()
+    changed = _replaced(writing, projections(connection), sums)
+    lost = orphans(connection)
+    if lost:
+        connection.execute(delete(collection).where(collection.c.id.in_(lost)))
+    before = kept_sums(connection)
+    differing = [key for key in before.keys() | sums.keys() if before.get(key) != sums.get(key)]
+    if differing:
+        connection.execute(delete(rollup))
+        _write_sums(writing, sums)
+    return Rebuilt(collections=changed + len(lost), rollups=len(differing))
+
+
+def _replaced(writing: Writing, pairs: Iterable[Pair | Finding], sums: Sums) -> int:
+    """Write the rows that differ, add all rows to `sums` and return how many differed."""
+    changed: list[Projected] = []
+    gone: list[Projected] = []
+    for pair in pairs:
+        if isinstance(pair, Finding):
+            raise StoreUnavailable(f"{pair.subject}: {pair.sentence}")
+        row, known = pair
+        if row is not None:
+            add_to(sums, row)
+            if row != known:
+                changed.append(row)
+        elif known is not None:
+            gone.append(known)
+    it = collection.c
+    for row in gone:
+        writing.connection.execute(delete(collection).where(it.id == row.id, it.mode == row.mode))
+    writing.many(statements(writing.connection.dialect).changed_collection, changed)
+    return len(changed) + len(gone)
+
+
+def _write_sums(writing: Writing, sums: Sums) -> None:
+    rows = [(*bucket, *total) for bucket, total in sorted(sums.items()) if any(total)]
+    writing.many(statements(writing.connection.dialect).rollup, rows)
+
+
+def part_modes(writing: Writing) -> int:
+    """Part what an older version gathered by id alone, and return how many rows changed.
+
+    It folded what a test key or a test signature said of a live collection into the live row, and
+    kept each fact under the mode of its body. Here each fact goes to the mode in which it was
+    heard, and the rows of the ids that were mixed are folded anew, with their rollups.
+    """
+    connection = writing.connection
+    mixed = _rehomed(connection)
+    it, fact = collection.c, observation.c
+    strange = select(fact.collection_id).join(collection, it.id == fact.collection_id)
+    mixed.update(connection.execute(strange.where(fact.mode != it.mode)).scalars())
+    changed, ids = 0, sorted(mixed)
+    for start in range(0, len(ids), _SLICE // 4):
+        some = ids[start : start + _SLICE // 4]
+        of_rows = it.id.in_(some)
+        sums = empty_sums()
+        for row in connection.execute(select(*COLUMNS).where(of_rows)):
+            add_to(sums, Projected._make(row), -1)
+        changed += _replaced(
+            writing, _folded(connection, fact.collection_id.in_(some), of_rows), sums
+        )
+        _write_sums(writing, sums)
+    return changed
+
+
+def _rehomed(connection: Connection) -> set[str]:
+    """Keep each fact under the mode in which it was heard; return the ids of those that moved."""
+    it = observation.c
+    query = select(it.seq, it.collection_id, it.mode, it.payload)
+    moved = [
+        (seq, collection_id, heard_in)
+        for seq, collection_id, mode, payload in connection.execute(
+            query.execution_options(yield_per=10_000)
+        )
+        if (heard_in := mode_of(payload).value) != mode
+    ]
+    for seq, _, heard_in in moved:
+        connection.execute(update(observation).where(it.seq == seq).values(mode=heard_in))
+    return {collection_id for _, collection_id, _ in moved}

@@ -1,0 +1,1 @@
+"""Webhooks out: schedule, address policy, sending."""

@@ -1,0 +1,126 @@
+"""What an attempt's end means: the next attempt, giving up, the endpoint's fuse.
+
+Attempts are recorded in the order in which they are given, each in the state that the one before
+left. Source: Delivery rules 1 to 4; assumptions RETRY_TIMES_ARE_GAPS, FUSE_BURNS_FROM_FIRST_FAILURE
+and DISABLED_HOLDS_DELIVERIES.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from kusanya.webhooks.schedule import Fuse, next_attempt
+from kusanya_service.instants import from_ms, to_ms
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.storage import changes, queries
+from kusanya_service.storage.database import Connection
+from kusanya_service.storage.records import AttemptRow, Endpoint, OpenDelivery
+
+SUCCEEDED: Final = "succeeded"
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that has ended and is to be recorded; `ended_at` is steady, `*_wall` are not."""
+
+    delivery: int
+    manual: bool
+    started_wall: int
+    ended_wall: int
+    ended_at: int
+    duration_ms: int
+    outcome: str
+    status_code: int | None
+    error: str | None
+
+    @property
+    def delivered(self) -> bool:
+        """Tell whether the endpoint answered 2xx in time."""
+        return self.outcome == SUCCEEDED
+
+
+def record(connection: Connection, ended: Sequence[Ended], rules: Rules) -> list[OpenDelivery]:
+    """Keep attempts and what follows from them; returns the deliveries that are to be sent later.
+
+    Source: Delivery rules 2 and 3.
+    """
+    opened: list[OpenDelivery] = []
+    for attempt in ended:
+        opened.extend(_record_one(connection, attempt, rules))
+    return opened
+
+
+def _record_one(connection: Connection, ended: Ended, rules: Rules) -> list[OpenDelivery]:
+    parcel = queries.parcel(connection, ended.delivery)
+    endpoint = queries.endpoint(connection, parcel.endpoint)
+    changes.add_attempt(
+        connection,
+        parcel.seq,
+        AttemptRow(
+            number=parcel.attempts + 1,
+            manual=ended.manual,
+            started_at=ended.started_wall,
+            ended_at=ended.ended_wall,
+            duration_ms=ended.duration_ms,
+            outcome=ended.outcome,
+            status_code=ended.status_code,
+            error=ended.error,
+        ),
+    )
+    enabled = _burn(connection, endpoint, ended)
+    tried = parcel.tried if ended.manual else parcel.tried + 1
+    if ended.delivered:
+        changes.move_delivery(connection, parcel.seq, status=SUCCEEDED, tried=tried, due_at=None)
+        first = parcel.status != SUCCEEDED
+        return _copy(connection, parcel.seq, ended.ended_at, rules) if first else []
+    if ended.manual or parcel.status not in {"pending", "held"}:
+        # A failed resend changes nothing: what was scheduled stays scheduled. A scheduled failure
+        # counts also where another one, of the same moment, has just disabled the endpoint.
+        return []
+    due = next_attempt(tried, failed_at=from_ms(ended.ended_at))
+    if due is None:
+        changes.move_delivery(connection, parcel.seq, status="failed", tried=tried, due_at=None)
+        return []
+    due_at = to_ms(due)
+    status = "pending" if enabled else "held"
+    changes.move_delivery(connection, parcel.seq, status=status, tried=tried, due_at=due_at)
+    return [OpenDelivery(parcel.seq, parcel.endpoint, due_at)] if enabled else []
+
+
+def _burn(connection: Connection, endpoint: Endpoint, ended: Ended) -> bool:
+    """Move the endpoint's fuse and tell whether it may still be sent to."""
+    before = Fuse(
+        lit_at=None if endpoint.lit_at is None else from_ms(endpoint.lit_at),
+        blown_at=None if endpoint.disabled_at is None else from_ms(endpoint.disabled_at),
+    )
+    after = before.after(at=from_ms(ended.ended_at), delivered=ended.delivered)
+    if after != before:
+        changes.set_fuse(
+            connection,
+            endpoint.seq,
+            lit_at=None if after.lit_at is None else to_ms(after.lit_at),
+            disabled_at=None if after.blown_at is None else to_ms(after.blown_at),
+        )
+    if after.blown_at is not None and before.blown_at is None:
+        changes.hold_deliveries(connection, endpoint.seq)
+    return after.blown_at is None and endpoint.deleted_at is None
+
+
+def _copy(
+    connection: Connection, delivery: int, steady_ms: int, rules: Rules
+) -> list[OpenDelivery]:
+    event, endpoint, copies = queries.delivery_copies(connection, delivery)
+    if copies == 0:
+        return []
+    number = changes.next_number(connection, "delivery")
+    changes.add_delivery(
+        connection,
+        seq=number,
+        delivery_id=rules.chance.identifier("dlv", number),
+        event=event,
+        endpoint=endpoint,
+        copies=copies - 1,
+        status="pending",
+        due_at=steady_ms,
+    )
+    return [OpenDelivery(number, endpoint, steady_ms)]

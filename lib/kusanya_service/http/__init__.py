@@ -1,0 +1,1 @@
+"""The specification's door: authentication, idempotency, requests, answers."""

@@ -1,0 +1,95 @@
+"""A collection's beginning: the key, the collection and its plan in one transaction.
+
+A crash leaves all of it or nothing, and two requests with one key meet in the one writer: the
+second finds the first and replays it. Source: POST /v1/collections, Rules 1 and 2; assumption
+SAME_KEY_IN_FLIGHT.
+"""
+
+from typing import Final
+
+import msgspec
+
+from kusanya.assumptions import CURRENCY
+from kusanya_service.bodies import CollectionBody, encode
+from kusanya_service.http.idempotency import RETENTION_MS, Claim, is_kept
+from kusanya_service.http.requests import NewCollection
+from kusanya_service.instants import iso
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.tariff import channel_of, fee_of
+from kusanya_service.storage import changes, queries
+from kusanya_service.storage.database import Connection
+
+_TIDY_EVERY: Final = 32
+
+
+class Created(msgspec.Struct, frozen=True):
+    """The 202 of a key: its exact bytes, and what is new where it is the first."""
+
+    body: bytes
+    replayed: bool
+    number: int = 0
+    due_at: int | None = None
+
+
+class Reused(msgspec.Struct, frozen=True):
+    """The key was used with another body."""
+
+
+def answered(connection: Connection, claim: Claim, steady_ms: int) -> Created | Reused | None:
+    """Return what a key was answered with, or None for one that is free."""
+    found = queries.claimed(connection, claim.scope)
+    if found is None:
+        return None
+    body, received_at, answer = found
+    if not is_kept(received_at, steady_ms):
+        return None
+    return Created(answer, replayed=True) if body == claim.body else Reused()
+
+
+def create(
+    connection: Connection,
+    claim: Claim,
+    new: NewCollection,
+    *,
+    mode: str,
+    now_ms: int,
+    steady_ms: int,
+    rules: Rules,
+) -> Created | Reused:
+    """Create the collection of a key, or replay what the key was answered with."""
+    earlier = answered(connection, claim, steady_ms)
+    if earlier is not None:
+        return earlier
+    number = changes.next_number(connection, "collection")
+    plan = rules.operators.plan(new.phone, mode, number)
+    channel = channel_of(new.phone)
+    body = CollectionBody(
+        id=rules.chance.identifier("col", number),
+        status="created",
+        amount=new.amount,
+        fee=fee_of(new.amount, channel, rules.tariff),
+        currency=CURRENCY,
+        channel=channel,
+        phone=new.phone,
+        reference=new.reference,
+        description=msgspec.UNSET if new.description is None else new.description,
+        metadata=msgspec.UNSET if new.metadata is None else new.metadata,
+        mode=mode,
+        created_at=iso(now_ms),
+    )
+    encoded = encode(body)
+    due_at = None if plan.after_ms is None else steady_ms + plan.after_ms
+    changes.add_collection(
+        connection,
+        seq=number,
+        collection_id=body.id,
+        mode=mode,
+        outcome=plan.outcome,
+        twice=rules.operators.script_of(new.phone, mode).twice,
+        due_at=due_at,
+        body=encoded,
+    )
+    changes.put_claim(connection, claim.scope, claim.body, number, steady_ms)
+    if number % _TIDY_EVERY == 0:
+        changes.forget_claims(connection, received_until=steady_ms - RETENTION_MS)
+    return Created(encoded, replayed=False, number=number, due_at=due_at)

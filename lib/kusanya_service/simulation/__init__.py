@@ -1,0 +1,1 @@
+"""What the simulated world does: networks, faults, the queue of events."""

@@ -1,0 +1,103 @@
+"""A collection's end: final state, event and deliveries in one transaction.
+
+One event per final state; its data is the collection's bytes at that moment, and its bytes are what
+every attempt sends and GET /v1/events/{id} answers. Source: States and transitions; Events.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from kusanya.wire import EventType, Status
+from kusanya_service.bodies import EventBody, concluded, encode
+from kusanya_service.instants import iso
+from kusanya_service.simulation.networks import FAILURES
+from kusanya_service.simulation.rules import Rules
+from kusanya_service.storage import changes, queries
+from kusanya_service.storage.database import Connection
+from kusanya_service.storage.records import OpenDelivery
+
+_TYPES: Final = {event.status.value: event.value for event in EventType}
+
+
+def conclude(
+    connection: Connection, numbers: Sequence[int], *, now_ms: int, steady_ms: int, rules: Rules
+) -> list[OpenDelivery]:
+    """Bring collections to the end their plan says; returns the deliveries that are now due.
+
+    One that is final already stays as it is. `completed_at` is the planned instant: after a pause
+    of the service the operator's answer is older than the event.
+    """
+    opened: list[OpenDelivery] = []
+    for number in numbers:
+        opened.extend(
+            _conclude_one(connection, number, now_ms=now_ms, steady_ms=steady_ms, rules=rules)
+        )
+    return opened
+
+
+def _conclude_one(
+    connection: Connection, number: int, *, now_ms: int, steady_ms: int, rules: Rules
+) -> list[OpenDelivery]:
+    found = queries.open_collection(connection, number)
+    if found is None:
+        return []
+    code = found.outcome if found.outcome in FAILURES else None
+    status = Status.FAILED.value if code is not None else found.outcome
+    final = concluded(
+        found.body,
+        status=status,
+        failure_code=code,
+        message=None if code is None else FAILURES[code],
+        at_ms=min(now_ms, found.due_at + now_ms - steady_ms),
+    )
+    changes.conclude_collection(connection, number, status, final)
+    event = changes.next_number(connection, "event")
+    body = EventBody(
+        id=rules.chance.identifier("evt", event),
+        type=_TYPES[status],
+        created_at=iso(now_ms),
+        mode=found.mode,
+        data=msgspec.Raw(final),
+    )
+    changes.add_event(
+        connection,
+        seq=event,
+        event_id=body.id,
+        collection=number,
+        mode=found.mode,
+        event_type=body.type,
+        body=encode(body),
+    )
+    return _address(
+        connection,
+        event,
+        mode=found.mode,
+        copies=int(found.twice),
+        steady_ms=steady_ms,
+        rules=rules,
+    )
+
+
+def _address(
+    connection: Connection, event: int, *, mode: str, copies: int, steady_ms: int, rules: Rules
+) -> list[OpenDelivery]:
+    opened = []
+    for endpoint in queries.endpoints(connection):
+        if endpoint.mode != mode:
+            continue
+        number = changes.next_number(connection, "delivery")
+        changes.add_delivery(
+            connection,
+            seq=number,
+            delivery_id=rules.chance.identifier("dlv", number),
+            event=event,
+            endpoint=endpoint.seq,
+            copies=copies,
+            status="pending" if endpoint.is_enabled else "held",
+            due_at=steady_ms if endpoint.is_enabled else None,
+        )
+        if endpoint.is_enabled:
+            opened.append(OpenDelivery(number, endpoint.seq, steady_ms))
+    return opened
