@@ -81,5 +81,5 @@ class DeedsApp(App[None]):
             self._show_end(Ended(f"{message.what} sent to the terminal's clipboard"))
 
     def tell_person(self, sentence: str) -> None:
-        """Show what a person must know of a child or a recording, until it is dismissed."""
+        """Show what a person must know of a child process, until it is dismissed."""
         self._show_end(Ended(sentence, well=False))

@@ -32,7 +32,7 @@ from kusanya_console.actions.results import (
     Serving,
     Watching,
 )
-from kusanya_console.commands import Command, wrong_keys
+from kusanya_console.commands import wrong_keys
 from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.feed import Feed
 from kusanya_console.live.screen import LiveScreen
@@ -84,8 +84,6 @@ class ConsoleApp(DeedsApp):
     CSS_PATH = Path(__file__).with_name("console.tcss")
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
     BINDINGS: ClassVar[list[BindingType]] = []
-    MORE: ClassVar[tuple[Command, ...]] = ()
-    """Commands beside those of the screens, which the help names with them."""
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
         (0, "-tiny"),
         (60, "-narrow"),
@@ -321,7 +319,6 @@ class ConsoleApp(DeedsApp):
                     screen.CRUMB,
                     why_off=self.desk.why_off,
                     shown=self.desk.shown,
-                    more=self.MORE,
                 )
             )
 

@@ -15,7 +15,6 @@ from kusanya_console.actions.results import (
     NO_KEY,
     NO_SERVICE,
     READ_ONLY,
-    RECORDED,
     Acting,
     Asking,
     Ended,
@@ -57,8 +56,6 @@ class Desk(msgspec.Struct, kw_only=True):
     home: Mode | None = None
     """The mode of the profile and its key, where another one is looked at now."""
     monotonic: Callable[[], float] = time.monotonic
-    recording: bool = False
-    """True where a recording is played: there is nobody to ask and nothing to change."""
     folder: Path = Path()
     """Where exports and saved cards go."""
     ended: Ended | None = None
@@ -76,8 +73,6 @@ class Desk(msgspec.Struct, kw_only=True):
     @property
     def why_no_ask(self) -> str:
         """Return why the service cannot be asked, or nothing where it can."""
-        if self.recording:
-            return RECORDED
         if self.asks is None:
             return NO_KEY
         if self.home not in {None, self.mode}:
@@ -88,14 +83,12 @@ class Desk(msgspec.Struct, kw_only=True):
     @property
     def why_no_act(self) -> str:
         """Return why nothing can be changed, where no acts were built."""
-        return RECORDED if self.recording else READ_ONLY
+        return READ_ONLY
 
     @property
     def why_no_service(self) -> str:
         """Return why there is no service to look at, or nothing."""
-        if self.service is not None:
-            return ""
-        return RECORDED if self.recording else NO_SERVICE
+        return "" if self.service is not None else NO_SERVICE
 
     def why_off(self, command: Command) -> str:
         """Return why a command does nothing here, or nothing where it works."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # the first paint needs none of them
 
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
 READ_ONLY: Final = "off: read-only; start with --allow-writes"
-RECORDED: Final = "off: a recording only shows what was"
 NO_SERVICE: Final = (
     "off: only the embedded service has this; set KUSANYA_DASHBOARD_URL and "
     "KUSANYA_DASHBOARD_TOKEN to what kusanya service prints"

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +11,6 @@ from kusanya_console.cli.startup import started
 from kusanya_console.output import USAGE, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kusanya.client import Client
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
@@ -42,18 +39,8 @@ def console(
         bool, typer.Option("--web", help="Show it in a browser on this machine, read-only.")
     ] = False,
     port: Annotated[int, typer.Option("--port", help="Where --web listens; 0 is any free.")] = 0,
-    record: Annotated[
-        Path | None, typer.Option("--record", help="Record what is seen to a new file, masked.")
-    ] = None,
-    replay: Annotated[
-        Path | None, typer.Option("--replay", help="Play a recording again, offline.")
-    ] = None,
 ) -> None:
     """Watch collections and deliveries live; press ? for help and ctrl+q to leave."""
-    if record and (web or replay):
-        raise Refused("--record goes with a console on this terminal and now", code=USAGE)
-    if replay and (web or allow_writes or store or clock != "real"):
-        raise Refused("--replay has its own store and clock, and only looks", code=USAGE)
     if web:
         from kusanya_console.cli.console_elsewhere import in_a_browser
 
@@ -75,11 +62,6 @@ def console(
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
-    if replay:
-        from kusanya_console.cli.console_elsewhere import from_a_recording
-
-        from_a_recording(replay, ascii_only=ascii_only)
-        return
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
     with ExitStack() as stack:
@@ -101,27 +83,7 @@ def console(
             **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
         )
         app.set_keymap(key_map())
-        check = None if record is None else record_to(record, chosen, time, stack)
-        run_app(app, check=check)
-
-
-def record_to(
-    path: Path, profile: "Profile", clock: "Clock", stack: ExitStack
-) -> "Callable[[], None]":
-    """Begin a recording that `stack` ends; return what raises Refused once it has ended early."""
-    from kusanya_console.recording import Recorder
-
-    recorder = Recorder(
-        profile.store, path, clock=clock, mode=profile.mode.value, profile=profile.name
-    )
-    stack.callback(recorder.close)
-    recorder.start()
-
-    def check() -> None:
-        if recorder.failed is not None:
-            raise Refused(recorder.failed)
-
-    return check
+        run_app(app)
 
 
 def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":

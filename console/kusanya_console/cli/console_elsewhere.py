@@ -1,6 +1,5 @@
-"""`kusanya console` elsewhere than on this terminal and now: in a browser, or from a recording."""
+"""`kusanya console --web`: the console in a browser on this machine."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kusanya_console.output import USAGE, Refused, say
@@ -50,34 +49,3 @@ def in_a_browser(
         asyncio.run(serve(settings, port=port, say=tell, environ=os.environ))
     except OSError as error:
         raise Refused(f"cannot listen on port {port}: {error.strerror}") from error
-
-
-def from_a_recording(path: Path, *, ascii_only: bool) -> None:
-    """Replay a recording in this terminal until it is left; raises KusanyaError."""
-    import tempfile
-
-    from kusanya.profiles import key_map
-    from kusanya.store import Store
-    from kusanya.wire import Mode
-    from kusanya_console.cli.terminal import run_app
-    from kusanya_console.recording_file import read_recording
-    from kusanya_console.replay_app import ReplayApp
-    from kusanya_console.replaying import Player
-
-    recorded = read_recording(path)
-    with tempfile.TemporaryDirectory(prefix="kusanya-replay-") as folder:
-        player = Player(recorded, Path(folder))
-        try:
-            with Store.open(player.path, clock=player.clock, read_only=True) as store:
-                app = ReplayApp(
-                    store,
-                    player,
-                    mode=Mode(recorded.opening.mode),
-                    profile=recorded.opening.profile,
-                    store_shown=path.name,
-                    ascii=ascii_only,
-                )
-                app.set_keymap(key_map())
-                run_app(app)
-        finally:
-            player.close()

@@ -16,7 +16,6 @@ _KEYS = 8
 _LABEL = 20
 _BESIDE = _KEYS + _LABEL
 _HEADINGS: Final = (
-    ("the recording", ("tape.",)),
     ("this screen", ("list.", "health.", "lookup.", "service.")),
     ("the detail", ("pane.",)),
     ("copy", ("copy.",)),
@@ -51,12 +50,10 @@ class HelpScreen(ModalScreen[None]):
         *,
         why_off: Callable[[Command], str],
         shown: Callable[[Command], str],
-        more: tuple[Command, ...] = (),
     ) -> None:
         super().__init__()
         self._why_off = why_off
         self._shown = shown
-        self._more = more
         self._of = name
         self._title = title
 
@@ -77,7 +74,7 @@ class HelpScreen(ModalScreen[None]):
         lines: list[Line] = [
             ((f"Keys of {self._title}", STRONG), ("      j k scroll   esc closes", MUTED))
         ]
-        mine = (*self._more, *commands_of(self._of))
+        mine = commands_of(self._of)
         for heading, prefixes in _HEADINGS:
             named = [command for command in mine if command.id.startswith(prefixes)]
             if named:

@@ -49,8 +49,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     virtual: bool = False
     """True when the clock is not the machine's own."""
     store: str = ""
-    replay: str = ""
-    """What a recording is doing; empty where the store is looked at as it is now."""
 
 
 def alarms_of(snapshot: Snapshot, sender: tuple[Endpoint, ...]) -> dict[str, int]:
@@ -91,9 +89,8 @@ def freshness(standing: Standing, look: Look) -> Run:
         if standing.updated_at is None:
             return f"store unreadable since {at:%H:%M:%S}", FAILED
         return f"store lost {at:%H:%M:%S}, last known shown", FAILED
-    if standing.updated_at is None or standing.replay:
-        # How old a recording is says the beginning of the line.
-        return "" if standing.replay else "reading the store", MUTED
+    if standing.updated_at is None:
+        return "reading the store", MUTED
     if standing.paused_at is not None:
         held = span(look.now - standing.paused_at, parts=1)
         return f"paused {held}, {standing.waiting:,} changes wait", WARN
@@ -105,7 +102,7 @@ def freshness(standing: Standing, look: Look) -> Run:
 
 def line(standing: Standing, look: Look, width: int) -> Line:
     """Return the status line for a width; mode, unknown count and freshness always stay."""
-    left, clock = _beginning(standing, look)
+    left, clock = _beginning(standing), wall(look) + (" virtual" if standing.virtual else "")
     access = ("read-only", MUTED) if standing.read_only else ("WRITES ON", WARN)
     # The end of an address tells stores apart; its beginning rarely does.
     named = safe(standing.store, 400)
@@ -167,18 +164,12 @@ def _alarms(standing: Standing) -> list[Run]:
     return [(words, role) for count, words, role in said if count]
 
 
-def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:
-    """Return what the line begins with, and the clock for where there is room."""
+def _beginning(standing: Standing) -> list[Run]:
     word, role = mode_words(standing.mode)
-    mode: list[Run] = [
-        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (standing.crumb, STRONG),
+    return [
+        (" ", PLAIN), ("▌", role), (word, role), ("▐", role), ("  ", PLAIN),
+        (standing.crumb, STRONG),
     ]  # fmt: skip
-    if not standing.replay:
-        return [(" ", PLAIN), *mode], wall(look) + (" virtual" if standing.virtual else "")
-    # Before everything else, and with its date: nobody may take a recording for now.
-    date = f"{look.now.astimezone(look.zone):%d %b %Y}"
-    told = f"▌{standing.replay}▐ {date} {wall(look).partition(' ')[2]} "
-    return [(" ", PLAIN), (told, WARN), *mode], ""
 
 
 def _width(runs: list[Run]) -> int:
