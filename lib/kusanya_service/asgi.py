@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
+from kusanya_service.simulation.faults import PIECES, pieces_of
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-PIECES: Final = 20
 REQUEST_ID: Final = b"request-id"
 ABORT: Final = "kusanya.abort"
 """The scope's extension that cuts the connection without another byte (protocol.py)."""
@@ -23,12 +24,6 @@ class Disconnected(Exception):  # noqa: N818 - reads as the condition it states
 def values_of(scope: Scope, name: bytes) -> list[bytes]:
     """Return every value of a header; repeated ones are a mistake that the caller decides on."""
     return [value for key, value in scope["headers"] if key == name]
-
-
-def pieces_of(body: bytes) -> list[bytes]:
-    """Return a body in PIECES parts, for one that trickles."""
-    size = -(-len(body) // PIECES)
-    return [body[index * size : (index + 1) * size] for index in range(PIECES)]
 
 
 async def send_json(

@@ -9,11 +9,10 @@ import msgspec
 
 from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.clock import Clock
-from kusanya_service.delivery.address_policy import Place
-from kusanya_service.delivery.addresses import parse_numeric
+from kusanya_service.delivery.address_policy import SocketAddress, parse_numeric
 from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.errors import BadOption
-from kusanya_service.simulation.faults import Rule
+from kusanya_service.simulation.faults import FaultRule
 from kusanya_service.simulation.networks import Mix
 from kusanya_service.simulation.rules import Bounds
 from kusanya_service.simulation.tariff import DEFAULT_TARIFF, Tariff
@@ -38,11 +37,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     mix: Mix | None = None
     tariff: Tariff = msgspec.field(default_factory=lambda: dict(DEFAULT_TARIFF))
     bounds: Bounds = Bounds()
-    faults: tuple[Rule, ...] = ()
+    faults: tuple[FaultRule, ...] = ()
     """What goes wrong from the start; see faults.load_scenario for a file."""
     rate_limit: int | None = None
     """Requests a second for each API key; None for no limit."""
-    allow_local: tuple[Place, ...] = ()
+    allow_local: tuple[SocketAddress, ...] = ()
     """Exact numeric addresses and ports that test endpoints may have although they are local."""
     key_prefix: str = KEY_PREFIX
     signature_header: str = SIGNATURE_HEADER
@@ -52,12 +51,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Takes the place of the machine's resolver."""
 
 
-def parse_places(texts: Iterable[str]) -> tuple[Place, ...]:
+def parse_places(texts: Iterable[str]) -> tuple[SocketAddress, ...]:
     """Read IP:PORT values, an IPv6 address in brackets; raises BadOption."""
     return tuple(_parse_place(text) for text in texts)
 
 
-def _parse_place(text: str) -> Place:
+def _parse_place(text: str) -> SocketAddress:
     host, _, port = text.rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     address = parse_numeric(bare)

@@ -12,32 +12,32 @@ import msgspec
 import uvicorn
 
 from kusanya_service.errors import PortTaken
-from kusanya_service.http.access import Access
+from kusanya_service.http.auth import Credentials
 from kusanya_service.http.protocol import BoundedProtocol
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.service import Service
 
-__all__ = ["Facts", "Options", "Running", "Service", "run", "serve"]
+__all__ = ["Options", "RunningService", "ServerInfo", "Service", "run", "serve"]
 
 _BACKLOG: Final = 1_024
 _GRACE_S: Final = 5
-_KEPT_IDLE_S: Final = 60
+_IDLE_S: Final = 60
 """Longer than clients keep an idle connection: closing first would lose a POST on its way."""
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a started service tells whoever started it; its repr hides the credentials."""
+class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a started service listens, and its credentials; its repr hides them."""
 
     base_url: str
-    access: Access
+    access: Credentials
 
     @property
     def dashboard_url(self) -> str:
         """Return where the dashboard is."""
         return f"{self.base_url}/dashboard"
 
-    def revealed(self) -> dict[str, str]:
+    def reveal(self) -> dict[str, str]:
         """Return the object that `--json` prints, credentials included."""
         return {
             "base_url": self.base_url,
@@ -48,13 +48,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-OnReady = Callable[["Running"], None]
+OnReady = Callable[["RunningService"], None]
 
 
-class Running(msgspec.Struct, frozen=True):
+class RunningService(msgspec.Struct, frozen=True):
     """A service that listens."""
 
-    facts: Facts
+    info: ServerInfo
     service: Service
     stop: Callable[[], None]
     """Asks it to end; safe from any thread."""
@@ -83,12 +83,12 @@ async def serve(options: Options, on_ready: OnReady | None = None, *, signals: b
     try:
         server = _Server(_config(service))
         loop = asyncio.get_running_loop()
-        facts = Facts(base_url=_base_url(options.host, host, port), access=credentials)
+        info = ServerInfo(base_url=_base_url(options.host, host, port), access=credentials)
 
         def stop() -> None:
             loop.call_soon_threadsafe(server.end)
 
-        running = Running(facts, service, stop)
+        running = RunningService(info, service, stop)
         service.when_crashed(server.end)
         server.on_ready = lambda: on_ready(running) if on_ready is not None else None
         with _signals(loop, server) if signals else contextlib.nullcontext():
@@ -108,7 +108,7 @@ def _config(service: Service) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=_KEPT_IDLE_S,
+        timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
 

@@ -5,39 +5,45 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from kusanya.clock import ScaledClock
 from kusanya_service.asgi import App, Receive, Scope, Send, send_json
 from kusanya_service.dashboard.app import make_dashboard
-from kusanya_service.dashboard.clock import ClockRoutes
-from kusanya_service.dashboard.deliveries import Deliveries
-from kusanya_service.dashboard.endpoints import Endpoints
-from kusanya_service.dashboard.faults import FaultRoutes
-from kusanya_service.dashboard.keys import Keys, add_key
-from kusanya_service.delivery.address_policy import Border, Place
+from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes
+from kusanya_service.dashboard.deliveries import DeliveryRoutes
+from kusanya_service.dashboard.endpoints import EndpointRoutes
+from kusanya_service.dashboard.keys import KeyRoutes
+from kusanya_service.delivery.address_policy import AddressPolicy, SocketAddress
 from kusanya_service.delivery.dispatcher import Dispatcher
-from kusanya_service.delivery.http_sender import Courier
-from kusanya_service.delivery.resolver import Resolve, Resolver
-from kusanya_service.engine import TIME_KEPT, Engine
-from kusanya_service.errors import DataDamaged
-from kusanya_service.http import access, auth
-from kusanya_service.http.access import Access
-from kusanya_service.http.answers import method_not_allowed, no_such_path, send_error
-from kusanya_service.http.api import Api, RequestIds
-from kusanya_service.http.auth import FULL, KeyRing
+from kusanya_service.delivery.event_runner import LAST_MS, EventRunner
+from kusanya_service.delivery.http_sender import HttpSender
+from kusanya_service.delivery.resolver import Resolver
+from kusanya_service.errors import DataDamaged, method_not_allowed, no_such_path
+from kusanya_service.http.api import Api, RequestIds, send_error
+from kusanya_service.http.auth import (
+    FULL,
+    Credentials,
+    KeyRing,
+    add_key,
+    load_credentials,
+    new_credentials,
+    store_credentials,
+)
 from kusanya_service.http.openapi import document
 from kusanya_service.http.rate import RateLimit
-from kusanya_service.instants import to_ms
 from kusanya_service.options import Options
-from kusanya_service.simulation.event_queue import Agenda
-from kusanya_service.simulation.faults import Faults, Kind
+from kusanya_service.simulation.event_queue import EventQueue
+from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Operators
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.seeded_random import Chance
+from kusanya_service.simulation.seeded_random import SeededRandom
 from kusanya_service.simulation.timeline import (
-    ClockMemory,
     RunningTimeline,
+    StoredClock,
     Timeline,
     make_timeline,
+    to_ms,
 )
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.store import Storage
@@ -48,6 +54,21 @@ _SPEED: Final = "speed"
 _SEED_BITS: Final = 63
 
 
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a running service consists of, as `_build` puts it together."""
+
+    storage: Storage
+    timeline: Timeline
+    operators: Operators
+    sender: HttpSender
+    resolver: Resolver | None
+    runner: EventRunner
+    request_ids: RequestIds
+    credentials: Credentials
+    api: App
+    dashboard: App
+
+
 class Service:
     """A payment collection service, from `start` to `stop` on one event loop.
 
@@ -56,129 +77,47 @@ class Service:
 
     def __init__(self, options: Options) -> None:
         self.options: Final = options
-        self._storage: Storage | None = None
-        self._app: App | None = None
-        self._keys = KeyRing()
+        self._parts: Parts | None = None
 
-    async def start(self, *, own: Place | None = None) -> Access:
-        """Open the data folder, take up what earlier runs left open, and begin.
+    @property
+    def parts(self) -> Parts:
+        """Return what it consists of, after `start`."""
+        if self._parts is None:
+            raise AssertionError("the service has not been started")
+        return self._parts
+
+    async def start(self, *, own: SocketAddress | None = None) -> Credentials:
+        """Open the data folder, go on where earlier runs stopped, and begin.
 
         `own` is where the service listens: deliveries never go there. Returns the credentials to
         print. Raises the errors of errors.py.
         """
-        self._storage = storage = Storage.open(self.options.data)
+        storage = Storage.open(self.options.data)
         storage.start()
         try:
-            return await self._start(storage, own)
+            self._parts = parts = await _build(self.options, storage, own)
+            parts.runner.start()
         except BaseException:
             await storage.close()
             raise
-
-    async def _start(self, storage: Storage, own: Place | None) -> Access:
-        options = self.options
-        self.timeline: Timeline = await self._make_timeline(storage)
-        chance = Chance(await self._seed(storage))
-        self.operators = Operators(chance, mix=options.mix)
-        self._rules = Rules(
-            merchant_id=chance.identifier("mer", 1),
-            chance=chance,
-            operators=self.operators,
-            tariff=options.tariff,
-            bounds=options.bounds,
-        )
-        self._faults = faults = Faults(
-            chance=chance, now_ms=self.timeline.now_ms, rules=options.faults
-        )
-        batches = itertools.count(1)
-        storage.refuse_while(
-            lambda: faults.strike(Kind.STORAGE_FULL, "batch", next(batches)) is not None
-        )
-        border = Border(allow_local=options.allow_local)
-        if own is not None:
-            border.refuse(own)
-        self._resolver = None if options.resolve else Resolver()
-        resolve: Resolve = options.resolve or self._resolver or Resolver()
-        self._courier = Courier(
-            border=border,
-            resolve=resolve,
-            signature_header=options.signature_header,
-            ca_file=None if options.ca_file is None else str(options.ca_file),
-        )
-        agenda = Agenda()
-        dispatcher = Dispatcher(
-            storage=storage,
-            timeline=self.timeline,
-            agenda=agenda,
-            courier=self._courier,
-            rules=self._rules,
-            faults=faults,
-        )
-        self._engine = Engine(
-            storage=storage,
-            timeline=self.timeline,
-            agenda=agenda,
-            dispatcher=dispatcher,
-            rules=self._rules,
-        )
-        credentials = await self._credentials(storage)
-        self._compose(storage, border, resolve, credentials)
-        self._engine.start()
-        return credentials
-
-    def _compose(
-        self, storage: Storage, border: Border, resolve: Resolve, credentials: Access
-    ) -> None:
-        request_ids = RequestIds()
-        timeline, rules, engine = self.timeline, self._rules, self._engine
-        self._request_ids = request_ids
-        self._api = Api(
-            storage=storage,
-            timeline=timeline,
-            engine=engine,
-            rules=rules,
-            keys=self._keys,
-            request_ids=request_ids,
-            faults=self._faults,
-            rate_limit=RateLimit(self.options.rate_limit, timeline.steady_ms),
-        )
-        self._dashboard = make_dashboard(
-            token=credentials.dashboard_token,
-            next_id=request_ids.next,
-            keys=Keys(
-                storage=storage,
-                timeline=timeline,
-                rules=rules,
-                ring=self._keys,
-                prefix=self.options.key_prefix,
-            ),
-            endpoints=Endpoints(
-                storage=storage,
-                timeline=timeline,
-                rules=rules,
-                engine=engine,
-                courier=self._courier,
-                border=border,
-                resolve=resolve,
-            ),
-            deliveries=Deliveries(storage=storage, timeline=timeline, engine=engine),
-            clock=ClockRoutes(timeline=timeline, engine=engine),
-            faults=FaultRoutes(self._faults),
-        )
+        return parts.credentials
 
     async def stop(self) -> None:
-        """Let nothing more happen, commit what waits and let go of the data folder."""
+        """Stop every task, commit what waits and release the data folder."""
+        if self._parts is None:
+            return
+        parts = self._parts
         try:
-            await self._engine.stop()
+            await parts.runner.stop()
         finally:
-            await self._courier.close()
-            if self._resolver is not None:
-                self._resolver.close()
-            if self._storage is not None:
-                await self._storage.close()
+            await parts.sender.close()
+            if parts.resolver is not None:
+                parts.resolver.close()
+            await parts.storage.close()
 
     def when_crashed(self, end: Callable[[], None]) -> None:
         """Call `end` if a bug ends the course of events: nothing would be delivered any more."""
-        self._engine.on_crash = end
+        self.parts.runner.on_crash = end
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -186,65 +125,149 @@ class Service:
             raise RuntimeError("the service speaks HTTP alone; run it without lifespan")
         path: str = scope["path"]
         if path.startswith("/v1/"):
-            await self._api(scope, receive, send)
+            await self.parts.api(scope, receive, send)
         elif path == "/dashboard" or path.startswith("/dashboard/"):
-            await self._dashboard(scope, receive, send)
+            await self.parts.dashboard(scope, receive, send)
         elif path == "/openapi.json":
             await self._describe(scope["method"], send)
         else:
-            await send_error(send, no_such_path(), self._request_ids.next())
+            await send_error(send, no_such_path(), self.parts.request_ids.next())
 
     async def _describe(self, method: str, send: Send) -> None:
-        request_id = self._request_ids.next()
+        request_id = self.parts.request_ids.next()
         if method == "GET":
             await send_json(send, 200, document(self.options.bounds), request_id)
         else:
             await send_error(send, method_not_allowed(), request_id, (b"allow", b"GET"))
 
-    # What a data folder remembers
 
-    async def _make_timeline(self, storage: Storage) -> Timeline:
-        memory = ClockMemory(
-            last_ms=_whole(queries.meta(storage.reader, TIME_KEPT)),
-            origin_ms=_whole(queries.meta(storage.reader, _ORIGIN)),
-            speed=_number(queries.meta(storage.reader, _SPEED)),
+async def _build(options: Options, storage: Storage, own: SocketAddress | None) -> Parts:
+    timeline = await _open_timeline(options, storage)
+    random = SeededRandom(await _seed(options, storage))
+    operators = Operators(random, mix=options.mix)
+    rules = Rules(
+        merchant_id=random.identifier("mer", 1),
+        random=random,
+        operators=operators,
+        tariff=options.tariff,
+        bounds=options.bounds,
+    )
+    faults = Faults(random=random, now_ms=timeline.now_ms, rules=options.faults)
+    batches = itertools.count(1)
+    storage.fail_writes_while(
+        lambda: faults.roll(FaultKind.STORAGE_FULL, "batch", next(batches)) is not None
+    )
+    policy = AddressPolicy(allow_local=options.allow_local)
+    if own is not None:
+        policy.refuse(own)
+    resolver = None if options.resolve else Resolver()
+    resolve = options.resolve or resolver or Resolver()
+    sender = HttpSender(
+        policy=policy,
+        resolve=resolve,
+        signature_header=options.signature_header,
+        ca_file=None if options.ca_file is None else str(options.ca_file),
+    )
+    queue = EventQueue()
+    dispatcher = Dispatcher(
+        storage=storage, timeline=timeline, queue=queue, sender=sender, rules=rules, faults=faults
+    )
+    runner = EventRunner(
+        storage=storage, timeline=timeline, queue=queue, dispatcher=dispatcher, rules=rules
+    )
+    keys = KeyRing()
+    credentials = await _open_credentials(
+        storage, keys, prefix=options.key_prefix, now_ms=timeline.now_ms(), rules=rules
+    )
+    request_ids = RequestIds()
+    return Parts(
+        storage=storage,
+        timeline=timeline,
+        operators=operators,
+        sender=sender,
+        resolver=resolver,
+        runner=runner,
+        request_ids=request_ids,
+        credentials=credentials,
+        api=Api(
+            storage=storage,
+            timeline=timeline,
+            runner=runner,
+            rules=rules,
+            keys=keys,
+            request_ids=request_ids,
+            faults=faults,
+            rate_limit=RateLimit(options.rate_limit, timeline.monotonic_ms),
+        ),
+        dashboard=make_dashboard(
+            token=credentials.dashboard_token,
+            next_id=request_ids.next,
+            keys=KeyRoutes(
+                storage=storage,
+                timeline=timeline,
+                rules=rules,
+                ring=keys,
+                prefix=options.key_prefix,
+            ),
+            endpoints=EndpointRoutes(
+                storage=storage,
+                timeline=timeline,
+                rules=rules,
+                runner=runner,
+                sender=sender,
+                policy=policy,
+                resolve=resolve,
+            ),
+            deliveries=DeliveryRoutes(storage=storage, timeline=timeline, runner=runner),
+            clock=ClockRoutes(timeline=timeline, runner=runner),
+            faults=FaultRoutes(faults),
+        ),
+    )
+
+
+async def _open_timeline(options: Options, storage: Storage) -> Timeline:
+    stored = StoredClock(
+        last_ms=_whole(queries.meta(storage.reader, LAST_MS)),
+        origin_ms=_whole(queries.meta(storage.reader, _ORIGIN)),
+        speed=_number(queries.meta(storage.reader, _SPEED)),
+    )
+    timeline = make_timeline(options.clock, stored, starts_at=options.starts_at)
+    if isinstance(timeline, RunningTimeline) and isinstance(timeline.clock, ScaledClock):
+        origin = str(to_ms(timeline.clock.origin))
+        await storage.write(changes.set_meta, _ORIGIN, origin)
+        await storage.write(changes.set_meta, _SPEED, repr(timeline.clock.speed))
+    await storage.write(changes.set_meta, LAST_MS, str(timeline.monotonic_ms()))
+    return timeline
+
+
+async def _seed(options: Options, storage: Storage) -> int:
+    known = _whole(queries.meta(storage.reader, _SEED))
+    seed = options.seed if options.seed is not None else known
+    if seed is None:
+        seed = secrets.randbits(_SEED_BITS)
+    if seed != known:
+        await storage.write(changes.set_meta, _SEED, str(seed))
+    return seed
+
+
+async def _open_credentials(
+    storage: Storage, keys: KeyRing, *, prefix: str, now_ms: int, rules: Rules
+) -> Credentials:
+    """Fill the key ring, and return the credentials of earlier starts, or new ones."""
+    for key in queries.keys(storage.reader):
+        if key.revoked_at is None:
+            keys.add(key)
+    known = load_credentials(storage.folder)
+    if known is not None and known.test_key in keys and known.live_key in keys:
+        return known
+    fresh = new_credentials(prefix, None if known is None else known.dashboard_token)
+    # The file first: a key that nobody has seen is better than one that nobody can use.
+    store_credentials(storage.folder, fresh)
+    for mode, made in (("test", fresh.test_key), ("live", fresh.live_key)):
+        keys.add(
+            await storage.write(add_key, made, mode=mode, access=FULL, now_ms=now_ms, rules=rules)
         )
-        timeline = make_timeline(self.options.clock, memory, starts_at=self.options.starts_at)
-        if isinstance(timeline, RunningTimeline) and isinstance(timeline.clock, ScaledClock):
-            origin = str(to_ms(timeline.clock.origin))
-            await storage.write(changes.remember, _ORIGIN, origin)
-            await storage.write(changes.remember, _SPEED, repr(timeline.clock.speed))
-        await storage.write(changes.remember, TIME_KEPT, str(timeline.steady_ms()))
-        return timeline
-
-    async def _seed(self, storage: Storage) -> int:
-        known = _whole(queries.meta(storage.reader, _SEED))
-        seed = self.options.seed if self.options.seed is not None else known
-        if seed is None:
-            seed = secrets.randbits(_SEED_BITS)
-        if seed != known:
-            await storage.write(changes.remember, _SEED, str(seed))
-        return seed
-
-    async def _credentials(self, storage: Storage) -> Access:
-        for key in queries.keys(storage.reader):
-            if key.revoked_at is None:
-                self._keys.add(key)
-        known = access.load(storage.folder)
-        if known is not None and all(
-            self._keys.knows(auth.digest(key)) for key in (known.test_key, known.live_key)
-        ):
-            return known
-        fresh = access.make(self.options.key_prefix, keep_token=known)
-        # The file first: a key that nobody was told is better than one that nobody can use.
-        access.keep(storage.folder, fresh)
-        for mode, made in (("test", fresh.test_key), ("live", fresh.live_key)):
-            now = self.timeline.now_ms()
-            kept = await storage.write(
-                add_key, made, mode=mode, access=FULL, now_ms=now, rules=self._rules
-            )
-            self._keys.add(kept)
-        return fresh
+    return fresh
 
 
 def _whole(text: str | None) -> int | None:

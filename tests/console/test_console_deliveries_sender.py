@@ -23,9 +23,9 @@ from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery
 from kusanya_console.deliveries.sender import compare
-from kusanya_service.capturing_endpoint import CapturingEndpoint, Reply
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint, Reply
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

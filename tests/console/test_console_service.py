@@ -25,9 +25,9 @@ from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.service.dialogs import AskScreen, SecretScreen
 from kusanya_console.service.operator import ServiceActs
-from kusanya_service.capturing_endpoint import CapturingEndpoint, Reply
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint, Reply
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

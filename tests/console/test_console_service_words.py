@@ -73,7 +73,7 @@ def test_the_console_knows_every_scripted_phone_and_what_it_comes_to() -> None:
 
 
 def test_the_console_knows_every_fault() -> None:
-    assert list(FAULTS) == [kind.value for kind in faults.Kind]
+    assert list(FAULTS) == [kind.value for kind in faults.FaultKind]
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "evt_?x=1#", "evt_%2e"])

@@ -8,8 +8,8 @@ import asyncio
 import subprocess
 import sys
 
-from kusanya_service.delivery.address_policy import Border
-from kusanya_service.delivery.http_sender import Courier, Letter
+from kusanya_service.delivery.address_policy import AddressPolicy
+from kusanya_service.delivery.http_sender import HttpSender, SignedRequest
 from kusanya_service.delivery.resolver import Resolver
 from kusanya_service.storage.records import Endpoint
 
@@ -30,10 +30,10 @@ PUBLIC = "9.9.9.9"
 SPELLINGS = ["127.1", "2130706433", "0x7f.1", "localhost", "[::ffff:127.0.0.1]"]
 
 
-class _Open(Border):
+class _Open(AddressPolicy):
     """No border at all: the control."""
 
-    def lets_through(self, address: object, port: int, mode: str) -> bool:
+    def allows(self, address: object, port: int, mode: str) -> bool:
         return True
 
 
@@ -58,10 +58,10 @@ async def main(guarded: bool) -> None:
 
     servers = [await asyncio.start_server(canary, address, 8080) for address in [*INTERNAL, PUBLIC]]
     resolver = Resolver()
-    border = Border() if guarded else _Open()
-    courier = Courier(border=border, resolve=resolver, signature_header="Service-Signature")
+    policy = AddressPolicy() if guarded else _Open()
+    sender = HttpSender(policy=policy, resolve=resolver, signature_header="Service-Signature")
     hosts = [f"[{one}]" if ":" in one else one for one in [*INTERNAL, PUBLIC]] + SPELLINGS
-    letter = Letter(body=b"{}", signed_at_ms=0, secrets=("whsec_x",))
+    request = SignedRequest(body=b"{}", signed_at_ms=0, secrets=("whsec_x",))
     for number, host in enumerate(hosts):
         endpoint = Endpoint(
             seq=number,
@@ -76,8 +76,8 @@ async def main(guarded: bool) -> None:
             created_at=0,
             deleted_at=None,
         )
-        await courier.carry(endpoint, letter)
-    await courier.close()
+        await sender.send(endpoint, request)
+    await sender.close()
     resolver.close()
     for server in servers:
         server.close()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Start = Callable[..., AbstractContextManager[PaymentService]]

@@ -27,7 +27,7 @@ def every_cut(step: int) -> list[Cut]:
 
 def shorten_the_ten_seconds(service: PaymentService, to_s: float) -> None:
     """Give an endpoint less real time to answer in, having held that it is ten seconds."""
-    sender = service._running.service._courier
+    sender = service._running.service.parts.sender
     assert sender._within_s == 10.0
     sender._within_s = to_s
 

@@ -17,9 +17,9 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.webhooks import verify
 from kusanya.wire import Mode
-from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.errors import BadOption
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 ORDER = {"amount": 5000, "phone": "255754000001", "reference": "order-1"}
 

@@ -13,13 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
-from kusanya_service.capturing_endpoint import CapturingEndpoint
-from kusanya_service.delivery.address_policy import Blocked, Border, Guard
-from kusanya_service.delivery.addresses import is_public, parse_numeric, unmapped
+from kusanya_service.delivery.address_policy import (
+    AddressBlocked,
+    AddressPolicy,
+    GuardedNetwork,
+    is_public,
+    parse_numeric,
+    unmap,
+)
 from kusanya_service.delivery.urls import parse_url
 from kusanya_service.errors import ApiError, BadOption
 from kusanya_service.options import parse_places
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 Order = dict[str, object]
 
@@ -122,7 +128,7 @@ def test_whatever_python_knows_to_be_private_is_refused(
 ) -> None:
     # One way only: Python's own list passes several internal ranges, and calls every IPv4 address
     # inside an IPv6 one reserved.
-    inside = unmapped(address)
+    inside = unmap(address)
     if inside.is_private or inside.is_multicast or inside.is_reserved:
         assert not is_public(address)
 
@@ -264,14 +270,16 @@ async def answers(addresses: list[str]) -> list[str]:
     ids=["bad", "good then bad", "bad then good", "one of 1000", "zone", "nonsense"],
 )
 async def test_a_name_is_refused_whole_for_any_bad_address(addresses: list[str]) -> None:
-    with pytest.raises(Blocked):
-        await Border().judge("example.com", 443, "test", lambda _host, _port: answers(addresses))
+    with pytest.raises(AddressBlocked):
+        await AddressPolicy().resolve_public(
+            "example.com", 443, "test", lambda _host, _port: answers(addresses)
+        )
 
 
 @pytest.mark.anyio
 async def test_a_local_socket_is_never_connected_to() -> None:
-    guard = Guard(Border(), "test", lambda _host, _port: answers([]))
-    with pytest.raises(Blocked):
+    guard = GuardedNetwork(AddressPolicy(), "test", lambda _host, _port: answers([]))
+    with pytest.raises(AddressBlocked):
         await guard.connect_unix_socket("/run/anything")
 
 
@@ -295,8 +303,8 @@ async def test_a_connection_that_ends_elsewhere_than_was_judged_is_closed_unused
         return Astray()
 
     monkeypatch.setattr("kusanya_service.delivery.address_policy.connect", astray)
-    guard = Guard(Border(), "test", lambda _host, _port: answers(["8.8.8.8"]))
-    with pytest.raises(Blocked, match="another address"):
+    guard = GuardedNetwork(AddressPolicy(), "test", lambda _host, _port: answers(["8.8.8.8"]))
+    with pytest.raises(AddressBlocked, match="another address"):
         await guard.connect_tcp("example.com", 443)
     assert closed == [True]
 
@@ -304,18 +312,18 @@ async def test_a_connection_that_ends_elsewhere_than_was_judged_is_closed_unused
 @pytest.mark.spec("delivery-6")
 @pytest.mark.anyio
 async def test_allow_local_is_the_exact_pair_in_test_mode_alone() -> None:
-    border = Border(allow_local=[("127.0.0.1", 8099)])
+    policy = AddressPolicy(allow_local=[("127.0.0.1", 8099)])
 
     async def local(_host: str, _port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    assert await border.judge("127.1", 8099, "test", local) == ["127.0.0.1"]
+    assert await policy.resolve_public("127.1", 8099, "test", local) == ["127.0.0.1"]
     for port, mode in ((8098, "test"), (5432, "test"), (8099, "live")):
-        with pytest.raises(Blocked):
-            await border.judge("name.example", port, mode, local)
-    border.refuse(("127.0.0.1", 8099))
-    with pytest.raises(Blocked):
-        await border.judge("127.0.0.1", 8099, "test", local)
+        with pytest.raises(AddressBlocked):
+            await policy.resolve_public("name.example", port, mode, local)
+    policy.refuse(("127.0.0.1", 8099))
+    with pytest.raises(AddressBlocked):
+        await policy.resolve_public("127.0.0.1", 8099, "test", local)
 
 
 @pytest.mark.parametrize(

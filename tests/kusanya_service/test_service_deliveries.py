@@ -11,8 +11,8 @@ import pytest
 from tests.kusanya_service.resetting import shorten_the_ten_seconds
 
 from kusanya.webhooks import verify
-from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 
 Order = dict[str, object]
 NOON = 1_772_452_800
@@ -149,7 +149,7 @@ def test_anything_but_2xx_is_a_failure_and_no_redirect_is_followed(
 def test_an_answer_after_10_seconds_is_a_timeout(service: PaymentService, order: Order) -> None:
     over = threading.Event()
 
-    def slow(_captured: Captured) -> Reply:
+    def slow(_captured: CapturedDelivery) -> Reply:
         over.wait(60)
         return Reply()
 
@@ -313,7 +313,7 @@ def test_one_attempt_of_an_event_is_in_flight_at_a_time(
     in_flight: list[int] = []
     most: list[int] = []
 
-    def watch(_captured: Captured) -> Reply:
+    def watch(_captured: CapturedDelivery) -> Reply:
         in_flight.append(1)
         most.append(len(in_flight))
         time.sleep(0.2)

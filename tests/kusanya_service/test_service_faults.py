@@ -9,7 +9,7 @@ import pytest
 
 from kusanya.webhooks import SignatureMismatch, TimestampTooOld, verify
 from kusanya_service.errors import BadOption
-from kusanya_service.simulation.faults import Kind, Rule, load_scenario
+from kusanya_service.simulation.faults import FaultKind, FaultRule, load_scenario
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]
@@ -221,7 +221,10 @@ def test_the_log_says_when_what_and_to_which_and_the_rules_how_often(
 def test_the_same_seed_strikes_the_same_attempts(start: Any, order: Order, tmp_path: Path) -> None:
     seen = []
     for run in ("a", "b"):
-        rules = (Rule(kind=Kind.DROP_DELIVERY, rate=0.5), Rule(kind=Kind.LOSE_ANSWER, rate=0.0))
+        rules = (
+            FaultRule(kind=FaultKind.DROP_DELIVERY, rate=0.5),
+            FaultRule(kind=FaultKind.LOSE_ANSWER, rate=0.0),
+        )
         with start(data=tmp_path / run, faults=rules) as service:
             for number in range(10):
                 service.create(order, idempotency_key=str(number))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kusanya_service.http.creation import _TIDY_EVERY
+from kusanya_service.http.creation import _PURGE_EVERY
 from kusanya_service.testing import Answer, PaymentService
 
 Order = dict[str, object]
@@ -123,7 +123,7 @@ def test_keys_that_are_still_kept_survive_the_removal_of_old_ones(
     first = service.create(order, idempotency_key="k")
     service.advance(age_s)
     # Old keys are removed now and then while new collections are made.
-    for _ in range(2 * _TIDY_EVERY):
+    for _ in range(2 * _PURGE_EVERY):
         service.create(order)
     again = service.create(order, idempotency_key="k")
     assert (again.status, again.body) == (202, first.body)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kusanya_service.delivery.address_policy import Border, Unresolved
+from kusanya_service.delivery.address_policy import AddressPolicy, HostUnresolved
 from kusanya_service.errors import ApiError
 from kusanya_service.http.idempotency import read_key
 
@@ -19,5 +19,5 @@ async def test_a_name_that_leads_nowhere_is_not_resolved() -> None:
     async def resolve(_host: str, _port: int) -> list[str]:
         return []
 
-    with pytest.raises(Unresolved):
-        await Border().judge("shop.example", 443, "live", resolve)
+    with pytest.raises(HostUnresolved):
+        await AddressPolicy().resolve_public("shop.example", 443, "live", resolve)

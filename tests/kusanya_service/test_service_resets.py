@@ -17,10 +17,10 @@ import uvloop
 from tests.kusanya_service.resetting import BEFORE_ACCEPT, Cut, ResettingEndpoint, every_cut
 from tests.kusanya_service.test_service_start import process
 
-from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.delivery import address_policy, dispatcher, streams
 from kusanya_service.simulation import faults as faults_module
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 Order = dict[str, object]
 Loop = Callable[[], asyncio.AbstractEventLoop]
@@ -176,28 +176,28 @@ def test_an_error_that_nobody_foresaw_is_a_failed_attempt_with_its_name(
         service.advance(60)
         assert deliveries(service)[0]["status"] == "succeeded"
     assert "unexpected KeyError" in caplog.text
-    assert "guard.py" in caplog.text
+    assert "address_policy.py" in caplog.text
     assert secret not in caplog.text
 
 
 def broken_for(delivery_number: int) -> Any:
-    """Return a `tamper_of` with a bug that ends one delivery's first attempt before it is made."""
-    struck: list[str] = []
+    """Return a `payload_change` whose bug ends the first attempt of one delivery."""
+    asked: list[str] = []
 
-    def tamper_of(faults: Any, delivery_id: str, attempt: int) -> Any:
-        if not struck.count(delivery_id) and len(struck) == delivery_number:
-            struck.append(delivery_id)
+    def payload_change(faults: Any, delivery_id: str, attempt: int) -> Any:
+        if not asked.count(delivery_id) and len(asked) == delivery_number:
+            asked.append(delivery_id)
             raise KeyError(delivery_id)
-        struck.append(delivery_id)
-        return faults_module.tamper_of(faults, delivery_id, attempt)
+        asked.append(delivery_id)
+        return faults_module.payload_change(faults, delivery_id, attempt)
 
-    return tamper_of
+    return payload_change
 
 
 def test_an_attempt_that_a_bug_ends_goes_back_on_the_schedule_and_the_others_are_made(
     start: Any, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "tamper_of", broken_for(2))
+    monkeypatch.setattr(dispatcher, "payload_change", broken_for(2))
     with start() as service:
         for _ in range(5):
             service.create(order)
@@ -213,7 +213,7 @@ def test_an_attempt_that_a_bug_ends_goes_back_on_the_schedule_and_the_others_are
 def test_a_bug_in_an_attempt_leaves_the_answer_of_a_create_whole_and_the_clock_running(
     start: Any, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "tamper_of", broken_for(0))
+    monkeypatch.setattr(dispatcher, "payload_change", broken_for(0))
     with start(clock="1000x") as service:
         assert service.create(order | {"phone": AT_ONCE}).status == 202
         wait_for(lambda: outcomes(deliveries(service)) == {"succeeded": 1})

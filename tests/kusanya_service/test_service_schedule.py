@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kusanya.webhooks import verify
-from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 
 Order = dict[str, object]
 HOUR = 3600
@@ -220,7 +220,7 @@ def test_the_same_seed_gives_the_same_ids_fees_events_and_order(
 def test_a_merchant_who_posts_from_inside_a_delivery_does_not_stop_time(
     service: PaymentService, order: Order
 ) -> None:
-    def order_again(captured: Captured) -> Reply:
+    def order_again(captured: CapturedDelivery) -> Reply:
         if captured.event["data"]["reference"] == "order-1":
             service.create(order | {"reference": "again", "phone": "255754000012"})
         return Reply()

@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from kusanya.clock import ManualClock
-from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.errors import (
     BadOption,
     ClockBehind,
@@ -27,6 +26,7 @@ from kusanya_service.errors import (
     PortTaken,
 )
 from kusanya_service.testing import PaymentService
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 Order = dict[str, object]
 PROGRAM = """
@@ -36,7 +36,7 @@ from kusanya_service.server import Options, run
 data, clock, *ports = sys.argv[1:]
 places = tuple(("127.0.0.1", int(port)) for port in ports)
 options = Options(data=Path(data), clock=clock, seed=1, allow_local=places)
-run(options, lambda running: print(json.dumps(running.facts.revealed()), flush=True))
+run(options, lambda running: print(json.dumps(running.info.reveal()), flush=True))
 """
 
 

@@ -37,14 +37,14 @@ async def test_every_answer_is_durable_and_the_schema_is_whole(storage: Storage)
 
 
 def bad(connection: Any) -> None:
-    changes.remember(connection, "half", "done")
+    changes.set_meta(connection, "half", "done")
     raise ValueError("a bug in one change")
 
 
 async def test_a_bad_change_fails_alone_and_leaves_nothing(storage: Storage) -> None:
     wishes: list[Any] = []
     for number in range(20):
-        wishes.append(storage.write(changes.remember, f"good-{number}", "kept"))
+        wishes.append(storage.write(changes.set_meta, f"good-{number}", "kept"))
         if number == 10:
             wishes.append(storage.write(bad))
     results = await asyncio.gather(*wishes, return_exceptions=True)
@@ -56,11 +56,11 @@ async def test_a_bad_change_fails_alone_and_leaves_nothing(storage: Storage) -> 
 
 async def test_a_full_queue_refuses_at_once(storage: Storage, tmp_path: Path) -> None:
     writer = Writer(None, tmp_path / "service.sqlite", capacity=2)
-    waiting = [writer.submit(changes.remember, f"{number}", "") for number in range(2)]
+    waiting = [writer.submit(changes.set_meta, f"{number}", "") for number in range(2)]
     with pytest.raises(StorageBusy):
-        writer.submit(changes.remember, "too many", "")
+        writer.submit(changes.set_meta, "too many", "")
     await asyncio.gather(*waiting)
-    await writer.submit(changes.remember, "room again", "")
+    await writer.submit(changes.set_meta, "room again", "")
     await writer.close()
 
 
@@ -73,9 +73,9 @@ async def test_a_full_disk_refuses_keeps_nothing_and_recovers_when_there_is_room
 ) -> None:
     await storage.write(limit_size)
     with pytest.raises(StorageError, match="full"):
-        await storage.write(changes.remember, "large", "x" * 1_000_000)
+        await storage.write(changes.set_meta, "large", "x" * 1_000_000)
     assert queries.meta(storage.reader, "large") is None
-    await storage.write(changes.remember, "large", "x" * 1_000_000)
+    await storage.write(changes.set_meta, "large", "x" * 1_000_000)
     assert queries.meta(storage.reader, "large") == "x" * 1_000_000
 
 
@@ -91,7 +91,7 @@ def use_keys(connection: Any, count: int) -> None:
         body=b"{}",
     )
     for number in range(count):
-        changes.put_claim(connection, number.to_bytes(16), b"", 1, number)
+        changes.add_claim(connection, number.to_bytes(16), b"", 1, number)
 
 
 def count_keys(connection: Any) -> int:
@@ -104,9 +104,9 @@ async def test_keys_past_their_retention_are_removed_oldest_first_a_few_at_a_tim
     storage: Storage,
 ) -> None:
     await storage.write(use_keys, 600)
-    await storage.write(changes.forget_claims, received_until=399)
+    await storage.write(changes.purge_claims, received_until=399)
     assert await storage.write(count_keys) == 600 - 256
-    await storage.write(changes.forget_claims, received_until=399)
+    await storage.write(changes.purge_claims, received_until=399)
     assert await storage.write(count_keys) == 200
-    assert queries.claimed(storage.reader, (399).to_bytes(16)) is None
-    assert queries.claimed(storage.reader, (400).to_bytes(16)) is not None
+    assert queries.claim_answer(storage.reader, (399).to_bytes(16)) is None
+    assert queries.claim_answer(storage.reader, (400).to_bytes(16)) is not None

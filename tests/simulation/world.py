@@ -23,7 +23,7 @@ from kusanya.receiver.endpoints import EndpointSecrets
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_service.asgi import ABORT
-from kusanya_service.delivery.http_sender import Exchange, Letter, signature_of
+from kusanya_service.delivery.http_sender import Exchange, SignedRequest, signature_of
 from kusanya_service.options import Options
 from kusanya_service.service import Service
 
@@ -130,11 +130,11 @@ class World:
             )
         )
         self.access = await service.start()
-        timeline: Any = service.timeline
-        timeline.now_ms = lambda: timeline.steady_ms() + self.service_skew_ms
+        timeline: Any = service.parts.timeline
+        timeline.now_ms = lambda: timeline.monotonic_ms() + self.service_skew_ms
         timeline.move_to(self.now_ms)
-        dispatcher: Any = service._engine._dispatcher
-        dispatcher._courier = self
+        dispatcher: Any = service.parts.runner._dispatcher
+        dispatcher._sender = self
         self.service = service
         self._died = False
 
@@ -163,7 +163,7 @@ class World:
             self.now_ms = max(self.now_ms, at_ms)
             return
         with contextlib.suppress(SenderDied):
-            await self.service._engine.advance(seconds)
+            await self.service.parts.runner.advance(seconds)
         if await self._restarted():
             await self._run_to(at_ms)
         self.now_ms = max(self.now_ms, at_ms)
@@ -172,7 +172,7 @@ class World:
         """Start the service again if it died; tell whether it had."""
         if not self._died or self.service is None:
             return False
-        self.now_ms = max(self.now_ms, self.service.timeline.steady_ms())
+        self.now_ms = max(self.now_ms, self.service.parts.timeline.monotonic_ms())
         self.record.died(self.now_ms)
         await self.stop_service()
         await self.start_service()
@@ -204,7 +204,7 @@ class World:
         }
         with contextlib.suppress(SenderDied):
             await self.service.app(scope, receive, send)
-        self.now_ms = max(self.now_ms, self.service.timeline.steady_ms())
+        self.now_ms = max(self.now_ms, self.service.parts.timeline.monotonic_ms())
         if await self._restarted() or cut or not answered:
             return None
         return (
@@ -322,29 +322,29 @@ class World:
             self.record.acknowledged.append(body)
         return status
 
-    # The wire from the service to the endpoints, in the courier's place
+    # The wire from the service to the endpoints, in place of the HTTP sender
 
-    async def carry(self, endpoint: Any, letter: Letter, _tamper: object) -> Exchange:
-        """Make one attempt: what a courier does, without a socket."""
+    async def send(self, endpoint: Any, request: SignedRequest, _change: object) -> Exchange:
+        """Make one attempt: what the sender does, without a socket."""
         async with self._one_at_a_time:
-            return await self._carry_delivery(endpoint, letter)
+            return await self._send_delivery(endpoint, request)
 
-    async def _carry_delivery(self, endpoint: Any, letter: Letter) -> Exchange:
+    async def _send_delivery(self, endpoint: Any, request: SignedRequest) -> Exchange:
         if self._died or self.service is None:
             raise SenderDied
         host = endpoint.url.split("/")[2]
-        header = signature_of(letter).encode()
+        header = signature_of(request).encode()
         attempt = Attempt(
-            at_ms=self.service.timeline.steady_ms(),
-            wall_ms=self.service.timeline.now_ms(),
+            at_ms=self.service.parts.timeline.monotonic_ms(),
+            wall_ms=self.service.parts.timeline.now_ms(),
             host=host,
-            body=letter.body,
+            body=request.body,
             header=header,
             manual=self.resending,
         )
         self.now_ms = max(self.now_ms, attempt.at_ms)
         self.record.attempts.append(attempt)
-        status = await self._on_the_wire(host, letter.body, header)
+        status = await self._on_the_wire(host, request.body, header)
         if self.kill_sender_after is not None:
             self.kill_sender_after -= 1
             if self.kill_sender_after <= 0:

@@ -9,7 +9,7 @@ from kusanya_console.cli.options import AsJson, UntilStdinCloses
 from kusanya_console.output import Refused, say, say_json
 
 if TYPE_CHECKING:
-    from kusanya_service.server import Running
+    from kusanya_service.server import RunningService
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,19 +55,19 @@ def service(
     from kusanya_service.simulation.faults import load_scenario
     from kusanya_service.simulation.networks import parse_mix
 
-    def ready(running: "Running") -> None:
+    def ready(running: "RunningService") -> None:
         if until_stdin_closes:
             stop_when_stdin_closes()
-        facts = running.facts.revealed()
+        info = running.info.reveal()
         if as_json:
-            say_json(facts)
+            say_json(info)
             return
-        say(f"serving on {facts['base_url']}; use it with these in the environment:")
+        say(f"serving on {info['base_url']}; use it with these in the environment:")
         for name, value in (
-            ("KUSANYA_BASE_URL", facts["base_url"]),
-            ("KUSANYA_API_KEY", facts["test_key"]),
-            ("KUSANYA_DASHBOARD_URL", facts["dashboard_url"]),
-            ("KUSANYA_DASHBOARD_TOKEN", facts["dashboard_token"]),
+            ("KUSANYA_BASE_URL", info["base_url"]),
+            ("KUSANYA_API_KEY", info["test_key"]),
+            ("KUSANYA_DASHBOARD_URL", info["dashboard_url"]),
+            ("KUSANYA_DASHBOARD_TOKEN", info["dashboard_token"]),
         ):
             say(f"export {name}={value}")
         for place in allow_local or []:

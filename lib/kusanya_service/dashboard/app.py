@@ -8,13 +8,12 @@ from starlette.routing import Route, Router
 
 from kusanya.secret import Secret
 from kusanya_service.asgi import App
-from kusanya_service.dashboard.clock import ClockRoutes
-from kusanya_service.dashboard.deliveries import Deliveries
-from kusanya_service.dashboard.endpoints import Endpoints
-from kusanya_service.dashboard.faults import FaultRoutes
-from kusanya_service.dashboard.keys import Keys
+from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes
+from kusanya_service.dashboard.deliveries import DeliveryRoutes
+from kusanya_service.dashboard.endpoints import EndpointRoutes
+from kusanya_service.dashboard.keys import KeyRoutes
 from kusanya_service.dashboard.web import Handler, guarded
-from kusanya_service.http.answers import method_not_allowed, no_such_path
+from kusanya_service.errors import method_not_allowed, no_such_path
 
 _METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"]
 
@@ -23,9 +22,9 @@ def make_dashboard(
     *,
     token: Secret,
     next_id: Callable[[], str],
-    keys: Keys,
-    endpoints: Endpoints,
-    deliveries: Deliveries,
+    keys: KeyRoutes,
+    endpoints: EndpointRoutes,
+    deliveries: DeliveryRoutes,
     clock: ClockRoutes,
     faults: FaultRoutes,
 ) -> App:

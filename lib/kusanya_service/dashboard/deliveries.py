@@ -6,12 +6,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kusanya_service.dashboard.web import answer, limit_of, listing, mode_of
-from kusanya_service.engine import Engine
-from kusanya_service.errors import ApiError
-from kusanya_service.http.answers import not_found
-from kusanya_service.instants import iso, iso_or_none
-from kusanya_service.simulation.timeline import Timeline
+from kusanya_service.dashboard.web import answer, limit_of, list_answer, mode_of
+from kusanya_service.delivery.event_runner import EventRunner
+from kusanya_service.errors import ApiError, not_found
+from kusanya_service.simulation.timeline import Timeline, iso, iso_or_none
 from kusanya_service.storage import queries
 from kusanya_service.storage.records import AttemptRow, DeliveryRow
 from kusanya_service.storage.store import Storage
@@ -19,18 +17,18 @@ from kusanya_service.storage.store import Storage
 _STATUSES: Final = frozenset({"pending", "held", "succeeded", "failed"})
 
 
-class Deliveries:
+class DeliveryRoutes:
     """The routes that show what was sent, and one that sends again."""
 
-    def __init__(self, *, storage: Storage, timeline: Timeline, engine: Engine) -> None:
+    def __init__(self, *, storage: Storage, timeline: Timeline, runner: EventRunner) -> None:
         self._storage = storage
         self._timeline = timeline
-        self._engine = engine
+        self._runner = runner
 
     async def of_event(self, request: Request) -> Response:
         """List the deliveries of one event."""
         found = queries.deliveries_of_event(self._storage.reader, request.path_params["id"])
-        return listing([self._shown(one) for one in found])
+        return list_answer([self._to_json(one) for one in found])
 
     async def list(self, request: Request) -> Response:
         """List one page of deliveries in order of creation; `after` is the last id of a page."""
@@ -45,7 +43,7 @@ class Deliveries:
             after=self._after(request, queries.delivery_number),
             limit=limit_of(request),
         )
-        return listing([self._shown(one) for one in found])
+        return list_answer([self._to_json(one) for one in found])
 
     async def collections(self, request: Request) -> Response:
         """List one page of a mode's collections in order of creation, exactly as /v1 shows each."""
@@ -58,20 +56,20 @@ class Deliveries:
             after=self._after(request, queries.collection_number),
             limit=limit_of(request),
         )
-        return listing([msgspec.Raw(body) for _, body in found])
+        return list_answer([msgspec.Raw(body) for _, body in found])
 
     async def resend(self, request: Request) -> Response:
         """Make one attempt by hand now, and show the delivery with it."""
         number = queries.delivery_number(self._storage.reader, request.path_params["id"])
         if number is None:
             raise not_found()
-        parcel = queries.parcel(self._storage.reader, number)
-        endpoint = queries.endpoint(self._storage.reader, parcel.endpoint)
+        pending = queries.pending_delivery(self._storage.reader, number)
+        endpoint = queries.endpoint(self._storage.reader, pending.endpoint)
         if not endpoint.is_enabled:
             raise ApiError(409, "endpoint_disabled", "nothing is sent to a disabled endpoint")
-        if await self._engine.resend(number) is None:
+        if await self._runner.resend(number) is None:
             raise ApiError(409, "attempt_in_flight", "this event is on its way to the endpoint now")
-        return answer(self._shown(queries.delivery(self._storage.reader, number)))
+        return answer(self._to_json(queries.delivery(self._storage.reader, number)))
 
     def _after(self, request: Request, number_of: Any) -> int:
         after = request.query_params.get("after")
@@ -82,9 +80,9 @@ class Deliveries:
             raise ApiError(422, "invalid_request", "after is an id of this list", param="after")
         return number
 
-    def _shown(self, delivery: DeliveryRow) -> dict[str, Any]:
-        wall = self._timeline.now_ms() - self._timeline.steady_ms()
-        # What is held has a place in the schedule and no instant: that is its endpoint's to give.
+    def _to_json(self, delivery: DeliveryRow) -> dict[str, Any]:
+        wall = self._timeline.now_ms() - self._timeline.monotonic_ms()
+        # A held delivery has a place in the schedule and no instant until its endpoint is enabled.
         due = delivery.due_at if delivery.status == "pending" else None
         attempts = queries.attempts(self._storage.reader, delivery.seq)
         return {

@@ -1,20 +1,16 @@
-"""Keys in the dashboard: made and shown once, listed without their secret, revoked."""
+"""Keys in the dashboard: make and show once, list without the secret, revoke."""
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kusanya.secret import Secret
 from kusanya.wire import Mode
-from kusanya_service.dashboard.web import answer, listing, read
-from kusanya_service.errors import ApiError
-from kusanya_service.http.answers import not_found
-from kusanya_service.http.auth import FULL, KeyRing, digest, hint, mint
-from kusanya_service.instants import iso, iso_or_none
+from kusanya_service.dashboard.web import answer, list_answer, read
+from kusanya_service.errors import ApiError, not_found
+from kusanya_service.http.auth import FULL, READ, KeyRing, add_key, new_api_key
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import Timeline
+from kusanya_service.simulation.timeline import Timeline, iso, iso_or_none
 from kusanya_service.storage import changes, queries
-from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import ApiKey
 from kusanya_service.storage.store import Storage
 
@@ -24,24 +20,7 @@ class _NewKey(msgspec.Struct, forbid_unknown_fields=True):
     access: str = FULL
 
 
-def add_key(
-    connection: Connection, key: Secret, *, mode: str, access: str, now_ms: int, rules: Rules
-) -> ApiKey:
-    """Keep a new key's digest and return what is known of it."""
-    number = changes.next_number(connection, "api_key")
-    kept = ApiKey(
-        id=rules.chance.identifier("key", number),
-        mode=mode,
-        access=access,
-        digest=digest(key),
-        hint=hint(key),
-        created_at=now_ms,
-    )
-    changes.add_key(connection, kept)
-    return kept
-
-
-class Keys:
+class KeyRoutes:
     """The routes under /dashboard/keys."""
 
     def __init__(
@@ -56,10 +35,10 @@ class Keys:
     async def make(self, request: Request) -> Response:
         """Make a key; its secret is in this answer and nowhere else."""
         wanted = await read(request, _NewKey)
-        if wanted.access not in {"full", "read"}:
+        if wanted.access not in {FULL, READ}:
             raise ApiError(422, "invalid_request", "access is full or read", param="access")
-        key = mint(self._prefix, wanted.mode)
-        kept = await self._storage.write(
+        key = new_api_key(self._prefix, wanted.mode)
+        stored = await self._storage.write(
             add_key,
             key,
             mode=wanted.mode.value,
@@ -67,12 +46,12 @@ class Keys:
             now_ms=self._timeline.now_ms(),
             rules=self._rules,
         )
-        self._ring.add(kept)
-        return answer(_shown(kept) | {"key": key.reveal()}, 201)
+        self._ring.add(stored)
+        return answer(_to_json(stored) | {"key": key.reveal()}, 201)
 
     async def list(self, _request: Request) -> Response:
         """List all keys, revoked ones too."""
-        return listing([_shown(key) for key in queries.keys(self._storage.reader)])
+        return list_answer([_to_json(key) for key in queries.keys(self._storage.reader)])
 
     async def revoke(self, request: Request) -> Response:
         """Revoke a key; from now on it opens nothing."""
@@ -85,7 +64,7 @@ class Keys:
         raise not_found()
 
 
-def _shown(key: ApiKey) -> dict[str, str | None]:
+def _to_json(key: ApiKey) -> dict[str, str | None]:
     return {
         "id": key.id,
         "mode": key.mode,

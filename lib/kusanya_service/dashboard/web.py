@@ -13,8 +13,7 @@ from starlette.responses import Response
 from kusanya.secret import Secret
 from kusanya.wire import Mode
 from kusanya_service.asgi import REQUEST_ID
-from kusanya_service.errors import ApiError, BadOption, StorageError
-from kusanya_service.http.answers import broken, envelope, unavailable
+from kusanya_service.errors import ApiError, BadOption, StorageError, broken, envelope, unavailable
 from kusanya_service.http.requests import BODY_MAX_BYTES, parse
 
 _log = logging.getLogger("kusanya_service")
@@ -30,7 +29,7 @@ def answer(body: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 
-def listing(rows: list[Any]) -> Response:
+def list_answer(rows: list[Any]) -> Response:
     """Return a list's answer."""
     return answer({"data": rows})
 

@@ -1,4 +1,4 @@
-"""One attempt on the wire: sign, send, judge the answer, all within ten seconds.
+"""One attempt on the wire: sign, send, classify the answer, all within ten seconds.
 
 Success is any 2xx whose exchange ends in time. A redirect is a failure and is never followed; the
 answer's body is read up to a bound, never inflated and never kept. Sockets take real time whatever
@@ -19,13 +19,17 @@ import msgspec
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.webhooks.signature import sign
-from kusanya_service.asgi import PIECES, pieces_of
-from kusanya_service.delivery.address_policy import Blocked, Border, Guard, Unresolved
+from kusanya_service.delivery.address_policy import (
+    AddressBlocked,
+    AddressPolicy,
+    GuardedNetwork,
+    HostUnresolved,
+)
 from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.delivery.urls import Target, parse_url
 from kusanya_service.errors import code_places
-from kusanya_service.instants import SECOND_MS
-from kusanya_service.simulation.faults import NO_TAMPER, Tamper
+from kusanya_service.simulation.faults import NO_CHANGE, PIECES, PayloadChange, pieces_of
+from kusanya_service.simulation.timeline import SECOND_MS
 from kusanya_service.storage.records import Endpoint
 
 _log = logging.getLogger("kusanya_service")
@@ -33,7 +37,7 @@ ANSWER_MAX_BYTES: Final = 64 * 1024
 """How much of an answer's body is read; a longer one is cut and judged by its status."""
 CONNECTIONS: Final = 16
 """Attempts in flight to one healthy endpoint."""
-_KEPT_IDLE_S: Final = 2.0
+_IDLE_S: Final = 2.0
 """Shorter than any server keeps an idle connection, so that none is found closed."""
 
 
@@ -46,7 +50,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
 
 
-class Letter(msgspec.Struct, frozen=True, kw_only=True):
+class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is sent: exact bytes, when and with which secrets they are signed."""
 
     body: bytes
@@ -54,10 +58,10 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...]
 
 
-def signature_of(letter: Letter) -> str:
+def signature_of(request: SignedRequest) -> str:
     """Return the signature header's value: one v1 for each secret, the newest first."""
-    timestamp = letter.signed_at_ms // SECOND_MS
-    first, *others = (sign(letter.body, secret, timestamp) for secret in letter.secrets)
+    timestamp = request.signed_at_ms // SECOND_MS
+    first, *others = (sign(request.body, secret, timestamp) for secret in request.secrets)
     return ",".join([first, *(other.split(",", 1)[1] for other in others)])
 
 
@@ -65,45 +69,45 @@ class _Cut(Exception):  # noqa: N818 - reads as the condition it states
     """A fault cuts the exchange."""
 
 
-def _signature(letter: Letter, tamper: Tamper) -> bytes:
-    if tamper.skew_s:
-        skewed = letter.signed_at_ms + round(tamper.skew_s * SECOND_MS)
-        letter = msgspec.structs.replace(letter, signed_at_ms=skewed)
-    value = signature_of(letter)
-    if tamper.signature_changed:
+def _signature(request: SignedRequest, change: PayloadChange) -> bytes:
+    if change.skew_s:
+        skewed = request.signed_at_ms + round(change.skew_s * SECOND_MS)
+        request = msgspec.structs.replace(request, signed_at_ms=skewed)
+    value = signature_of(request)
+    if change.signature_changed:
         value = value[:-1] + ("0" if value[-1] != "0" else "1")
     return value.encode()
 
 
-async def _tampered(body: bytes, tamper: Tamper) -> AsyncIterator[bytes]:
+async def _changed_body(body: bytes, change: PayloadChange) -> AsyncIterator[bytes]:
     """Yield a body as the faults leave it, in pieces where it drips or is cut."""
     middle = len(body) // 2
-    if tamper.body_changed:
+    if change.body_changed:
         body = body[:middle] + bytes([body[middle] ^ 1]) + body[middle + 1 :]
     yield body[:middle]
-    if tamper.cut:
+    if change.cut:
         raise _Cut
-    if tamper.drip_s <= 0:
+    if change.drip_s <= 0:
         yield body[middle:]
         return
     for piece in pieces_of(body[middle:]):
-        await asyncio.sleep(tamper.drip_s / PIECES)
+        await asyncio.sleep(change.drip_s / PIECES)
         yield piece
 
 
-class Courier:
-    """Carries letters to endpoints; no two endpoints share a connection."""
+class HttpSender:
+    """Sends signed requests to endpoints; no two endpoints share a connection."""
 
     def __init__(
         self,
         *,
-        border: Border,
+        policy: AddressPolicy,
         resolve: Resolve,
         signature_header: str,
         ca_file: str | None = None,
         within_s: float = ACKNOWLEDGEMENT_TIME.total_seconds(),
     ) -> None:
-        self._border = border
+        self._policy = policy
         self._resolve = resolve
         self._header = signature_header.encode("ascii")
         # Named by us: the default would let the environment replace it.
@@ -113,25 +117,27 @@ class Courier:
         self._pools: dict[int, httpcore.AsyncConnectionPool] = {}
         self._targets: dict[int, Target] = {}
 
-    async def carry(
-        self, endpoint: Endpoint, letter: Letter, tamper: Tamper = NO_TAMPER
+    async def send(
+        self, endpoint: Endpoint, request: SignedRequest, change: PayloadChange = NO_CHANGE
     ) -> Exchange:
-        """Send one letter and return how it went; nothing that happens on the way raises."""
-        exchange = await self._timed(endpoint, letter, tamper)
-        if tamper.doubled:
-            await self._timed(endpoint, letter, tamper)
+        """Make one attempt and return how it went; nothing that happens on the way raises."""
+        exchange = await self._timed(endpoint, request, change)
+        if change.doubled:
+            await self._timed(endpoint, request, change)
         return exchange
 
-    async def _timed(self, endpoint: Endpoint, letter: Letter, tamper: Tamper) -> Exchange:
+    async def _timed(
+        self, endpoint: Endpoint, request: SignedRequest, change: PayloadChange
+    ) -> Exchange:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._within_s):
-                exchange = await self._exchange(endpoint, letter, tamper)
+                exchange = await self._exchange(endpoint, request, change)
         except TimeoutError:
             exchange = _failed("timeout", f"no complete answer within {self._within_s:g} s")
-        except Blocked as error:
+        except AddressBlocked as error:
             exchange = _failed("blocked_address", str(error))
-        except Unresolved as error:
+        except HostUnresolved as error:
             exchange = _failed("dns_error", str(error))
         except httpcore.ConnectError as error:
             exchange = _not_connected(error)
@@ -146,8 +152,10 @@ class Courier:
         duration_ms = round((time.monotonic() - started) * SECOND_MS)
         return msgspec.structs.replace(exchange, duration_ms=duration_ms)
 
-    async def _exchange(self, endpoint: Endpoint, letter: Letter, tamper: Tamper) -> Exchange:
-        if tamper.dropped:
+    async def _exchange(
+        self, endpoint: Endpoint, signed: SignedRequest, change: PayloadChange
+    ) -> Exchange:
+        if change.dropped:
             raise _Cut
         target = self._target(endpoint)
         request = httpcore.Request(
@@ -161,12 +169,12 @@ class Courier:
             headers=[
                 (b"Host", target.authority.encode()),
                 (b"Content-Type", b"application/json"),
-                (b"Content-Length", str(len(letter.body)).encode()),
-                (self._header, _signature(letter, tamper)),
+                (b"Content-Length", str(len(signed.body)).encode()),
+                (self._header, _signature(signed, change)),
                 (b"User-Agent", b"kusanya-service"),
                 (b"Accept-Encoding", b"identity"),
             ],
-            content=letter.body if tamper is NO_TAMPER else _tampered(letter.body, tamper),
+            content=signed.body if change is NO_CHANGE else _changed_body(signed.body, change),
         )
         response = await self._pool(endpoint).handle_async_request(request)
         try:
@@ -177,7 +185,7 @@ class Courier:
                     break
         finally:
             await response.aclose()
-        return _judged(response.status)
+        return _classify(response.status)
 
     def _target(self, endpoint: Endpoint) -> Target:
         target = self._targets.get(endpoint.seq)
@@ -192,8 +200,8 @@ class Courier:
                 ssl_context=self._trust,
                 max_connections=CONNECTIONS,
                 max_keepalive_connections=CONNECTIONS,
-                keepalive_expiry=_KEPT_IDLE_S,
-                network_backend=Guard(self._border, endpoint.mode, self._resolve),
+                keepalive_expiry=_IDLE_S,
+                network_backend=GuardedNetwork(self._policy, endpoint.mode, self._resolve),
             )
         return pool
 
@@ -210,7 +218,7 @@ class Courier:
             await self._pools.popitem()[1].aclose()
 
 
-def _judged(status: int) -> Exchange:
+def _classify(status: int) -> Exchange:
     if 200 <= status < 300:  # noqa: PLR2004 - what "any 2xx" means
         return Exchange(outcome="succeeded", status_code=status)
     if 300 <= status < 400:  # noqa: PLR2004 - a redirect

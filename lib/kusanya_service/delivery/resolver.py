@@ -40,7 +40,7 @@ class Resolver:
             done.exception()  # seen, also when its last waiter has run out of time
 
     def close(self) -> None:
-        """Let go of the threads; a look-up under way ends by itself."""
+        """Release the threads; a look-up under way ends by itself."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -1,7 +1,7 @@
 """A network for httpcore on plain asyncio streams.
 
 httpcore's own goes through anyio, which costs a delivery a third of its time. It connects to
-numeric addresses alone: who may be connected to is decided before (guard.py). A connection that the
+numeric addresses alone: address_policy.py decides before which are allowed. A connection that the
 other side has reset fails with an OSError on one event loop and with a RuntimeError on another:
 uvloop refuses to use a closed transport. Both are the same end of a connection.
 """

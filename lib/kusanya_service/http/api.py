@@ -8,6 +8,7 @@ import asyncio
 import itertools
 import logging
 import secrets
+from http import HTTPStatus
 from typing import Final
 
 from kusanya.wire import is_collection_id, is_event_id
@@ -21,24 +22,25 @@ from kusanya_service.asgi import (
     send_json,
     values_of,
 )
-from kusanya_service.bodies import PrincipalBody, encode
-from kusanya_service.engine import Engine
-from kusanya_service.errors import ApiError, StorageError
-from kusanya_service.http import idempotency
-from kusanya_service.http.answers import (
+from kusanya_service.delivery.event_runner import EventRunner
+from kusanya_service.errors import (
+    ApiError,
+    StorageError,
     broken,
+    envelope,
     method_not_allowed,
     no_such_path,
     not_found,
-    send_error,
     unavailable,
 )
+from kusanya_service.http import idempotency
 from kusanya_service.http.auth import KeyRing, Principal
-from kusanya_service.http.creation import Created, Reused, answered, create
+from kusanya_service.http.creation import CreateAnswer, KeyReused, create, earlier_answer
 from kusanya_service.http.rate import RateLimit
 from kusanya_service.http.requests import BODY_MAX_BYTES, parse, validate
-from kusanya_service.simulation.faults import Faults, Kind
+from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Script
+from kusanya_service.simulation.resources import PrincipalBody, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.timeline import Timeline
 from kusanya_service.storage import queries
@@ -51,7 +53,18 @@ _COLLECTION: Final = "/v1/collections/"
 _EVENT: Final = "/v1/events/"
 _WHOAMI: Final = "/v1/whoami"
 _REPLAYED: Final = (b"idempotent-replayed", b"true")
-_REMEMBERED_KEYS: Final = 10_000
+_TRIES_MAX: Final = 10_000
+
+
+async def send_error(
+    send: Send, error: ApiError, request_id: str, *headers: tuple[bytes, bytes]
+) -> None:
+    """Answer with an error."""
+    if error.retry_after_s is not None:
+        headers = (*headers, (b"retry-after", str(error.retry_after_s).encode()))
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        headers = (*headers, (b"www-authenticate", b"Bearer"))
+    await send_json(send, error.status, envelope(error, request_id), request_id, *headers)
 
 
 class RequestIds:
@@ -74,7 +87,7 @@ class Api:
         *,
         storage: Storage,
         timeline: Timeline,
-        engine: Engine,
+        runner: EventRunner,
         rules: Rules,
         keys: KeyRing,
         request_ids: RequestIds,
@@ -83,7 +96,7 @@ class Api:
     ) -> None:
         self._storage = storage
         self._timeline = timeline
-        self._engine = engine
+        self._runner = runner
         self._rules = rules
         self._keys = keys
         self._request_ids = request_ids
@@ -133,7 +146,7 @@ class Api:
         await send_json(send, 200, found, request_id)
 
     def _admitted(self, scope: Scope) -> Principal:
-        principal = self._keys.recognise(values_of(scope, b"authorization"))
+        principal = self._keys.authenticate(values_of(scope, b"authorization"))
         self._rate_limit.admit(principal.key_id)
         return principal
 
@@ -180,17 +193,17 @@ class Api:
         try:
             new = validate(parsed.value, self._rules.bounds)
         except ApiError:
-            self._judge_history(claim)
+            self._refuse_reused_key(claim)
             raise
         mode = principal.mode.value
         script = self._rules.operators.script_of(new.phone, mode)
         attempt = self._try_number(mode, key)
-        if self._faults.strike(Kind.RESET_REQUEST, key, attempt):
+        if self._faults.roll(FaultKind.RESET_REQUEST, key, attempt):
             cut(scope)
             return
         # Tries are remembered by this process alone: what has its answer keeps it all the same.
-        first = script.first_refused and attempt == 1 and self._earlier(claim) is None
-        if first or self._faults.strike(Kind.FAIL_BEFORE_COMMIT, key, attempt):
+        first = script.first_refused and attempt == 1 and self._earlier_answer(claim) is None
+        if first or self._faults.roll(FaultKind.FAIL_BEFORE_COMMIT, key, attempt):
             raise ApiError(500, "internal_error", "a fault was asked for; nothing was kept")
         outcome = await self._storage.write(
             create,
@@ -198,47 +211,47 @@ class Api:
             new,
             mode=mode,
             now_ms=self._timeline.now_ms(),
-            steady_ms=self._timeline.steady_ms(),
+            monotonic_ms=self._timeline.monotonic_ms(),
             rules=self._rules,
         )
-        if isinstance(outcome, Reused):
+        if isinstance(outcome, KeyReused):
             raise idempotency.reused()
         if not outcome.replayed:
-            await self._begun(outcome, script)
-            if script.answer_lost or self._faults.strike(Kind.LOSE_ANSWER, key, attempt):
+            await self._schedule_outcome(outcome, script)
+            if script.answer_lost or self._faults.roll(FaultKind.LOSE_ANSWER, key, attempt):
                 cut(scope)
                 return
-        delay = self._faults.strike(Kind.DELAY_ANSWER, key, attempt)
+        delay = self._faults.roll(FaultKind.DELAY_ANSWER, key, attempt)
         if delay is not None:
             await asyncio.sleep(delay.seconds)
-        drip = self._faults.strike(Kind.DRIP_ANSWER, key, attempt)
+        drip = self._faults.roll(FaultKind.DRIP_ANSWER, key, attempt)
         headers = (_REPLAYED,) if outcome.replayed else ()
         await send_json(
             send, 202, outcome.body, request_id, *headers, over_s=drip.seconds if drip else 0.0
         )
 
-    def _judge_history(self, claim: idempotency.Claim) -> None:
+    def _refuse_reused_key(self, claim: idempotency.Claim) -> None:
         """Raise 409 for a key that has an answer: an unacceptable body is another body."""
-        if self._earlier(claim) is not None:
+        if self._earlier_answer(claim) is not None:
             raise idempotency.reused()
 
-    def _earlier(self, claim: idempotency.Claim) -> Created | Reused | None:
+    def _earlier_answer(self, claim: idempotency.Claim) -> CreateAnswer | KeyReused | None:
         """Return what a key was answered with, or None for one that is free."""
-        return answered(self._storage.reader, claim, self._timeline.steady_ms())
+        return earlier_answer(self._storage.reader, claim, self._timeline.monotonic_ms())
 
     def _try_number(self, mode: str, key: str) -> int:
         """Return how often a key was sent, this time included, as far as remembered."""
         number = self._tries.pop((mode, key), 0) + 1
-        if len(self._tries) >= _REMEMBERED_KEYS:
+        if len(self._tries) >= _TRIES_MAX:
             self._tries.pop(next(iter(self._tries)))
         self._tries[mode, key] = number
         return number
 
-    async def _begun(self, created: Created, script: Script) -> None:
+    async def _schedule_outcome(self, created: CreateAnswer, script: Script) -> None:
         if script.at_once:
-            await self._engine.conclude_now(created.number)
+            await self._runner.finalise_now(created.number)
         else:
-            self._engine.expect(created.number, created.due_at)
+            self._runner.schedule_outcome(created.number, created.due_at)
 
 
 def _require(method: str, allowed: str) -> None:

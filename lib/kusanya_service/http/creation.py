@@ -1,4 +1,4 @@
-"""A collection's beginning: the key, the collection and its plan in one transaction.
+"""Create a collection: its key, its row and its plan in one transaction.
 
 A crash leaves all of it or nothing, and two requests with one key meet in the one writer: the
 second finds the first and replays it. Source: POST /v1/collections, Rules 1 and 2; assumption
@@ -10,19 +10,19 @@ from typing import Final
 import msgspec
 
 from kusanya.assumptions import CURRENCY
-from kusanya_service.bodies import CollectionBody, encode
 from kusanya_service.http.idempotency import RETENTION_MS, Claim, is_kept
 from kusanya_service.http.requests import NewCollection
-from kusanya_service.instants import iso
+from kusanya_service.simulation.resources import CollectionBody, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.tariff import channel_of, fee_of
+from kusanya_service.simulation.timeline import iso
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 
-_TIDY_EVERY: Final = 32
+_PURGE_EVERY: Final = 32
 
 
-class Created(msgspec.Struct, frozen=True):
+class CreateAnswer(msgspec.Struct, frozen=True):
     """The 202 of a key: its exact bytes, and what is new where it is the first."""
 
     body: bytes
@@ -31,19 +31,21 @@ class Created(msgspec.Struct, frozen=True):
     due_at: int | None = None
 
 
-class Reused(msgspec.Struct, frozen=True):
+class KeyReused(msgspec.Struct, frozen=True):
     """The key was used with another body."""
 
 
-def answered(connection: Connection, claim: Claim, steady_ms: int) -> Created | Reused | None:
+def earlier_answer(
+    connection: Connection, claim: Claim, monotonic_ms: int
+) -> CreateAnswer | KeyReused | None:
     """Return what a key was answered with, or None for one that is free."""
-    found = queries.claimed(connection, claim.scope)
+    found = queries.claim_answer(connection, claim.scope)
     if found is None:
         return None
     body, received_at, answer = found
-    if not is_kept(received_at, steady_ms):
+    if not is_kept(received_at, monotonic_ms):
         return None
-    return Created(answer, replayed=True) if body == claim.body else Reused()
+    return CreateAnswer(answer, replayed=True) if body == claim.body else KeyReused()
 
 
 def create(
@@ -53,18 +55,18 @@ def create(
     *,
     mode: str,
     now_ms: int,
-    steady_ms: int,
+    monotonic_ms: int,
     rules: Rules,
-) -> Created | Reused:
+) -> CreateAnswer | KeyReused:
     """Create the collection of a key, or replay what the key was answered with."""
-    earlier = answered(connection, claim, steady_ms)
+    earlier = earlier_answer(connection, claim, monotonic_ms)
     if earlier is not None:
         return earlier
     number = changes.next_number(connection, "collection")
     plan = rules.operators.plan(new.phone, mode, number)
     channel = channel_of(new.phone)
     body = CollectionBody(
-        id=rules.chance.identifier("col", number),
+        id=rules.random.identifier("col", number),
         status="created",
         amount=new.amount,
         fee=fee_of(new.amount, channel, rules.tariff),
@@ -78,7 +80,7 @@ def create(
         created_at=iso(now_ms),
     )
     encoded = encode(body)
-    due_at = None if plan.after_ms is None else steady_ms + plan.after_ms
+    due_at = None if plan.after_ms is None else monotonic_ms + plan.after_ms
     changes.add_collection(
         connection,
         seq=number,
@@ -89,7 +91,7 @@ def create(
         due_at=due_at,
         body=encoded,
     )
-    changes.put_claim(connection, claim.scope, claim.body, number, steady_ms)
-    if number % _TIDY_EVERY == 0:
-        changes.forget_claims(connection, received_until=steady_ms - RETENTION_MS)
-    return Created(encoded, replayed=False, number=number, due_at=due_at)
+    changes.add_claim(connection, claim.scope, claim.body, number, monotonic_ms)
+    if number % _PURGE_EVERY == 0:
+        changes.purge_claims(connection, received_until=monotonic_ms - RETENTION_MS)
+    return CreateAnswer(encoded, replayed=False, number=number, due_at=due_at)

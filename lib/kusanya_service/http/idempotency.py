@@ -13,7 +13,7 @@ import msgspec
 from kusanya.limits import IDEMPOTENCY_KEY_MAX_LENGTH, IDEMPOTENCY_RETENTION
 from kusanya.wire import is_idempotency_key
 from kusanya_service.errors import ApiError
-from kusanya_service.instants import span_ms
+from kusanya_service.simulation.timeline import span_ms
 
 RETENTION_MS: Final = span_ms(IDEMPOTENCY_RETENTION)
 HEADER: Final = "Idempotency-Key"
@@ -52,7 +52,7 @@ def claim(*, merchant: str, mode: str, path: str, key: str, canonical: bytes) ->
 
 
 def is_kept(received_ms: int, now_ms: int) -> bool:
-    """Tell whether a key is still within its retention; both instants are steady.
+    """Return whether a key is still within its retention; both instants are monotonic.
 
     Source: Limits, 24 hours, counted from the first receipt.
     """

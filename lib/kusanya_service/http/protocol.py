@@ -12,8 +12,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kusanya_service.asgi import ABORT
-from kusanya_service.errors import ApiError
-from kusanya_service.http.answers import envelope
+from kusanya_service.errors import ApiError, envelope
 
 HEADERS_MAX_BYTES: Final = 16 * 1024
 HEADERS_MAX_COUNT: Final = 64

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Final
 
 from kusanya_service.errors import ApiError
-from kusanya_service.instants import SECOND_MS
+from kusanya_service.simulation.timeline import SECOND_MS
 
 
 class RateLimit:
     """At most `per_second` requests a second for each key, in service time; None for no limit."""
 
-    def __init__(self, per_second: int | None, steady_ms: Callable[[], int]) -> None:
+    def __init__(self, per_second: int | None, monotonic_ms: Callable[[], int]) -> None:
         self._per_second: Final = per_second
-        self._steady_ms = steady_ms
+        self._steady_ms = monotonic_ms
         self._buckets: dict[str, tuple[int, int]] = {}
         """By key: thousandths of a token left, and when that was."""
 

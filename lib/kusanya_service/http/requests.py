@@ -37,14 +37,14 @@ class NewCollection(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str] | None = None
 
 
-class Parsed(msgspec.Struct, frozen=True):
+class JsonBody(msgspec.Struct, frozen=True):
     """A body as a JSON value, and its canonical bytes."""
 
     value: Any
     canonical: bytes
 
 
-def parse(body: bytes) -> Parsed:
+def parse(body: bytes) -> JsonBody:
     """Read a body as strict JSON; raises ApiError 400.
 
     Refused are other encodings than UTF-8, a byte order mark, repeated keys, NaN and infinities,
@@ -60,29 +60,29 @@ def parse(body: bytes) -> Parsed:
         raise _malformed("the body has half a surrogate pair") from None
     except RecursionError:
         raise _malformed("the body is nested too deeply") from None
-    except _Refused as refusal:
+    except _NotStrict as refusal:
         raise _malformed(str(refusal)) from None
     except ValueError:
         raise _malformed("the body is not JSON") from None
-    return Parsed(value, canonical)
+    return JsonBody(value, canonical)
 
 
-class _Refused(ValueError):  # noqa: N818 - reads as the condition it states
+class _NotStrict(ValueError):  # noqa: N818 - reads as the condition it states
     """The body is JSON to a lenient reader only."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise _Refused("the body repeats a key in one object")
+        raise _NotStrict("the body repeats a key in one object")
     return value
 
 
-def _constant(_name: str) -> NoReturn:
-    raise _Refused("the body has a number that JSON does not know")
+def _refuse_constant(_name: str) -> NoReturn:
+    raise _NotStrict("the body has a number that JSON does not know")
 
 
-_decoder: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant)
+_decoder: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 _canonical: Final = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
 ).encode
@@ -90,7 +90,7 @@ _canonical: Final = json.JSONEncoder(
 
 def _check_depth(value: Any, depth: int = 0) -> None:
     if depth > _DEPTH:
-        raise _Refused("the body is nested too deeply")
+        raise _NotStrict("the body is nested too deeply")
     if isinstance(value, dict):
         for member in value.values():
             if isinstance(member, dict | list):

@@ -1,7 +1,7 @@
 """Faults on purpose: what goes wrong, how often, and the log of every time it did.
 
-Rules are set through the dashboard or read from a scenario file. Whether a rule strikes follows
-from the seed and from what it would strike, so that a run can be repeated. Faults of answers and
+Rules are set through the dashboard or read from a scenario file. Whether a rule applies follows
+from the seed and from its subject, so that a run can be repeated. Faults of answers and
 deliveries act on the wire alone; what was committed stays committed.
 """
 
@@ -16,15 +16,17 @@ from typing import Annotated, Final
 import msgspec
 
 from kusanya_service.errors import BadOption
-from kusanya_service.instants import iso
-from kusanya_service.simulation.seeded_random import Chance
+from kusanya_service.simulation.seeded_random import SeededRandom
+from kusanya_service.simulation.timeline import iso
 
 LOG_LENGTH: Final = 10_000
 """Injected faults that are remembered; older ones fall out."""
 _RULES_MAX: Final = 100
+PIECES: Final = 20
+"""In how many pieces a body trickles."""
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What can go wrong."""
 
     LOSE_ANSWER = "lose_answer"
@@ -59,10 +61,10 @@ class Kind(StrEnum):
     """An attempt is signed with a clock that is `seconds` off, negative for behind."""
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FaultRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One thing that goes wrong."""
 
-    kind: Kind
+    kind: FaultKind
     rate: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     """How often, of the times it could."""
     times: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -70,11 +72,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seconds: Annotated[float, msgspec.Meta(ge=-31_536_000, le=31_536_000)] = 5.0
 
 
-class Injected(msgspec.Struct, frozen=True, kw_only=True):
+class InjectedFault(msgspec.Struct, frozen=True, kw_only=True):
     """One fault that happened: when (wall), what, and to which request, batch or attempt."""
 
     at: str
-    kind: Kind
+    kind: FaultKind
     subject: str
     seconds: float
 
@@ -82,10 +84,10 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A set of rules, as PUT /dashboard/faults and a scenario file hold it."""
 
-    rules: list[Rule] = []
+    rules: list[FaultRule] = []
 
 
-def load_scenario(path: Path) -> tuple[Rule, ...]:
+def load_scenario(path: Path) -> tuple[FaultRule, ...]:
     """Read a TOML file of [[rules]]; raises BadOption."""
     try:
         with path.open("rb") as file:
@@ -98,56 +100,56 @@ def load_scenario(path: Path) -> tuple[Rule, ...]:
 
 
 class Faults:
-    """The rules in force and the log; safe to ask from the writer's thread too."""
+    """The rules in force and the log; safe from the writer's thread too."""
 
     def __init__(
-        self, *, chance: Chance, now_ms: Callable[[], int], rules: Sequence[Rule] = ()
+        self, *, random: SeededRandom, now_ms: Callable[[], int], rules: Sequence[FaultRule] = ()
     ) -> None:
-        self._chance = chance
+        self._random = random
         self._now_ms = now_ms
         self._lock = threading.Lock()
-        self._rules: tuple[Rule, ...] = tuple(rules)
-        self._struck = [0] * len(self._rules)
-        self._log: deque[Injected] = deque(maxlen=LOG_LENGTH)
+        self._rules: tuple[FaultRule, ...] = tuple(rules)
+        self._hits = [0] * len(self._rules)
+        self._log: deque[InjectedFault] = deque(maxlen=LOG_LENGTH)
 
-    def replace(self, rules: Iterable[Rule]) -> None:
+    def replace(self, rules: Iterable[FaultRule]) -> None:
         """Put other rules in force; the log goes on. Raises BadOption for too many."""
         chosen = tuple(rules)
         if len(chosen) > _RULES_MAX:
             raise BadOption(f"at most {_RULES_MAX} rules are in force at a time")
         with self._lock:
             self._rules = chosen
-            self._struck = [0] * len(chosen)
+            self._hits = [0] * len(chosen)
 
     @property
     def any(self) -> bool:
-        """Tell whether any rule is in force."""
+        """Return whether any rule is in force."""
         return bool(self._rules)
 
     @property
-    def rules(self) -> list[tuple[Rule, int]]:
-        """Return the rules in force and how often each has struck."""
-        return list(zip(self._rules, self._struck, strict=True))
+    def rules(self) -> list[tuple[FaultRule, int]]:
+        """Return the rules in force and how often each has applied."""
+        return list(zip(self._rules, self._hits, strict=True))
 
     @property
-    def log(self) -> list[Injected]:
+    def log(self) -> list[InjectedFault]:
         """Return what was injected, in order."""
         return list(self._log)
 
-    def strike(self, kind: Kind, *subject: object) -> Rule | None:
-        """Return the rule that strikes `subject` now, having counted and logged it, or None."""
+    def roll(self, kind: FaultKind, *subject: object) -> FaultRule | None:
+        """Draw whether a fault happens to `subject` now: its rule, counted and logged, or None."""
         if not self._rules:
             return None
         with self._lock:
             for index, rule in enumerate(self._rules):
                 if rule.kind is not kind:
                     continue
-                if rule.times is not None and self._struck[index] >= rule.times:
+                if rule.times is not None and self._hits[index] >= rule.times:
                     continue
-                if self._chance.happens(rule.rate, "fault", kind.value, index, *subject):
-                    self._struck[index] += 1
+                if self._random.is_drawn(rule.rate, "fault", kind.value, index, *subject):
+                    self._hits[index] += 1
                     self._log.append(
-                        Injected(
+                        InjectedFault(
                             at=iso(self._now_ms()),
                             kind=kind,
                             subject=" ".join(map(str, subject)),
@@ -158,7 +160,7 @@ class Faults:
         return None
 
 
-class Tamper(msgspec.Struct, frozen=True, kw_only=True):
+class PayloadChange(msgspec.Struct, frozen=True, kw_only=True):
     """What goes wrong with one attempt on the wire."""
 
     dropped: bool = False
@@ -170,24 +172,30 @@ class Tamper(msgspec.Struct, frozen=True, kw_only=True):
     skew_s: float = 0.0
 
 
-NO_TAMPER: Final = Tamper()
+NO_CHANGE: Final = PayloadChange()
 
 
-def tamper_of(faults: Faults, delivery_id: str, attempt: int) -> Tamper:
+def payload_change(faults: Faults, delivery_id: str, attempt: int) -> PayloadChange:
     """Decide what goes wrong with one attempt of a delivery."""
     if not faults.any:
-        return NO_TAMPER
+        return NO_CHANGE
 
-    def struck(kind: Kind) -> Rule | None:
-        return faults.strike(kind, delivery_id, attempt)
+    def hits(kind: FaultKind) -> FaultRule | None:
+        return faults.roll(kind, delivery_id, attempt)
 
-    drip, skew = struck(Kind.DRIP_DELIVERY), struck(Kind.CLOCK_SKEW)
-    return Tamper(
-        dropped=struck(Kind.DROP_DELIVERY) is not None,
-        doubled=struck(Kind.DUPLICATE_DELIVERY) is not None,
-        body_changed=struck(Kind.CORRUPT_BODY) is not None,
-        signature_changed=struck(Kind.CORRUPT_SIGNATURE) is not None,
+    drip, skew = hits(FaultKind.DRIP_DELIVERY), hits(FaultKind.CLOCK_SKEW)
+    return PayloadChange(
+        dropped=hits(FaultKind.DROP_DELIVERY) is not None,
+        doubled=hits(FaultKind.DUPLICATE_DELIVERY) is not None,
+        body_changed=hits(FaultKind.CORRUPT_BODY) is not None,
+        signature_changed=hits(FaultKind.CORRUPT_SIGNATURE) is not None,
         drip_s=0.0 if drip is None else drip.seconds,
-        cut=struck(Kind.RESET_DELIVERY) is not None,
+        cut=hits(FaultKind.RESET_DELIVERY) is not None,
         skew_s=0.0 if skew is None else skew.seconds,
     )
+
+
+def pieces_of(body: bytes) -> list[bytes]:
+    """Return a body in PIECES parts, for one that trickles."""
+    size = -(-len(body) // PIECES)
+    return [body[index * size : (index + 1) * size] for index in range(PIECES)]

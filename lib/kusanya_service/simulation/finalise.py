@@ -1,4 +1,4 @@
-"""A collection's end: final state, event and deliveries in one transaction.
+"""Finalise a collection: final state, event and deliveries in one transaction.
 
 One event per final state; its data is the collection's bytes at that moment, and its bytes are what
 every attempt sends and GET /v1/events/{id} answers. Source: States and transitions; Events.
@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from kusanya.wire import EventType, Status
-from kusanya_service.bodies import EventBody, concluded, encode
-from kusanya_service.instants import iso
 from kusanya_service.simulation.networks import FAILURES
+from kusanya_service.simulation.resources import EventBody, encode, final_json
 from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.timeline import iso
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import OpenDelivery
@@ -21,8 +21,8 @@ from kusanya_service.storage.records import OpenDelivery
 _TYPES: Final = {event.status.value: event.value for event in EventType}
 
 
-def conclude(
-    connection: Connection, numbers: Sequence[int], *, now_ms: int, steady_ms: int, rules: Rules
+def finalise(
+    connection: Connection, numbers: Sequence[int], *, now_ms: int, monotonic_ms: int, rules: Rules
 ) -> list[OpenDelivery]:
     """Bring collections to the end their plan says; returns the deliveries that are now due.
 
@@ -32,30 +32,30 @@ def conclude(
     opened: list[OpenDelivery] = []
     for number in numbers:
         opened.extend(
-            _conclude_one(connection, number, now_ms=now_ms, steady_ms=steady_ms, rules=rules)
+            _finalise_one(connection, number, now_ms=now_ms, monotonic_ms=monotonic_ms, rules=rules)
         )
     return opened
 
 
-def _conclude_one(
-    connection: Connection, number: int, *, now_ms: int, steady_ms: int, rules: Rules
+def _finalise_one(
+    connection: Connection, number: int, *, now_ms: int, monotonic_ms: int, rules: Rules
 ) -> list[OpenDelivery]:
     found = queries.open_collection(connection, number)
     if found is None:
         return []
     code = found.outcome if found.outcome in FAILURES else None
     status = Status.FAILED.value if code is not None else found.outcome
-    final = concluded(
+    final = final_json(
         found.body,
         status=status,
         failure_code=code,
         message=None if code is None else FAILURES[code],
-        at_ms=min(now_ms, found.due_at + now_ms - steady_ms),
+        at_ms=min(now_ms, found.due_at + now_ms - monotonic_ms),
     )
-    changes.conclude_collection(connection, number, status, final)
+    changes.finalise_collection(connection, number, status, final)
     event = changes.next_number(connection, "event")
     body = EventBody(
-        id=rules.chance.identifier("evt", event),
+        id=rules.random.identifier("evt", event),
         type=_TYPES[status],
         created_at=iso(now_ms),
         mode=found.mode,
@@ -70,18 +70,18 @@ def _conclude_one(
         event_type=body.type,
         body=encode(body),
     )
-    return _address(
+    return _open_deliveries(
         connection,
         event,
         mode=found.mode,
         copies=int(found.twice),
-        steady_ms=steady_ms,
+        monotonic_ms=monotonic_ms,
         rules=rules,
     )
 
 
-def _address(
-    connection: Connection, event: int, *, mode: str, copies: int, steady_ms: int, rules: Rules
+def _open_deliveries(
+    connection: Connection, event: int, *, mode: str, copies: int, monotonic_ms: int, rules: Rules
 ) -> list[OpenDelivery]:
     opened = []
     for endpoint in queries.endpoints(connection):
@@ -91,13 +91,13 @@ def _address(
         changes.add_delivery(
             connection,
             seq=number,
-            delivery_id=rules.chance.identifier("dlv", number),
+            delivery_id=rules.random.identifier("dlv", number),
             event=event,
             endpoint=endpoint.seq,
             copies=copies,
             status="pending" if endpoint.is_enabled else "held",
-            due_at=steady_ms if endpoint.is_enabled else None,
+            due_at=monotonic_ms if endpoint.is_enabled else None,
         )
         if endpoint.is_enabled:
-            opened.append(OpenDelivery(number, endpoint.seq, steady_ms))
+            opened.append(OpenDelivery(number, endpoint.seq, monotonic_ms))
     return opened

@@ -15,8 +15,8 @@ from kusanya.limits import TEST_COMPLETION_MAX, TEST_COMPLETION_MIN
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import Mode
 from kusanya_service.errors import BadOption
-from kusanya_service.instants import span_ms
-from kusanya_service.simulation.seeded_random import Chance
+from kusanya_service.simulation.seeded_random import SeededRandom
+from kusanya_service.simulation.timeline import span_ms
 
 SUCCEEDED: Final = "succeeded"
 EXPIRED: Final = "expired"
@@ -98,8 +98,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Operators:
     """All simulated operators together: scripts by phone, otherwise the mix."""
 
-    def __init__(self, chance: Chance, *, mix: Mix | None = None) -> None:
-        self._chance = chance
+    def __init__(self, random: SeededRandom, *, mix: Mix | None = None) -> None:
+        self._random = random
         self._mix = dict(mix or {SUCCEEDED: 1})
         self._total = sum(self._mix.values())
         self._extra: dict[str, Script] = {}
@@ -127,7 +127,7 @@ class Operators:
     def plan(self, phone: str, mode: str, number: int) -> Plan:
         """Decide what becomes of collection `number`."""
         script = self.script_of(phone, mode)
-        outcome = script.outcome if script is not PLAIN else self._drawn(number)
+        outcome = script.outcome if script is not PLAIN else self._draw_outcome(number)
         if outcome == NEVER:
             return Plan(outcome=NEVER, after_ms=None)
         if script.at_once:
@@ -146,12 +146,12 @@ class Operators:
         return self._between(_LIVE_MIN_MS, _LIVE_MAX_MS, number)
 
     def _between(self, low: int, high: int, number: int) -> int:
-        return low + self._chance.below(high - low, "delay", number)
+        return low + self._random.below(high - low, "delay", number)
 
-    def _drawn(self, number: int) -> str:
+    def _draw_outcome(self, number: int) -> str:
         if len(self._mix) == 1:
             return next(iter(self._mix))
-        point = self._chance.below(self._total, "outcome", number)
+        point = self._random.below(self._total, "outcome", number)
         for outcome, weight in self._mix.items():
             point -= weight
             if point < 0:

@@ -1,22 +1,57 @@
-"""The service's time: one wall to print and sign with, one steady line to schedule by.
+"""The service's time: wall time to print and sign with, monotonic time to schedule by.
 
-The steady line never jumps: it starts at the wall's time and grows with the monotonic clock, so
+Monotonic time never jumps: it starts at the wall's time and grows with the monotonic clock, so
 that a changed wall clock neither shortens the retention of a key nor hastens an attempt. With a
-virtual clock both stand still until they are moved. All instants are milliseconds (instants.py).
+virtual clock both stand still until they are moved. All instants are whole milliseconds since 1970
+in UTC: a float loses instants and a datetime costs too much per request.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, Protocol
 
 import msgspec
 
 from kusanya.clock import Clock, ScaledClock, SystemClock, parse_speed
 from kusanya_service.errors import BadOption, ClockBehind
-from kusanya_service.instants import SECOND_MS, from_ms, iso, to_ms
 
+SECOND_MS: Final = 1_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 REAL: Final = "real"
 VIRTUAL: Final = "virtual"
 SCALED: Final = "scaled"
+
+
+def to_ms(at: datetime) -> int:
+    """Return an aware datetime as milliseconds since 1970, cut down to a whole one."""
+    return (at - _EPOCH) // _MILLISECOND
+
+
+def from_ms(at_ms: int) -> datetime:
+    """Return the aware UTC datetime of milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=at_ms)
+
+
+def span_ms(span: timedelta) -> int:
+    """Return a duration in whole milliseconds."""
+    return span // _MILLISECOND
+
+
+def iso(at_ms: int) -> str:
+    """Return an instant as the wire shows it: ISO 8601 in UTC with milliseconds and a Z."""
+    second, rest = divmod(at_ms, SECOND_MS)
+    return f"{_second(second)}.{rest:03d}Z"
+
+
+def iso_or_none(at_ms: int | None) -> str | None:
+    """Return an instant as the wire shows it, and None for one that has not come."""
+    return None if at_ms is None else iso(at_ms)
+
+
+@lru_cache(maxsize=4096)
+def _second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class Timeline(Protocol):
@@ -31,20 +66,20 @@ class Timeline(Protocol):
         """Return the wall time: for what is printed and signed."""
         ...
 
-    def steady_ms(self) -> int:
-        """Return the steady time: for what is scheduled and compared."""
+    def monotonic_ms(self) -> int:
+        """Return the monotonic time: for what is scheduled and compared."""
         ...
 
     async def asleep(self, seconds: float) -> None:
         """Suspend for `seconds` of service time."""
         ...
 
-    def shown(self) -> "ClockFacts":
+    def state(self) -> "ClockState":
         """Return what a follower of this clock needs to know."""
         ...
 
 
-class ClockFacts(msgspec.Struct, frozen=True, kw_only=True):
+class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of GET /dashboard/clock.
 
     A follower of a scaled clock computes origin + (its own now - origin) x speed; one of a virtual
@@ -70,7 +105,7 @@ class RunningTimeline:
         """Return the clock's wall time."""
         return to_ms(self.clock.now())
 
-    def steady_ms(self) -> int:
+    def monotonic_ms(self) -> int:
         """Return the time since the start, added to what the wall showed then."""
         passed = self.clock.monotonic() - self._monotonic_at_start
         return self._steady_at_start + int(passed * SECOND_MS)
@@ -79,17 +114,17 @@ class RunningTimeline:
         """Suspend the calling task."""
         await self.clock.asleep(seconds)
 
-    def shown(self) -> ClockFacts:
+    def state(self) -> ClockState:
         """Return kind, speed and origin."""
         if isinstance(self.clock, ScaledClock):
             origin = iso(to_ms(self.clock.origin))
-            return ClockFacts(
+            return ClockState(
                 now=iso(self.now_ms()), kind=self.kind, speed=self.clock.speed, origin=origin
             )
-        return ClockFacts(now=iso(self.now_ms()), kind=self.kind, speed=1.0, origin=None)
+        return ClockState(now=iso(self.now_ms()), kind=self.kind, speed=1.0, origin=None)
 
 
-class StandingTimeline:
+class VirtualTimeline:
     """Virtual time: stands still until it is moved, and never moves back."""
 
     kind: Final = VIRTUAL
@@ -101,7 +136,7 @@ class StandingTimeline:
         """Return where the time stands."""
         return self._now_ms
 
-    def steady_ms(self) -> int:
+    def monotonic_ms(self) -> int:
         """Return where the time stands."""
         return self._now_ms
 
@@ -113,41 +148,41 @@ class StandingTimeline:
         """Never returns by itself: nothing waits for time that stands still."""
         raise AssertionError("nothing sleeps in virtual time; it is moved from item to item")
 
-    def shown(self) -> ClockFacts:
+    def state(self) -> ClockState:
         """Return where the time stands."""
-        return ClockFacts(now=iso(self._now_ms), kind=VIRTUAL, speed=None, origin=None)
+        return ClockState(now=iso(self._now_ms), kind=VIRTUAL, speed=None, origin=None)
 
 
-class ClockMemory(msgspec.Struct, frozen=True, kw_only=True):
+class StoredClock(msgspec.Struct, frozen=True, kw_only=True):
     """What the data folder knows about time from earlier runs."""
 
     last_ms: int | None = None
-    """The latest steady instant that was kept."""
+    """The latest monotonic instant that was stored."""
     origin_ms: int | None = None
     speed: float | None = None
 
 
 def make_timeline(
-    clock: str | Clock, memory: ClockMemory, *, starts_at: datetime | None = None
+    clock: str | Clock, stored: StoredClock, *, starts_at: datetime | None = None
 ) -> Timeline:
     """Return the timeline for a `--clock` value or a clock object.
 
     `starts_at` is where virtual time begins in a fresh data folder. Raises BadOption for a value
     that is none, and ClockBehind when the data's time is ahead of real time.
     """
-    last_ms = memory.last_ms or 0
+    last_ms = stored.last_ms or 0
     if not isinstance(clock, str):
         return RunningTimeline(clock, not_before_ms=last_ms)
     if clock == VIRTUAL:
         fresh = starts_at or from_ms(to_ms(SystemClock().now()) // SECOND_MS * SECOND_MS)
-        return StandingTimeline(memory.last_ms or to_ms(fresh))
+        return VirtualTimeline(stored.last_ms or to_ms(fresh))
     if clock == REAL:
         return _real(last_ms)
     try:
         speed = parse_speed(clock)
     except ValueError as error:
         raise BadOption(str(error)) from None
-    return RunningTimeline(_scaled(speed, memory), kind=SCALED, not_before_ms=last_ms)
+    return RunningTimeline(_scaled(speed, stored), kind=SCALED, not_before_ms=last_ms)
 
 
 _AHEAD_MS: Final = 60 * SECOND_MS
@@ -164,11 +199,11 @@ def _real(last_ms: int) -> Timeline:
     return RunningTimeline(clock, not_before_ms=last_ms)
 
 
-def _scaled(speed: float, memory: ClockMemory) -> Clock:
+def _scaled(speed: float, stored: StoredClock) -> Clock:
     real_ms = to_ms(SystemClock().now())
-    if memory.origin_ms is not None and memory.speed == speed:
-        return ScaledClock(speed, origin=from_ms(memory.origin_ms))
-    start_ms = max(real_ms, memory.last_ms or 0)
+    if stored.origin_ms is not None and stored.speed == speed:
+        return ScaledClock(speed, origin=from_ms(stored.origin_ms))
+    start_ms = max(real_ms, stored.last_ms or 0)
     if speed == 1:
         return ScaledClock(speed, origin=from_ms(real_ms))
     # Solves origin + (real - origin) x speed = start for the origin.

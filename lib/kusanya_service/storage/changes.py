@@ -7,7 +7,7 @@ from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import ApiKey, AttemptRow, OpenDelivery
 
 Table = Literal["collection", "event", "delivery", "endpoint", "api_key"]
-_FORGOTTEN_AT_ONCE: Final = 256
+_PURGED_AT_ONCE: Final = 256
 """Old keys removed at a time, far more than are added between two times."""
 
 
@@ -19,8 +19,8 @@ def next_number(connection: Connection, table: Table) -> int:
     return number
 
 
-def remember(connection: Connection, name: str, value: str) -> None:
-    """Keep a value under a name."""
+def set_meta(connection: Connection, name: str, value: str) -> None:
+    """Store a value under a name."""
     connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
 
 
@@ -59,10 +59,10 @@ def add_collection(
     )
 
 
-def put_claim(
+def add_claim(
     connection: Connection, scope: bytes, body: bytes, collection: int, received_at: int
 ) -> None:
-    """Keep what an idempotency key was used for, in place of an outlived use."""
+    """Store what an idempotency key was used for, in place of an expired use."""
     connection.execute(
         "INSERT OR REPLACE INTO idempotency (scope, body, collection, received_at)"
         " VALUES (?, ?, ?, ?)",
@@ -70,17 +70,17 @@ def put_claim(
     )
 
 
-def forget_claims(connection: Connection, *, received_until: int) -> None:
+def purge_claims(connection: Connection, *, received_until: int) -> None:
     """Remove a few keys that were received at or before an instant."""
     connection.execute(
         "DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency"
         " WHERE received_at <= ? ORDER BY received_at LIMIT ?)",
-        (received_until, _FORGOTTEN_AT_ONCE),
+        (received_until, _PURGED_AT_ONCE),
     )
 
 
-def conclude_collection(connection: Connection, seq: int, status: str, body: bytes) -> None:
-    """Give a collection its final state; only from created. Source: States and transitions."""
+def finalise_collection(connection: Connection, seq: int, status: str, body: bytes) -> None:
+    """Set the final state of a collection; only from created. Source: States and transitions."""
     connection.execute(
         "UPDATE collection SET status = ?, final_body = ?, due_at = NULL"
         " WHERE seq = ? AND status = 'created'",
@@ -162,7 +162,7 @@ def postpone_deliveries(connection: Connection, later: Sequence[OpenDelivery]) -
 
 
 def hold_deliveries(connection: Connection, endpoint: int) -> None:
-    """Hold what waits for a disabled endpoint; it keeps its place in the schedule.
+    """Hold the pending deliveries of a disabled endpoint; each keeps its place in the schedule.
 
     Source: assumption DISABLED_HOLDS_DELIVERIES.
     """
@@ -172,22 +172,25 @@ def hold_deliveries(connection: Connection, endpoint: int) -> None:
     )
 
 
-def release_deliveries(connection: Connection, endpoint: int, steady_ms: int) -> list[OpenDelivery]:
-    """Let an endpoint's held deliveries go on; returns them in order.
+def release_deliveries(
+    connection: Connection, endpoint: int, monotonic_ms: int
+) -> list[OpenDelivery]:
+    """Release an endpoint's held deliveries; returns them in order.
 
-    What was due meanwhile is due now; what was not yet keeps its time, so that an endpoint that is
-    disabled and enabled at once gets nothing before its schedule says so. Source: Delivery rule 2.
+    What was due meanwhile is due now; what was not due yet keeps its time, so that an endpoint
+    that is disabled and enabled at once gets nothing before its schedule says
+    so. Source: Delivery rule 2.
     """
     rows = connection.execute(
         "UPDATE delivery SET status = 'pending', due_at = max(coalesce(due_at, ?1), ?1)"
         " WHERE endpoint = ?2 AND status = 'held' RETURNING due_at, seq",
-        (steady_ms, endpoint),
+        (monotonic_ms, endpoint),
     ).fetchall()
     return [OpenDelivery(seq, endpoint, due_at) for due_at, seq in sorted(rows)]
 
 
-def give_up_deliveries(connection: Connection, endpoint: int) -> None:
-    """Mark what waits for a deleted endpoint as failed."""
+def fail_deliveries(connection: Connection, endpoint: int) -> None:
+    """Mark the open deliveries of a deleted endpoint as failed."""
     connection.execute(
         "UPDATE delivery SET status = 'failed', due_at = NULL"
         " WHERE endpoint = ? AND status IN ('pending', 'held')",
@@ -223,7 +226,7 @@ def set_fuse(
 
 
 def rotate_secret(connection: Connection, endpoint: int, *, secret: str, old_until: int) -> None:
-    """Give an endpoint a new signing secret; the old one signs too until an instant."""
+    """Replace the signing secret of an endpoint; the old one signs too until an instant."""
     connection.execute(
         "UPDATE endpoint SET old_secret = secret, old_secret_until = ?, secret = ? WHERE seq = ?",
         (old_until, secret, endpoint),

@@ -35,7 +35,7 @@ def open_database(path: Path) -> Connection:
     try:
         connection = _connect(path)
         _refuse_newer(connection)
-        _settle(connection)
+        _set_pragmas(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         _migrate(connection)
     except sqlite.OperationalError as error:
@@ -49,7 +49,7 @@ def open_database(path: Path) -> Connection:
 def open_reader(path: Path) -> Connection:
     """Open the database for reading alone."""
     connection = _connect(path)
-    _settle(connection)
+    _set_pragmas(connection)
     connection.execute("PRAGMA query_only = ON")
     return connection
 
@@ -57,7 +57,7 @@ def open_reader(path: Path) -> Connection:
 def reopen_writer(path: Path) -> Connection:
     """Open the database again after a failed write: the old connection's view is not trusted."""
     connection = _connect(path)
-    _settle(connection)
+    _set_pragmas(connection)
     return connection
 
 
@@ -68,7 +68,7 @@ def _connect(path: Path) -> Connection:
     )
 
 
-def _settle(connection: Connection) -> None:
+def _set_pragmas(connection: Connection) -> None:
     for pragma in (
         "synchronous = FULL",
         "foreign_keys = ON",

@@ -10,7 +10,7 @@ from kusanya_service.storage.records import (
     Endpoint,
     OpenCollection,
     OpenDelivery,
-    Parcel,
+    PendingDelivery,
 )
 
 _ENDPOINT: Final = (
@@ -66,7 +66,7 @@ def event_body(connection: Connection, event_id: str, mode: str) -> bytes | None
     return None if row is None else row[0]
 
 
-def claimed(connection: Connection, scope: bytes) -> tuple[bytes, int, bytes] | None:
+def claim_answer(connection: Connection, scope: bytes) -> tuple[bytes, int, bytes] | None:
     """Return (body digest, received at, the 202's bytes) of an idempotency key, or None."""
     row: tuple[bytes, int, bytes] | None = connection.execute(
         "SELECT idempotency.body, received_at, created_body FROM idempotency"
@@ -138,7 +138,7 @@ def open_deliveries(connection: Connection) -> list[OpenDelivery]:
     return [OpenDelivery(*row) for row in rows]
 
 
-def parcel(connection: Connection, delivery: int) -> Parcel:
+def pending_delivery(connection: Connection, delivery: int) -> PendingDelivery:
     """Return what an attempt of a delivery needs."""
     row = connection.execute(
         "SELECT delivery.seq, delivery.id, endpoint, status, tried, due_at, event.seq, event.id,"
@@ -146,7 +146,7 @@ def parcel(connection: Connection, delivery: int) -> Parcel:
         " FROM delivery JOIN event ON event.seq = delivery.event WHERE delivery.seq = ?",
         (delivery,),
     ).fetchone()
-    return Parcel(
+    return PendingDelivery(
         seq=row[0],
         id=row[1],
         endpoint=row[2],
@@ -194,7 +194,7 @@ def deliveries_page(
     after: int,
     limit: int,
 ) -> list[DeliveryRow]:
-    """Return the next deliveries in order of creation, narrowed by whatever is given."""
+    """Return the next deliveries in order of creation, filtered by what is not None."""
     wanted = {
         "delivery.seq > ?": after,
         "endpoint.mode = ?": mode,

@@ -1,10 +1,10 @@
-"""What the storage hands out: frozen rows, instants in milliseconds."""
+"""The rows of the storage, frozen, instants in milliseconds."""
 
 import msgspec
 
 
 class OpenCollection(msgspec.Struct, frozen=True, gc=False):
-    """A collection whose outcome is planned and still to come; `due_at` is steady."""
+    """A collection whose outcome is planned and still to come; `due_at` is monotonic."""
 
     mode: str
     outcome: str
@@ -14,7 +14,7 @@ class OpenCollection(msgspec.Struct, frozen=True, gc=False):
 
 
 class OpenDelivery(msgspec.Struct, frozen=True, gc=False):
-    """A delivery that is to be attempted, and when (steady)."""
+    """A delivery that is to be attempted, and when (monotonic)."""
 
     seq: int
     endpoint: int
@@ -22,7 +22,7 @@ class OpenDelivery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered endpoint; `lit_at` and `disabled_at` are its fuse (steady)."""
+    """A registered endpoint; `lit_at` and `disabled_at` are its fuse (monotonic)."""
 
     seq: int
     id: str
@@ -41,12 +41,12 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_enabled(self) -> bool:
-        """Tell whether anything is sent to it."""
+        """Return whether anything is sent to it."""
         return self.disabled_at is None and self.deleted_at is None
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one attempt needs to know about its delivery."""
+class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery with everything that one attempt needs."""
 
     seq: int
     id: str

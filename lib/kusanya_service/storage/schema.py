@@ -1,8 +1,8 @@
 """The tables, as a list of named scripts that only grows.
 
 `PRAGMA user_version` counts the scripts that a file has had. All `_at` and `due` columns are
-milliseconds: `due_at`, `received_at`, `lit_at` and `disabled_at` on the steady line, the others on
-the wall (timeline.py). Amounts live inside the bodies as integers, exactly as they were answered.
+milliseconds: `due_at`, `received_at`, `lit_at` and `disabled_at` in monotonic time, the others in
+wall time (timeline.py). Amounts live inside the bodies as integers, exactly as they were answered.
 """
 
 from typing import Final

@@ -41,7 +41,7 @@ class Storage:
                 f"the data folder cannot be used: {error.strerror or error}"
             ) from None
         try:
-            _take(lock)
+            _lock_folder(lock)
             path = folder / FILE_NAME
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             return cls(folder, open_database(path), lock)
@@ -59,10 +59,10 @@ class Storage:
         self._writer = Writer(self._connection, self._path)
         return self._writer
 
-    def refuse_while(self, refusing: Callable[[], bool]) -> None:
-        """Let the storage act as if it were full whenever `refusing` says so."""
+    def fail_writes_while(self, is_full: Callable[[], bool]) -> None:
+        """Act as if the disk were full whenever `is_full` returns true."""
         if self._writer is not None:
-            self._writer.refusing = refusing
+            self._writer.is_full = is_full
 
     async def write(
         self, change: Callable[..., Result], *arguments: object, **keywords: object
@@ -76,7 +76,7 @@ class Storage:
         return await self._writer.submit(change, *arguments, **keywords)
 
     async def close(self) -> None:
-        """Commit what waits and let go of the folder."""
+        """Commit what waits and release the folder."""
         self.reader.close()
         if self._writer is not None:
             await self._writer.close()
@@ -85,7 +85,7 @@ class Storage:
         os.close(self._lock)
 
 
-def _take(lock: int) -> None:
+def _lock_folder(lock: int) -> None:
     # Late: each of the two modules exists on its own platform alone.
     try:
         if sys.platform == "win32":

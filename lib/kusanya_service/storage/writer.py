@@ -17,8 +17,8 @@ from kusanya_service.storage.database import Connection, DatabaseError, reopen_w
 
 Result = TypeVar("Result")
 
-_Waiting = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], "asyncio.Future[Any]"]
-_Answer = tuple["asyncio.Future[Any]", Any, BaseException | None]
+_QueuedChange = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], "asyncio.Future[Any]"]
+_Result = tuple["asyncio.Future[Any]", Any, BaseException | None]
 
 DEFAULT_CAPACITY: Final = 4_096
 _BATCH: Final = 256
@@ -36,9 +36,9 @@ class Writer:
         self._path = path
         self._capacity = capacity
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_QueuedChange | None] = queue.SimpleQueue()
         self._waiting = 0
-        self.refusing: Callable[[], bool] = lambda: False
+        self.is_full: Callable[[], bool] = lambda: False
         """Asked before each batch: a fault may make the storage act as if it were full."""
         self._thread = threading.Thread(target=self._run, name="storage-writer", daemon=True)
         self._thread.start()
@@ -74,7 +74,7 @@ class Writer:
             if ended:
                 return
 
-    def _gather(self, first: _Waiting, *, linger: bool) -> tuple[list[_Waiting], bool]:
+    def _gather(self, first: _QueuedChange, *, linger: bool) -> tuple[list[_QueuedChange], bool]:
         batch = [first]
         while len(batch) < _BATCH:
             try:
@@ -92,23 +92,23 @@ class Writer:
             batch.append(item)
         return batch, False
 
-    def _commit(self, batch: list[_Waiting]) -> list[_Answer]:
+    def _commit(self, batch: list[_QueuedChange]) -> list[_Result]:
         try:
             return self._transaction(batch)
         except Exception as error:  # noqa: BLE001 - the error is the change's own and is answered
             if len(batch) == 1:
-                return [(batch[0][3], None, self._recovered(error))]
+                return [(batch[0][3], None, self._storage_error(error))]
         return [answer for item in batch for answer in self._commit([item])]
 
-    def _transaction(self, batch: list[_Waiting]) -> list[_Answer]:
-        if self.refusing():
+    def _transaction(self, batch: list[_QueuedChange]) -> list[_Result]:
+        if self.is_full():
             raise StorageError("database or disk is full")
         if self._connection is None:
             self._connection = reopen_writer(self._path)
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            answers: list[_Answer] = [
+            answers: list[_Result] = [
                 (future, change(connection, *arguments, **keywords), None)
                 for change, arguments, keywords, future in batch
             ]
@@ -119,7 +119,7 @@ class Writer:
             raise
         return answers
 
-    def _recovered(self, error: BaseException) -> BaseException:
+    def _storage_error(self, error: BaseException) -> BaseException:
         if not isinstance(error, DatabaseError):
             return error
         # After a failed write or sync the old connection's pages may not be what is on the disk:
@@ -129,14 +129,14 @@ class Writer:
             self._connection = None
         return StorageError(f"the storage refused the change: {error}")
 
-    def _answer(self, answers: list[_Answer]) -> None:
+    def _answer(self, answers: list[_Result]) -> None:
         try:
             self._loop.call_soon_threadsafe(self._resolve, answers)
         except RuntimeError:
             # The loop is gone: nobody waits any more, and what was committed stays committed.
             return
 
-    def _resolve(self, answers: list[_Answer]) -> None:
+    def _resolve(self, answers: list[_Result]) -> None:
         self._waiting -= len(answers)
         for future, result, error in answers:
             if future.cancelled():

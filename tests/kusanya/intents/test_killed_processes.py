@@ -26,16 +26,16 @@ from kusanya.intents import open_intents, resume
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya_service.options import Options
-from kusanya_service.simulation.faults import Kind, Rule
+from kusanya_service.simulation.faults import FaultKind, FaultRule
 from kusanya_service.storage.database import FILE_NAME
 from kusanya_service.testing import running_service
 
 NURSERY = Path(__file__).with_name("nursery.py")
 FAULTS = (
-    Rule(kind=Kind.LOSE_ANSWER, rate=0.15),
-    Rule(kind=Kind.FAIL_BEFORE_COMMIT, rate=0.1),
-    Rule(kind=Kind.RESET_REQUEST, rate=0.1),
-    Rule(kind=Kind.DELAY_ANSWER, rate=0.1, seconds=0.05),
+    FaultRule(kind=FaultKind.LOSE_ANSWER, rate=0.15),
+    FaultRule(kind=FaultKind.FAIL_BEFORE_COMMIT, rate=0.1),
+    FaultRule(kind=FaultKind.RESET_REQUEST, rate=0.1),
+    FaultRule(kind=FaultKind.DELAY_ANSWER, rate=0.1, seconds=0.05),
 )
 
 

@@ -14,9 +14,9 @@ from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode, decode_event
-from kusanya_service.capturing_endpoint import CapturingEndpoint
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
+from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -204,7 +204,7 @@ BUGS: Final = {
         "signed_at_ms=started_wall",
         """signed_at_ms=round(
             1000 * __import__("datetime").datetime.fromisoformat(
-                __import__("json").loads(parcel.body)["created_at"]
+                __import__("json").loads(pending.body)["created_at"]
             ).timestamp())""",
         (
             Catcher(

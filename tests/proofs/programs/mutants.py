@@ -116,7 +116,6 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "addresses": Room(
         (
-            "kusanya_service.delivery.addresses",
             "kusanya_service.delivery.address_policy",
             "kusanya_service.delivery.urls",
         ),

@@ -21,7 +21,6 @@ ROOMS: Final = (
     "kusanya/secret.py",
     "kusanya_service/http/idempotency.py",
     "kusanya_service/http/creation.py",
-    "kusanya_service/delivery/addresses.py",
     "kusanya_service/delivery/address_policy.py",
     "kusanya_service/delivery/urls.py",
 )

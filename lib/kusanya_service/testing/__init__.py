@@ -40,17 +40,16 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import msgspec
+import pytest
 
 from kusanya.clock import Clock
 from kusanya_service.asgi import App
-from kusanya_service.capturing_endpoint import Captured, CapturingEndpoint, Reply
-from kusanya_service.forwarding import AppServer, Forwarder
-from kusanya_service.instants import from_ms
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
-from kusanya_service.pytest_plugin import payment_service
-from kusanya_service.server import Running, serve
-from kusanya_service.simulation.timeline import RunningTimeline, Timeline
+from kusanya_service.server import RunningService, serve
+from kusanya_service.simulation.timeline import RunningTimeline, Timeline, from_ms
+from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
+from kusanya_service.testing.forwarding import AppServer, Forwarder
 
 __all__ = [
     "Answer",
@@ -80,7 +79,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return json.loads(self.body)
 
 
-class StandingClock:
+class ServiceClock:
     """The virtual time of a running service; it moves when the service's does.
 
     Waiting on it waits in real time, because nobody knows when it moves; durations are real too.
@@ -109,21 +108,21 @@ class StandingClock:
 class PaymentService:
     """A running service, seen from a test."""
 
-    def __init__(self, running: Running, endpoint: CapturingEndpoint | None = None) -> None:
-        facts = running.facts.revealed()
+    def __init__(self, running: RunningService, endpoint: CapturingEndpoint | None = None) -> None:
+        info = running.info.reveal()
         self._running = running
         self._endpoint = endpoint
         self._apps: list[AppServer] = []
-        timeline = running.service.timeline
+        timeline = running.service.parts.timeline
         self.clock: Final[Clock] = (
-            timeline.clock if isinstance(timeline, RunningTimeline) else StandingClock(timeline)
+            timeline.clock if isinstance(timeline, RunningTimeline) else ServiceClock(timeline)
         )
         """The service's time, for a store, a receiver and a client to share."""
-        self.base_url: Final = facts["base_url"]
-        self.dashboard_url: Final = facts["dashboard_url"]
-        self.dashboard_token: Final = facts["dashboard_token"]
-        self.test_key: Final = facts["test_key"]
-        self.live_key: Final = facts["live_key"]
+        self.base_url: Final = info["base_url"]
+        self.dashboard_url: Final = info["dashboard_url"]
+        self.dashboard_token: Final = info["dashboard_token"]
+        self.test_key: Final = info["test_key"]
+        self.live_key: Final = info["live_key"]
         self.signing_secret = ""
         """The capturing endpoint's, for verifying what arrives."""
         if endpoint is not None:
@@ -138,7 +137,7 @@ class PaymentService:
         return self._endpoint
 
     @property
-    def deliveries(self) -> list[Captured]:
+    def deliveries(self) -> list[CapturedDelivery]:
         """Return every delivery that arrived so far, in order."""
         return list(self.endpoint.deliveries)
 
@@ -200,7 +199,7 @@ class PaymentService:
         The number may be written in any usual way. Raises BadOption for what is no phone number or
         no outcome.
         """
-        self._running.service.operators.script(phone, outcome)
+        self._running.service.parts.operators.script(phone, outcome)
 
     def deliver_to(self, target: App | str) -> str:
         """Let a program have every delivery from now on; returns the secret that it verifies with.
@@ -239,10 +238,10 @@ def running_service(
     Raises what the start raised.
     """
     started = threading.Event()
-    running: list[Running] = []
+    running: list[RunningService] = []
     errors: list[BaseException] = []
 
-    def ready(service: Running) -> None:
+    def ready(service: RunningService) -> None:
         running.append(service)
         started.set()
 
@@ -291,3 +290,10 @@ def fresh_service() -> Iterator[PaymentService]:
                 yield service
     finally:
         endpoint.close()
+
+
+@pytest.fixture
+def payment_service() -> Iterator[PaymentService]:
+    """Give a fresh service; the same fixture as the plugin's, for whoever imports it by name."""
+    with fresh_service() as service:
+        yield service

@@ -11,7 +11,7 @@ import msgspec
 _LOOPBACK: Final = "127.0.0.1"
 
 
-class Captured(msgspec.Struct, frozen=True, kw_only=True):
+class CapturedDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """One delivery as it arrived: the exact body, headers by lower-case name, and the path."""
 
     path: str
@@ -42,9 +42,9 @@ class CapturingEndpoint:
     """
 
     def __init__(self) -> None:
-        self.deliveries: list[Captured] = []
+        self.deliveries: list[CapturedDelivery] = []
         """Everything that arrived, in order."""
-        self.reply: Callable[[Captured], Reply] = lambda _captured: Reply()
+        self.reply: Callable[[CapturedDelivery], Reply] = lambda _captured: Reply()
         self._server = _Server((_LOOPBACK, 0), _Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", "0"))
-        captured = Captured(
+        captured = CapturedDelivery(
             path=self.path,
             headers={name.lower(): value for name, value in self.headers.items()},
             body=self.rfile.read(length),

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya_service.instants import iso
+from kusanya_service.simulation.timeline import iso
 
 _encode = msgspec.json.Encoder().encode
 
@@ -61,7 +61,7 @@ def encode(body: msgspec.Struct) -> bytes:
     return _encode(body)
 
 
-def concluded(
+def final_json(
     created: bytes, *, status: str, failure_code: str | None, message: str | None, at_ms: int
 ) -> bytes:
     """Return a created collection's JSON in its final state; amount and fee stay as they are."""

@@ -16,10 +16,10 @@ import uvicorn
 
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya_service.asgi import App
-from kusanya_service.capturing_endpoint import Captured, Reply
 from kusanya_service.errors import BadOption
 from kusanya_service.loops import new_event_loop
 from kusanya_service.server import listen
+from kusanya_service.testing.capturing_endpoint import CapturedDelivery, Reply
 
 _START_WITHIN_S: Final = 30.0
 _OWN_HEADERS: Final = frozenset({"host", "connection", "content-length"})
@@ -41,7 +41,7 @@ class Forwarder:
         self._port: Final = parts.port or 80
         self._path: Final = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
-    def __call__(self, delivery: Captured) -> Reply:
+    def __call__(self, delivery: CapturedDelivery) -> Reply:
         """Hand one delivery on; 502 when nothing answers in time."""
         headers = {
             name: text for name, text in delivery.headers.items() if name not in _OWN_HEADERS

@@ -1,4 +1,4 @@
-"""The course of events: lets everything that is due happen, at its instant and in order.
+"""The runner of the event queue: does everything that is due, at its instant and in order.
 
 While time passes by itself, one task sleeps until the next item. While it stands still, `advance`
 moves it from item to item and returns when everything due has happened.
@@ -11,39 +11,43 @@ from typing import Final
 from kusanya_service.delivery.dispatcher import Dispatcher
 from kusanya_service.delivery.http_sender import Exchange
 from kusanya_service.errors import StorageError
-from kusanya_service.instants import SECOND_MS
-from kusanya_service.simulation.event_queue import Agenda, Attempt, Item, Outcome
-from kusanya_service.simulation.finalise import conclude
+from kusanya_service.simulation.event_queue import DueAttempt, DueItem, DueOutcome, EventQueue
+from kusanya_service.simulation.finalise import finalise
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import RunningTimeline, StandingTimeline, Timeline
+from kusanya_service.simulation.timeline import (
+    SECOND_MS,
+    RunningTimeline,
+    Timeline,
+    VirtualTimeline,
+)
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import OpenDelivery
 from kusanya_service.storage.store import Storage
 
-TIME_KEPT: Final = "last_ms"
+LAST_MS: Final = "last_ms"
 _TOGETHER: Final = 200
 """Outcomes in one transaction."""
 _OVERDUE_PER_MS: Final = 2
-"""Overdue attempts that begin in one millisecond after a pause; lanes bound each endpoint too."""
+"""Overdue attempts that begin in one millisecond after a pause; endpoints have their own bound."""
 _HEARTBEAT_S: Final = 5.0
 _STORAGE_WAIT_S: Final = 0.5
 
 
-class Engine:
-    """Agenda, dispatcher and timeline together."""
+class EventRunner:
+    """Takes what is due from the event queue and does it."""
 
     def __init__(
         self,
         *,
         storage: Storage,
         timeline: Timeline,
-        agenda: Agenda,
+        queue: EventQueue,
         dispatcher: Dispatcher,
         rules: Rules,
     ) -> None:
         self._storage = storage
         self._timeline = timeline
-        self._agenda = agenda
+        self._queue = queue
         self._dispatcher = dispatcher
         self._rules = rules
         self._stepping = asyncio.Lock()
@@ -52,66 +56,66 @@ class Engine:
         """Called when a bug ends the course of events; `stop` raises what it was."""
 
     def start(self) -> None:
-        """Take up what earlier runs left open, and begin."""
+        """Schedule what earlier runs left open, and begin."""
         for number, due in queries.open_outcomes(self._storage.reader):
-            self._agenda.put(due, Outcome(number))
-        self._take_up(queries.open_deliveries(self._storage.reader))
+            self._queue.put(due, DueOutcome(number))
+        self._schedule_open(queries.open_deliveries(self._storage.reader))
         if isinstance(self._timeline, RunningTimeline):
             self._tasks = [
                 asyncio.create_task(self._run(self._timeline)),
-                asyncio.create_task(self._beat()),
+                asyncio.create_task(self._heartbeat()),
             ]
             for task in self._tasks:
-                task.add_done_callback(self._ended)
+                task.add_done_callback(self._on_task_end)
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _on_task_end(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and task.exception() is not None:
             self.on_crash()
 
-    def _take_up(self, waiting: Sequence[OpenDelivery]) -> None:
-        now = self._timeline.steady_ms()
+    def _schedule_open(self, waiting: Sequence[OpenDelivery]) -> None:
+        now = self._timeline.monotonic_ms()
         spread = isinstance(self._timeline, RunningTimeline)
         for place, one in enumerate(waiting):
             later = place // _OVERDUE_PER_MS if spread else 0
             due = now + later if one.due_at <= now else one.due_at
-            self._agenda.put(due, Attempt(one.seq, one.endpoint))
+            self._queue.put(due, DueAttempt(one.seq, one.endpoint))
 
     async def stop(self) -> None:
-        """Let nothing more happen and keep the time."""
+        """Stop all tasks and store the time."""
         for task in self._tasks:
             task.cancel()
         ends = await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._dispatcher.close()
-        await self._keep_time()
+        await self._store_time()
         for end in ends:
             if isinstance(end, Exception):
                 raise end
 
-    async def _keep_time(self) -> None:
-        await self._storage.write(changes.remember, TIME_KEPT, str(self._timeline.steady_ms()))
+    async def _store_time(self) -> None:
+        await self._storage.write(changes.set_meta, LAST_MS, str(self._timeline.monotonic_ms()))
 
     # Time passes by itself
 
-    async def _beat(self) -> None:
+    async def _heartbeat(self) -> None:
         while True:
             await asyncio.sleep(_HEARTBEAT_S)
             try:
-                await self._keep_time()
+                await self._store_time()
             except StorageError:
-                continue  # the next beat tells it again; whoever writes for a caller answers 503
+                continue  # the next heartbeat tries again; a caller's own write is answered 503
 
     async def _run(self, timeline: RunningTimeline) -> None:
         while True:
-            self._agenda.earlier.clear()
-            for item in await self._concluded(self._agenda.take(timeline.steady_ms())):
-                self._dispatcher.offer(item)
-            due = self._agenda.next_due()
-            wait_s = None if due is None else (due - timeline.steady_ms()) / SECOND_MS
+            self._queue.earlier.clear()
+            for item in await self._finalise_due(self._queue.take(timeline.monotonic_ms())):
+                self._dispatcher.enqueue(item)
+            due = self._queue.next_due()
+            wait_s = None if due is None else (due - timeline.monotonic_ms()) / SECOND_MS
             if wait_s is None or wait_s > 0:
                 await self._sleep(timeline, wait_s)
 
     async def _sleep(self, timeline: RunningTimeline, wait_s: float | None) -> None:
-        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._agenda.earlier.wait())]
+        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._queue.earlier.wait())]
         if wait_s is not None:
             # Half a millisecond more: an instant is whole milliseconds, cut down.
             waits.append(asyncio.ensure_future(timeline.asleep(wait_s + 0.0005)))
@@ -123,23 +127,23 @@ class Engine:
             for wait in waits:
                 wait.cancel()
 
-    async def _concluded(self, items: Sequence[Item]) -> list[Attempt]:
+    async def _finalise_due(self, items: Sequence[DueItem]) -> list[DueAttempt]:
         """Bring due collections to their end and return the attempts that are due now."""
-        numbers = [item.collection for item in items if isinstance(item, Outcome)]
-        due = [item for item in items if isinstance(item, Attempt)]
+        numbers = [item.collection for item in items if isinstance(item, DueOutcome)]
+        due = [item for item in items if isinstance(item, DueAttempt)]
         for start in range(0, len(numbers), _TOGETHER):
-            opened = await self._conclude(numbers[start : start + _TOGETHER])
-            due.extend(Attempt(one.seq, one.endpoint) for one in opened)
+            opened = await self._finalise(numbers[start : start + _TOGETHER])
+            due.extend(DueAttempt(one.seq, one.endpoint) for one in opened)
         return due
 
-    async def _conclude(self, numbers: Sequence[int]) -> list[OpenDelivery]:
+    async def _finalise(self, numbers: Sequence[int]) -> list[OpenDelivery]:
         while True:
             try:
                 return await self._storage.write(
-                    conclude,
+                    finalise,
                     numbers,
                     now_ms=self._timeline.now_ms(),
-                    steady_ms=self._timeline.steady_ms(),
+                    monotonic_ms=self._timeline.monotonic_ms(),
                     rules=self._rules,
                 )
             except StorageError:
@@ -152,57 +156,57 @@ class Engine:
 
         Returns when everything due up to the new time has happened.
         """
-        if not isinstance(self._timeline, StandingTimeline):
+        if not isinstance(self._timeline, VirtualTimeline):
             return False
         async with self._stepping:
-            target = self._timeline.steady_ms() + round(seconds * SECOND_MS)
-            await self._step_to(self._timeline, target)
+            target = self._timeline.monotonic_ms() + round(seconds * SECOND_MS)
+            await self._run_until(self._timeline, target)
         return True
 
-    async def settle(self) -> None:
-        """Let what is due at this very instant happen, if time stands still.
+    async def run_due_now(self) -> None:
+        """In virtual time, do what is due at this very instant.
 
         Inside an advance there is nothing to do: it ends only when nothing is due any more, and
-        whoever it waits for may be the one who asks.
+        what it waits for may be the caller of this method.
         """
         if not self._stepping.locked():
             await self.advance(0)
 
-    async def _step_to(self, timeline: StandingTimeline, target: int) -> None:
-        while (due := self._agenda.next_due()) is not None and due <= target:
+    async def _run_until(self, timeline: VirtualTimeline, target: int) -> None:
+        while (due := self._queue.next_due()) is not None and due <= target:
             timeline.move_to(due)
-            attempts = await self._concluded(self._agenda.take(timeline.steady_ms()))
-            await self._dispatcher.together(attempts)
+            attempts = await self._finalise_due(self._queue.take(timeline.monotonic_ms()))
+            await self._dispatcher.send_batch(attempts)
         timeline.move_to(target)
-        await self._keep_time()
+        await self._store_time()
 
     # Both
 
-    def expect(self, number: int, due_at: int | None) -> None:
-        """Put a new collection's outcome on the agenda."""
+    def schedule_outcome(self, number: int, due_at: int | None) -> None:
+        """Put a new collection's outcome on the event queue."""
         if due_at is not None:
-            self._agenda.put(due_at, Outcome(number))
+            self._queue.put(due_at, DueOutcome(number))
 
-    async def conclude_now(self, number: int) -> None:
+    async def finalise_now(self, number: int) -> None:
         """Bring one collection to its end and wait until its event was sent once."""
-        opened = await self._conclude([number])
-        if isinstance(self._timeline, StandingTimeline):
+        opened = await self._finalise([number])
+        if isinstance(self._timeline, VirtualTimeline):
             self._dispatcher.schedule(opened)
-            await self.settle()
+            await self.run_due_now()
             return
-        attempts = [Attempt(one.seq, one.endpoint) for one in opened]
+        attempts = [DueAttempt(one.seq, one.endpoint) for one in opened]
         await self._dispatcher.at_once(attempts)
 
     async def resend(self, delivery: int) -> Exchange | None:
         """Make one attempt by hand; None when one is in flight already."""
-        if not isinstance(self._timeline, StandingTimeline):
+        if not isinstance(self._timeline, VirtualTimeline):
             return await self._dispatcher.resend(delivery)
         async with self._stepping:
             exchange = await self._dispatcher.resend(delivery)
-        await self.settle()
+        await self.run_due_now()
         return exchange
 
     async def resume(self, opened: Sequence[OpenDelivery]) -> None:
         """Send what an endpoint held and is due, in order and not all at the same instant."""
-        self._take_up(opened)
-        await self.settle()
+        self._schedule_open(opened)
+        await self.run_due_now()
