@@ -82,7 +82,7 @@ class Inspector:
     def inspect(self, *, now: datetime) -> Inbox:
         """Return the inbox as of now; raises StoreError."""
         pages = [
-            self._store.collections(self._mode, where=where, limit=_NEWEST)
+            self._store.collections.page(self._mode, where=where, limit=_NEWEST)
             for where in (CollectionFilter(), CollectionFilter(unwell=True))
         ]
         rows = {row.id: row for page in pages for row in page.rows}
@@ -104,19 +104,19 @@ class Inspector:
         # A missing event becomes one by the mere passing of time.
         if known is not None and known[0] == row.seq and known[1] == row.missing_event is False:
             return known
-        facts = self._store.observations(row.id, row.mode)
-        state = self._store.state(row.id, row.mode)
+        facts = self._store.collections.observations(row.id, row.mode)
+        state = self._store.collections.state(row.id, row.mode)
         found = () if state is None else anomalies(state, facts, now=now)
         return row.seq, row.missing_event, found
 
     def _audit(self) -> list[AuditRow]:
         rows: list[AuditRow] = []
-        page = self._store.audit()
+        page = self._store.audit.page()
         while True:
             rows += page.rows
             if not page.more or len(rows) >= _AUDIT_READ:
                 return rows
-            page = self._store.audit(older_than=page.rows[-1].key)
+            page = self._store.audit.page(older_than=page.rows[-1].key)
 
 
 def acknowledged(rows: Iterable[AuditRow]) -> dict[str, Acknowledged]:

@@ -146,15 +146,15 @@ class Feed:
         changes: list[Change] = []
         recent: Sequence[CollectionRow] = ()
         if last is None:
-            seq, behind = self._store.head(), timedelta()
-            recent = self._store.collections(self._mode, limit=_TREND_ROWS).rows
+            seq, behind = self._store.feed.head(), timedelta()
+            recent = self._store.collections.page(self._mode, limit=_TREND_ROWS).rows
         else:
             seq, changes, behind = self._changes(last.seq, now)
         mine = [change for change in changes if change.mode in {self._mode, None}]
         changed = frozenset(c.collection_id for c in mine if c.collection_id is not None)
         named = changed | _named_elsewhere(changes, self._mode)
         if named:
-            known = self._store.collections_by_id(sorted(named), self._mode)
+            known = self._store.collections.by_id(sorted(named), self._mode)
             recent, changed = tuple(known.values()), changed | known.keys()
         self._note(recent, now)
         examined = self._examine(now)
@@ -187,7 +187,7 @@ class Feed:
     def _changes(self, after: int, now: datetime) -> tuple[int, list[Change], timedelta]:
         changes: list[Change] = []
         for _ in range(_STEPS):
-            step = self._store.changes(after, limit=_STEP)
+            step = self._store.feed.changes(after, limit=_STEP)
             changes.extend(step)
             if step:
                 after = step[-1].seq
@@ -214,8 +214,8 @@ class Feed:
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
         until = _hour(now) + timedelta(hours=1)
-        rollups = self._store.rollups(self._mode, since=day_start(now), until=until)
-        arrivals = self._store.delivery_rollups(self._mode, since=_hour(now), until=until)
+        rollups = self._store.rollups.collections(self._mode, since=day_start(now), until=until)
+        arrivals = self._store.rollups.deliveries(self._mode, since=_hour(now), until=until)
         return (
             _sum([row for row in rollups if row.hour >= _hour(now)]),
             _sum(rollups),
@@ -223,7 +223,7 @@ class Feed:
         )
 
     def _unknown(self) -> tuple[IntentRow, ...]:
-        return self._store.intents(
+        return self._store.intents.page(
             self._mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_SHOWN + 1
         ).rows
 

@@ -51,7 +51,7 @@ def waiting(store: Store, mode: Mode, *, now: datetime) -> tuple[IntentRow, ...]
     """Return the newest that are held up. Raises StoreError."""
     # From there on back: in an outage those of the last minute alone would fill a page.
     edge = Key(to_us(now - _AFTER), "\U0010ffff")
-    page = store.intents(mode, states=UNDER_WAY, older_than=edge, limit=LOOKED_AT)
+    page = store.intents.page(mode, states=UNDER_WAY, older_than=edge, limit=LOOKED_AT)
     return tuple(row for row in page.rows if is_held_up(row, now=now))
 
 

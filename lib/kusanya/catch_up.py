@@ -158,13 +158,13 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 def _open_collections(store: Store, mode: Mode, size: int) -> Iterator[list[_Work]]:
-    newest = store.collections(mode, limit=1).rows
+    newest = store.collections.page(mode, limit=1).rows
     # What is created while this runs is not waited for, or it might never end.
     before = newest[0].created_at + timedelta(microseconds=1) if newest else None
     after: Key | None = None
     more = bool(newest)
     while more:
-        page = store.open_collections(mode, created_before=before, after=after, limit=size)
+        page = store.collections.still_open(mode, created_before=before, after=after, limit=size)
         more, after = page.more, page.rows[-1].key if page.rows else None
         yield [_Work(collection_id=row.id) for row in page.rows]
 
@@ -175,7 +175,7 @@ def _unchecked_events(
     after: Key | None = None
     more = True
     while more:
-        page = store.unchecked_events(mode, since=since, after=after, limit=size)
+        page = store.events.unchecked(mode, since=since, after=after, limit=size)
         more, after = page.more, page.rows[-1].key if page.rows else None
         yield [_Work(event=row) for row in page.rows]
 
@@ -268,7 +268,7 @@ def _ask(run: _Run, collection_id: str) -> Steps[None]:
         return
     fact = polled(found, at=run.core.clock.now(), heard_in=run.mode)
     yield from do(lambda: run.store.record(fact))
-    after = yield from do(lambda: run.store.collection(collection_id, run.mode))
+    after = yield from do(lambda: run.store.collections.get(collection_id, run.mode))
     run.found.became_final += 1
     run.found.missing_events += after is not None and after.missing_event
 
@@ -277,7 +277,7 @@ def _check(run: _Run, event: EventRow) -> Steps[None]:
     found = yield from run.core.event(event.id)
     fact = event_checked(found, at=run.core.clock.now(), heard_in=run.mode)
     yield from do(lambda: run.store.record(fact))
-    body = yield from do(lambda: run.store.delivery_body(event.delivery_id))
+    body = yield from do(lambda: run.store.deliveries.body(event.delivery_id))
     run.found.events_checked += 1
     if body is not None and body.body is not None and not _says_the_same(found, body.body):
         run.found.events_differing = run.listed(run.found.events_differing, event.id)

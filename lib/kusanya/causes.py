@@ -68,12 +68,14 @@ def begins(window: Window, now: datetime) -> datetime:
 def causes(store: Store, mode: Mode, *, window: Window, now: datetime) -> Causes:
     """Return why collections of a window ended without money; raises StoreError."""
     since, until = begins(window, now), now.replace(minute=0, second=0, microsecond=0) + _HOUR
-    rows = _failed(store.rollups(mode, since=since, until=until))
+    rows = _failed(store.rollups.collections(mode, since=since, until=until))
     if window is Window.WEEK:
         earlier = [(since - _WEEK, since)]
     else:
         earlier = [(since - n * _DAY, until - n * _DAY) for n in range(1, _DAYS_BEFORE + 1)]
-    before = [_failed(store.rollups(mode, since=begin, until=end)) for begin, end in earlier]
+    before = [
+        _failed(store.rollups.collections(mode, since=begin, until=end)) for begin, end in earlier
+    ]
     currencies = Counter[str]()
     for row in rows:
         currencies[row.currency] += row.count
@@ -123,7 +125,7 @@ def times_to_final(store: Store, mode: Mode, *, since: datetime) -> tuple[TimeTo
     Only the last `TIMED` final ones are looked at, and those that name both instants in order.
     Raises StoreError.
     """
-    rows = store.collections(mode, order=Order.FINAL, limit=TIMED).rows
+    rows = store.collections.page(mode, order=Order.FINAL, limit=TIMED).rows
     taken: dict[str, list[timedelta]] = {}
     for row in rows:
         length = _length(row)

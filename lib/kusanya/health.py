@@ -251,7 +251,7 @@ def health(store: Store, mode: Mode, *, now: datetime) -> Health:
 
     Raises StoreError when the store cannot be read.
     """
-    opened = store.open_collections(mode, limit=_OPEN_LOOKED_AT)
+    opened = store.collections.still_open(mode, limit=_OPEN_LOOKED_AT)
     found = _stuck(opened.rows, now)
     counted = causes(store, mode, window=Window.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
@@ -271,7 +271,7 @@ def health(store: Store, mode: Mode, *, now: datetime) -> Health:
 def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveries, ...]:
     found: dict[tuple[Verdict, Mode, str], UnusableDeliveries] = {}
     for its_mode in Mode:
-        for row in store.delivery_rollups(its_mode, since=now - _DAY, until=now + _HOUR):
+        for row in store.rollups.deliveries(its_mode, since=now - _DAY, until=now + _HOUR):
             here = row.verdict is Verdict.UNPARSEABLE and its_mode is mode
             if not here and row.verdict is not Verdict.WRONG_MODE:
                 continue
@@ -291,14 +291,14 @@ def _unwatched(
 ) -> Unwatched | None:
     if not opened or now - opened[0].created_at < _UNWATCHED:
         return None
-    last = next((one.polled_at for one in store.pollers(mode)), None)
+    last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
     if last is not None and now - last < _UNWATCHED:
         return None
     return Unwatched(open_since=opened[0].created_at, last_poll_at=last)
 
 
 def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:
-    rollups = store.delivery_rollups(mode, since=now - _REMEMBERED, until=now + _HOUR)
+    rollups = store.rollups.deliveries(mode, since=now - _REMEMBERED, until=now + _HOUR)
     names = sorted({row.endpoint for row in rollups})
     found = [one for name in names if (one := _endpoint(store, mode, name)) is not None]
     # Worst first: failing longest, then by name.
@@ -306,7 +306,7 @@ def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth,
 
 
 def _endpoint(store: Store, mode: Mode, name: str) -> EndpointHealth | None:
-    newest = store.deliveries(
+    newest = store.deliveries.page(
         mode, where=DeliveryFilter(endpoints=(name,)), limit=FAILURES_COUNTED
     ).rows
     if not newest:

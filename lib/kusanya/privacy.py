@@ -1,8 +1,8 @@
 """Phone numbers and secrets, kept out of every place where they do not belong.
 
 Phones are personal data: they are masked wherever they are shown, and shown whole only by an act
-that leaves an audit row (`Store.reveal_phone`). The redacting log filter is the last line behind
-types that already hide their values.
+that leaves an audit row (`store.audit.reveal_phone`). The redacting log filter is the last line
+behind types that already hide their values.
 """
 
 import json

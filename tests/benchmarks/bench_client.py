@@ -158,7 +158,7 @@ def _durable() -> Row:
 
         def commit() -> None:
             client.create_collection(**order())
-            store.add_note("col_1", "text", author="bench", mode=Mode.TEST)
+            store.notes.add("col_1", "text", author="bench", mode=Mode.TEST)
 
         found = interleaved(
             {

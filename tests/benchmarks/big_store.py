@@ -178,8 +178,8 @@ def fill(url: str, count: int, *, seed: int = 1, lean: bool = False) -> None:
             _multiply(connection, first=first, span_us=span_us, copies=copies, lean=lean)
         tell("all copied")
         submit(store, facts(TAIL, seed=seed + 1, still_open=OPEN))
-        for row in store.collections(Mode.LIVE, limit=NOTES).rows:
-            store.add_note(row.id, f"SMS {row.id[-6:]} shown", author="support", mode=Mode.LIVE)
+        for row in store.collections.page(Mode.LIVE, limit=NOTES).rows:
+            store.notes.add(row.id, f"SMS {row.id[-6:]} shown", author="support", mode=Mode.LIVE)
         with store._engines.writer.begin() as connection:
             _index(connection)
         if not store._engines.sqlite:

@@ -82,12 +82,14 @@ def _fresh(_row: CollectionRow, chance: random.Random) -> str:
 
 
 def _listed(**where: Any) -> Callable[..., object]:
-    return lambda store, _row, _chance: store.collections(LIVE, where=CollectionFilter(**where))
+    return lambda store, _row, _chance: store.collections.page(
+        LIVE, where=CollectionFilter(**where)
+    )
 
 
 QUESTIONS: Final = (
-    Question("exact reference", 1, lambda s, r, _: s.collections_by_reference(LIVE, r.reference)),
-    Question("exact id", 1, lambda s, r, _: s.collection(r.id, LIVE)),
+    Question("exact reference", 1, lambda s, r, _: s.collections.by_reference(LIVE, r.reference)),
+    Question("exact id", 1, lambda s, r, _: s.collections.get(r.id, LIVE)),
     Question("one box: id", 20, _find(lambda r, _: r.id)),
     Question("one box: event id", 20, _find(lambda r, _: r.event_id or r.id)),
     Question("one box: whole reference", 20, _find(lambda r, _: r.reference)),
@@ -98,20 +100,26 @@ QUESTIONS: Final = (
     Question("one box: amount today", 20, _find(lambda r, _: f"{r.amount:,}")),
     Question("one box: substring", 200, _find(_part)),
     Question("one box: nothing like it", 200, _find(_fresh)),
-    Question("substring", 200, lambda s, r, c: s.search_reference(LIVE, _part(r, c))),
-    Question("newest page of 50", 2, lambda s, _r, _c: s.collections(LIVE, limit=50)),
+    Question("substring", 200, lambda s, r, c: s.collections.containing(LIVE, _part(r, c))),
+    Question("newest page of 50", 2, lambda s, _r, _c: s.collections.page(LIVE, limit=50)),
     Question(
-        "page of 50 anywhere", 1, lambda s, r, _: s.collections(LIVE, older_than=r.key, limit=50)
+        "page of 50 anywhere",
+        1,
+        lambda s, r, _: s.collections.page(LIVE, older_than=r.key, limit=50),
     ),
-    Question("page of 200 anywhere", None, lambda s, r, _: s.collections(LIVE, older_than=r.key)),
+    Question(
+        "page of 200 anywhere", None, lambda s, r, _: s.collections.page(LIVE, older_than=r.key)
+    ),
     Question(
         "page by amount",
         None,
-        lambda s, r, _: s.collections(LIVE, order=Order.AMOUNT, older_than=Key(r.amount, r.id)),
+        lambda s, r, _: s.collections.page(
+            LIVE, order=Order.AMOUNT, older_than=Key(r.amount, r.id)
+        ),
     ),
-    Question("oldest page", None, lambda s, _r, _c: s.oldest_collections(LIVE)),
-    Question("around a time", None, lambda s, r, _: s.collections_around(LIVE, r.created_at)),
-    Question("open ones", None, lambda s, _r, _c: s.open_collections(LIVE)),
+    Question("oldest page", None, lambda s, _r, _c: s.collections.oldest(LIVE)),
+    Question("around a time", None, lambda s, r, _: s.collections.around(LIVE, r.created_at)),
+    Question("open ones", None, lambda s, _r, _c: s.collections.still_open(LIVE)),
     Question("filter: unwell", None, _listed(unwell=True)),
     Question("filter: failed", None, _listed(statuses=("failed",))),
     Question("filter: a code", None, _listed(failure_codes=("invalid_pin",))),
@@ -124,24 +132,28 @@ QUESTIONS: Final = (
     Question(
         "attempts of an event",
         None,
-        lambda s, r, _: s.deliveries(LIVE, where=DeliveryFilter(event_id=r.event_id or "evt_0")),
+        lambda s, r, _: s.deliveries.page(
+            LIVE, where=DeliveryFilter(event_id=r.event_id or "evt_0")
+        ),
     ),
     Question(
-        "dashboard: today", 5, lambda s, _r, _c: s.rollups(LIVE, since=day_start(_NOW), until=_NOW)
+        "dashboard: today",
+        5,
+        lambda s, _r, _c: s.rollups.collections(LIVE, since=day_start(_NOW), until=_NOW),
     ),
     Question(
         "dashboard: any 24 hours",
         5,
-        lambda s, r, _: s.rollups(LIVE, since=r.created_at, until=r.created_at + _DAY),
+        lambda s, r, _: s.rollups.collections(LIVE, since=r.created_at, until=r.created_at + _DAY),
     ),
     Question(
         "dashboard: 31 days",
         None,
-        lambda s, _r, _c: s.rollups(LIVE, since=_NOW - 31 * _DAY, until=_NOW),
+        lambda s, _r, _c: s.rollups.collections(LIVE, since=_NOW - 31 * _DAY, until=_NOW),
     ),
     Question("health", None, lambda s, _r, _c: health(s, LIVE, now=_NOW)),
     Question("story", None, lambda s, r, _: story(s, r.id, LIVE, now=_NOW)),
-    Question("changes since", None, lambda s, r, _: s.changes(r.seq)),
+    Question("changes since", None, lambda s, r, _: s.feed.changes(r.seq)),
 )
 OF_THE_TAIL: Final = frozenset({"story"})
 """Asked for rows that came through the ingest: a copy's facts are those of its original."""
@@ -174,12 +186,12 @@ class Answered(msgspec.Struct, frozen=True):
 def sample(store: Store, count: int) -> list[CollectionRow]:
     """Return rows from everywhere in the history."""
     chance = random.Random(2)  # noqa: S311 - a repeatable choice
-    head = store.head()
+    head = store.feed.head()
     seqs = [chance.randint(1, head) for _ in range(2 * count)]
     query = select(observation.c.collection_id).where(observation.c.seq.in_(seqs))
     with store._engines.reader.connect() as connection:
         ids = list(connection.execute(query).scalars())
-    rows = list(store.collections_by_id(ids, LIVE).values())
+    rows = list(store.collections.by_id(ids, LIVE).values())
     chance.shuffle(rows)
     return rows[:count]
 
@@ -291,7 +303,7 @@ def measure(url: str, *, only: str) -> bool:
     reached = True
     with Store.open(url, read_only=True) as store:
         rows = sample(store, ASKED + ASKED // 10)
-        newest = store.collections(LIVE, limit=3_000).rows[-len(rows) :]
+        newest = store.collections.page(LIVE, limit=3_000).rows[-len(rows) :]
         sys.stdout.write(f"{'ms, warm':<28}{'p50':>10}{'p99':>10}{'cpu p99':>10}{'goal':>8}\n")
         for question in QUESTIONS:
             if only not in question.name:

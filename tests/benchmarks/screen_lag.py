@@ -30,7 +30,7 @@ async def watch(store: Store, seconds: float) -> list[timedelta]:
 
     def painted(changed: frozenset[str]) -> None:
         now = datetime.now(UTC)
-        for row in store.collections_by_id(sorted(changed - seen), Mode.TEST).values():
+        for row in store.collections.by_id(sorted(changed - seen), Mode.TEST).values():
             if row.completed_at is not None:
                 seen.add(row.id)
                 lags.append(now - row.completed_at)

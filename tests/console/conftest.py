@@ -21,6 +21,7 @@ import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
 import textual._wait
 from tests.console.seeding import NOW, Seed
+from tests.kit.intents import prepare_intent
 from textual._compositor import Compositor
 from textual._styles_cache import StylesCache
 from textual.pilot import Pilot
@@ -113,7 +114,8 @@ def hostile(seed: Seed) -> Seed:
         status = text if n % 3 == 0 else "failed"
         collection = seed.collection(n, at=at, status=status, completed_at=at, **fields)
         seed.answered(collection)
-        seed.store.prepare_intent(
+        prepare_intent(
+            seed.store,
             idempotency_key=f"key-{n}", body=text.encode(errors="replace"), mode=Mode.LIVE,
             profile=text[:64], reference=text, amount=n, phone=text, prepared_at=at,
             intent_id=f"int_{n:08}",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from tests.kit.intents import prepare_intent
 
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -180,18 +181,21 @@ class Seed:
     ) -> None:
         """Record a creation: prepared, sent `sent_ago`, and ended in `state` where one is given."""
         sent_at = NOW - (sent_ago or timedelta(seconds=1))
-        row = self.store.prepare_intent(
+        row = prepare_intent(
+            self.store,
             idempotency_key=f"7a1d{n:028}c9", body=b'{"amount":%d}' % n, mode=Mode.LIVE,
             profile="main", reference=f"INV-{431_000 + n}", amount=25_000 + n,
             phone=f"25575400{n:04}", prepared_at=sent_at, intent_id=f"int_{n:08}",
         )  # fmt: skip
         if sent_ago is None:
             return
-        self.store.begin_attempt(row.id, at=sent_at)
+        self.store.intents.begin_attempt(row.id, at=sent_at)
         if state is not None:
             told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
             at = sent_at + timedelta(seconds=10)
-            self.store.finish_attempt(row.id, 1, at=at, state=state, **(told | ended)).result()
+            self.store.intents.finish_attempt(
+                row.id, 1, at=at, state=state, **(told | ended)
+            ).result()
 
     def intents(self) -> None:
         """Record creations in every state, three of them without a known outcome."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from tests.console.looking import shown
+from tests.kit.intents import prepare_intent
 from textual.pilot import Pilot
 
 from kusanya.client import Client
@@ -63,19 +64,20 @@ def paid(client: Client, store: Store, clock: ManualClock) -> Collection:
 
 def audited(store: Store) -> list[tuple[str, str, str | None]]:
     """Return who did what and how it ended, newest first."""
-    return [(row.actor, row.act, row.outcome) for row in store.audit().rows]
+    return [(row.actor, row.act, row.outcome) for row in store.audit.page().rows]
 
 
 def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = "main") -> str:
     """Keep an intent whose answer was lost so long ago; return its id."""
     at = clock.now() - ago
-    row = store.prepare_intent(
+    row = prepare_intent(
+        store,
         idempotency_key="job-7777-7777", mode=Mode.TEST, profile=profile, reference="order-7",
         body=creation_body(amount=7000, phone="255754000001", reference="order-7"), amount=7000,
         phone="255754000001", prepared_at=at, intent_id="int_7",
     )  # fmt: skip
-    store.begin_attempt(row.id, at=at)
-    store.finish_attempt(
+    store.intents.begin_attempt(row.id, at=at)
+    store.intents.finish_attempt(
         row.id, 1, at=at + timedelta(seconds=10), state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
     ).result()  # fmt: skip
@@ -93,7 +95,7 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
     payment_service.advance(30)
     async with opened("c", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
         assert f"asked: order-1 ({paid.id}) is succeeded" in shown(app)
-        row = store.collection(paid.id, Mode.TEST)
+        row = store.collections.get(paid.id, Mode.TEST)
         assert row is not None
         assert row.status == "succeeded"
         assert "● succeeded" in shown(app), "what the answer changed is shown at once"
@@ -180,14 +182,14 @@ async def test_a_note_is_kept_under_its_author_and_audited(
         assert isinstance(app.screen, NoteScreen)
         await pilot.press(*"SMS7", "enter")
         await settled(pilot)
-        assert [(row.author, row.text) for row in store.notes(paid.id, Mode.TEST)] == [
+        assert [(row.author, row.text) for row in store.notes.of(paid.id, Mode.TEST)] == [
             ("asha", "SMS7")
         ]
-        assert audited(store) == [(store.actor, "note", "done")]
+        assert audited(store) == [(store.audit.actor, "note", "done")]
         assert "noted on order-1, by asha" in shown(app)
         await pilot.press("A", "x", "escape")
         await settled(pilot)
-        assert len(store.notes(paid.id, Mode.TEST)) == 1
+        assert len(store.notes.of(paid.id, Mode.TEST)) == 1
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
@@ -199,7 +201,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
         pilot,
     ):
         assert "phone of order-1: 255754000001, for 30 s, audited" in shown(app)
-        assert audited(store) == [(store.actor, "reveal_phone", "revealed")]
+        assert audited(store) == [(store.audit.actor, "reveal_phone", "revealed")]
         await time.advance(29)
         app._tell()
         await settled(pilot)
@@ -245,8 +247,8 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         await pilot.press("R", "tab", "enter")
         await settled(pilot)
         assert f"replayed order-7, same key and bytes: {first.id} is created" in shown(app)
-        assert audited(store) == [(store.actor, "replay", "done")]
-        row = store.intent(intent_id)
+        assert audited(store) == [(store.audit.actor, "replay", "done")]
+        row = store.intents.get(intent_id)
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.ANSWERED, first.id)
 
@@ -277,7 +279,7 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
             await settled(pilot)
             assert "replaying failed" in shown(app)
             [(actor, act, outcome)] = audited(store)
-            assert (actor, act) == (store.actor, "replay")
+            assert (actor, act) == (store.audit.actor, "replay")
             assert outcome is not None
             assert outcome.startswith("failed: ")
 
@@ -303,7 +305,7 @@ async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
         await pilot.press("tab", "enter")
         await settled(pilot)
         assert "nothing was sent" in shown(app)
-        assert len(store.attempts(intent_id)) == 1
+        assert len(store.intents.attempts(intent_id)) == 1
 
 
 async def test_an_intent_of_another_profile_is_not_replayed(
@@ -349,9 +351,9 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
             await settled(pilot)
             await pilot.press("2")
             await settled(pilot)
-            assert store.deliveries(Mode.TEST, where=DeliveryFilter(event_id=event.id)).rows
+            assert store.deliveries.page(Mode.TEST, where=DeliveryFilter(event_id=event.id)).rows
             await pilot.press("R", "tab", "enter")
             await settled(pilot)
             assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
     assert [one.event["id"] for one in payment_service.deliveries] == [event.id, event.id]
-    assert audited(store) == [(store.actor, "resend", "done")]
+    assert audited(store) == [(store.audit.actor, "resend", "done")]

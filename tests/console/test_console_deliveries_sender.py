@@ -170,7 +170,7 @@ async def test_nothing_is_resent_for_an_event_that_never_came(  # noqa: PLR0917 
         said = shown(app)
         assert "which event is missing is not known, so it cannot be asked for" in said
         assert "its next attempt: " in said
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
 
 
 def _attempt(number: int, after: float, *, code: int | None = 200, **fields: Any) -> SentAttempt:
@@ -194,7 +194,7 @@ def _arrival(store: Store, seed: Any, after: float, *, answer: int = 200) -> Del
     made = seed.collection(1, at=NOON, status="succeeded", completed_at=NOON)
     verdict = Verdict.VERIFIED if answer == 200 else Verdict.REJECTED
     seed.delivered(seed.event(made, at=NOON), at=at, answer=answer, verdict=verdict)
-    return store.deliveries(Mode.LIVE, limit=1).rows[0]
+    return store.deliveries.page(Mode.LIVE, limit=1).rows[0]
 
 
 def test_what_reached_nobody_and_was_seen_by_nobody_is_no_difference(

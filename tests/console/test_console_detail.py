@@ -272,7 +272,9 @@ async def test_the_json_is_copied_exactly_but_for_the_phone(
         assert said["reference"] == "INV-482901"
         assert said["failure_code"] == "payer_unreachable", "the newest words are those of the poll"
         assert said["phone"] == "+255•••••901"
-        exact = seed.store.observations(said["id"], Mode.LIVE)[-1].collection.raw.decode()
+        exact = seed.store.collections.observations(said["id"], Mode.LIVE)[
+            -1
+        ].collection.raw.decode()
         assert app.clipboard == exact.replace("255754000901", "+255•••••901")
 
 

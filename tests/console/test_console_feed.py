@@ -86,7 +86,7 @@ def test_what_the_other_mode_says_of_a_known_collection_is_news(
     for number in (1, 2):
         seed.answered(seed.collection(number, at=clock.now(), mode=Mode.TEST))
     assert feed.read().changed == {born.id}
-    row = store.collection(born.id, Mode.LIVE)
+    row = store.collections.get(born.id, Mode.LIVE)
     assert row is not None
     assert row.contradictions == 1
 

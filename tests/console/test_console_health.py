@@ -203,13 +203,13 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
         assert health(app).cursor == "failing:billing"
         await pilot.press("A", *"rotated", "space", *"it", "enter")
         await settled(pilot)
-        row = store.audit().rows[0]
-        assert (row.actor, row.act, row.outcome) == (store.actor, "acknowledge", "done")
+        row = store.audit.page().rows[0]
+        assert (row.actor, row.act, row.outcome) == (store.audit.actor, "acknowledge", "done")
         assert row.subject is not None
         assert row.subject.startswith("failing:live:billing:2026-03-04T12:17")
         text = shown(app)
         assert "✕ failing: billing refused 3" in text
-        assert f"looked after by {store.actor} since 15:24:07: rotated it (as asha)" in text
+        assert f"looked after by {store.audit.actor} since 15:24:07: rotated it (as asha)" in text
         late = seed.collection(950, at=clock.now(), status="succeeded")
         seed.delivered(seed.event(late, at=clock.now()), at=clock.now(), endpoint="billing")
         await clock.advance(10)
@@ -249,7 +249,7 @@ async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_
             await pilot.press("A")
             await settled(pilot)
             assert said in shown(app)
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
 
 
 async def test_zoom_shows_the_part_under_the_cursor_alone(

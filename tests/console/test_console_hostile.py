@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.intents import prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
@@ -158,19 +159,19 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
         )  # fmt: skip
         if n % 3 == 0:
             seed.delivered(told, at=at + timedelta(seconds=1), endpoint=next(spare) or "e")
-        made = store.prepare_intent(
+        made = prepare_intent(store,
             idempotency_key=f"key-{n}-{next(spare)}", body=next(spare).encode(), mode=Mode.LIVE,
             profile=next(spare)[:60], reference=next(spare), amount=n + 1, phone=next(spare),
             prepared_at=at, intent_id=f"int_{n:06}",
         )  # fmt: skip
-        store.begin_attempt(made.id, at=at)
-        store.finish_attempt(
+        store.intents.begin_attempt(made.id, at=at)
+        store.intents.finish_attempt(
             made.id, 1, at=at, state=(IntentState.UNKNOWN, IntentState.REFUSED)[n % 2],
             outcome=next(spare), status=None, request_id=next(spare), took_us=1,
             sentence=next(spare),
         ).result()  # fmt: skip
-        store.add_note(found.id, next(spare), author=next(spare), mode=Mode.LIVE)
-        store.add_audit(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
+        store.notes.add(found.id, next(spare), author=next(spare), mode=Mode.LIVE)
+        store.audit.add(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
 
 
 # What a terminal acts on: CSI by its letters, OSC by its number, the others by their kind; raw C1

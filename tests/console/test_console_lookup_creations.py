@@ -71,7 +71,7 @@ async def test_the_story_becomes_the_collections_once_it_is_known(
         await settled(pilot)
         became = seed.collection(3, at=clock.now(), reference="INV-431003")
         seed.answered(became)
-        store.settle_intent("int_00000003", collection_id=became.id, sentence="by an event")
+        store.intents.resolve("int_00000003", collection_id=became.id, sentence="by an event")
         app.tick()
         await settled(pilot)
         assert "1 collection in LIVE MODE, found by creation" in flat(app)

@@ -38,7 +38,7 @@ def told(seed: Any, clock: ManualClock) -> str:
     seed.polled(one, at=at + timedelta(seconds=1))
     seed.polled(seed.collection(1, at=at, **(fields | other)), at=at + timedelta(seconds=9))
     seed.delivered(seed.event(one, at=at), at=at + timedelta(seconds=5))
-    seed.store.add_note(one.id, f"called 0{PHONES[3]}", author="asha", mode=Mode.LIVE)
+    seed.store.notes.add(one.id, f"called 0{PHONES[3]}", author="asha", mode=Mode.LIVE)
     name: str = one.id
     return name
 

@@ -103,7 +103,7 @@ async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_health
         def lost(*_: Any, **__: Any) -> Any:
             raise StoreUnavailable("the disk is gone")
 
-        monkeypatch.setattr(store, "changes", lost)
+        monkeypatch.setattr(store.feed, "changes", lost)
         await ticked(pilot, settled)
         assert "? unknown" in endpoint_line(app)
         assert "store lost: it cannot be read since 15:24:07" in shown(app)

@@ -60,17 +60,17 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
         assert "INV-431001" in shown(app)
         assert "nothing: no collection was created" in shown(app)
         assert app.screen.query_one("#do", Button).disabled, "LIVE MODE waits for its word"
-        assert store.audit().rows == ()
+        assert store.audit.page().rows == ()
         await typed(pilot, settled, "live")
         await pilot.press("enter")
         await settled(pilot)
         assert "decided INV-431001: nothing was created, by asha" in shown(app)
-        row = store.intent("int_00000001")
+        row = store.intents.get("int_00000001")
         assert row is not None
         assert row.state is IntentState.SETTLED
-        assert row.outcome == f"decided by {store.actor} (as asha): not in the statement"
-        told = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit().rows]
-        assert told == [(store.actor, "decide intent", "int_00000001", "done")]
+        assert row.outcome == f"decided by {store.audit.actor} (as asha): not in the statement"
+        told = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit.page().rows]
+        assert told == [(store.audit.actor, "decide intent", "int_00000001", "done")]
         assert "? 2 unknown" in shown(app)
 
 
@@ -105,7 +105,7 @@ async def test_a_decision_names_the_collection_that_it_became(
         await typed(pilot, settled, "live")
         await pilot.press("enter")
         await settled(pilot)
-        row = store.intent("int_00000001")
+        row = store.intents.get("int_00000001")
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
 
@@ -121,10 +121,10 @@ async def test_a_collection_of_another_order_is_refused_with_what_differs(
         said = " ".join(shown(app).split())
         assert "deciding failed: col_77 is not what became of this creation" in said
         assert "its reference is INV-482007, not INV-431001" in said
-        row = store.intent("int_00000001")
+        row = store.intents.get("int_00000001")
         assert row is not None
         assert row.state is IntentState.UNKNOWN
-        assert store.audit().rows[0].outcome.startswith("failed: col_77 is not what became")
+        assert store.audit.page().rows[0].outcome.startswith("failed: col_77 is not what became")
 
 
 async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
@@ -140,10 +140,10 @@ async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
         await typed(pilot, settled, "unseen")
         await pilot.press("enter")
         await settled(pilot)
-        row = store.intent("int_00000001")
+        row = store.intents.get("int_00000001")
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
-        assert "seen by nobody" in store.audit().rows[0].detail
+        assert "seen by nobody" in store.audit.page().rows[0].detail
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
@@ -156,7 +156,7 @@ async def test_an_open_window_is_no_matter_for_a_person(
         await pilot.press("D")
         await settled(pilot)
         assert "off: its window is open for 1 h 36 min more; R replays it" in shown(app)
-        assert store.audit().rows == ()
+        assert store.audit.page().rows == ()
 
 
 async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
@@ -167,11 +167,11 @@ async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attem
         await pilot.press("D", *"nothing", "enter", *"gone", "enter")
         await settled(pilot)
         await pilot.press(*"live")
-        store.settle_intent("int_00000001", collection_id="col_1", sentence="by an event")
+        store.intents.resolve("int_00000001", collection_id="col_1", sentence="by an event")
         await pilot.press("enter")
         await settled(pilot)
         assert "deciding failed: this intent is settled already" in shown(app)
-        (row,) = store.audit().rows
+        (row,) = store.audit.page().rows
         assert row.outcome == "failed: this intent is settled already"
 
 
@@ -187,7 +187,7 @@ async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_late
         assert "SMS 9XK77" in shown(app)
         became = seed.collection(31, at=clock.now(), reference="INV-431001")
         seed.answered(became)
-        store.settle_intent("int_00000001", collection_id=became.id, sentence="by an event")
+        store.intents.resolve("int_00000001", collection_id=became.id, sentence="by an event")
         await pilot.press("3", *"9xk77", "enter")
         await settled(pilot)
         assert "1 collection in LIVE MODE, found by note" in shown(app)

@@ -81,7 +81,7 @@ def desk(console: Build, store: Store, client: Client, dashboard: DashboardClien
 
 def audited(store: Store) -> list[tuple[str, str, str]]:
     """Return what was done to what and how it ended, newest first."""
-    return [(row.act, row.subject or "", row.outcome) for row in store.audit().rows]
+    return [(row.act, row.subject or "", row.outcome) for row in store.audit.page().rows]
 
 
 async def registering(pilot: Pilot[Any], settled: Settled, url: str) -> None:
@@ -94,7 +94,7 @@ async def registering(pilot: Pilot[Any], settled: Settled, url: str) -> None:
 
 def everything_kept(store: Store) -> str:
     """Return all that the audit says, for looking for what it must not say."""
-    return repr(store.audit().rows)
+    return repr(store.audit.page().rows)
 
 
 async def test_without_a_dashboard_the_key_says_why_and_the_bar_does_not_name_it(
@@ -174,7 +174,7 @@ async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_bec
         assert "TRY-02-5eed5eed (col_" in shown(app)
         assert "is created on +255•••••002; the script says: the balance is too low" in shown(app)
         assert audited(store) == [("try phone", "TRY-02-5eed5eed", "done")]
-        [intent] = store.intents_by_reference(Mode.TEST, "TRY-02-5eed5eed")
+        [intent] = store.intents.by_reference(Mode.TEST, "TRY-02-5eed5eed")
         assert (intent.state, intent.profile) == (IntentState.ANSWERED, "main")
         assert "to come insufficient_funds    ○ created" in shown(app)
         service.advance(30)
@@ -193,7 +193,7 @@ async def test_an_answer_that_is_lost_leaves_an_intent_that_was_settled_by_its_r
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "right_square_bracket", *"j" * 13, "enter", "tab", "enter")
-        [intent] = store.intents_by_reference(Mode.TEST, "TRY-14-5eed5eed")
+        [intent] = store.intents.by_reference(Mode.TEST, "TRY-14-5eed5eed")
         assert intent.state is IntentState.ANSWERED
         assert intent.attempts == 2, "the second attempt had the same key and bytes"
         assert "+255•••••014; the script says: the 202 is lost on its way" in shown(app)

@@ -55,8 +55,8 @@ def test_a_demo_that_is_killed_goes_on_at_its_next_start(tmp_path: Path) -> None
     summary = msgspec.json.decode(lines[-1], type=Summary)
     assert (code, summary.converged, summary.mismatches) == (0, True, [])
     with Store.open(data / "store.sqlite", read_only=True) as store:
-        assert store.check() == ()
-        intents = store.intents(Mode.TEST, limit=1000).rows
+        assert store.maintenance.check() == ()
+        intents = store.intents.page(Mode.TEST, limit=1000).rows
         ended = {intent.state for intent in intents}
         assert ended <= {IntentState.ANSWERED, IntentState.SETTLED}
         collections = [intent.collection_id for intent in intents]

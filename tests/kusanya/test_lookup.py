@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.kit.intents import prepare_intent
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
@@ -183,7 +184,7 @@ def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -
     heard(store, collection("1"))
     heard(store, collection("2", mode="test"))
     for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
-        store.add_note(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
+        store.notes.add(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
     found = ask(store, "9xk41plm2")
     assert [(match.row.id, match.way) for match in found.matches] == [("col_1", Way.NOTE)]
 
@@ -214,13 +215,14 @@ def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store
 
 def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> None:
     sent_at = NOW - timedelta(minutes=5, seconds=1)
-    intent = store.prepare_intent(
+    intent = prepare_intent(
+        store,
         idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
         reference="INV-7", amount=85_000, phone="255754000412", prepared_at=sent_at,
     )  # fmt: skip
-    store.begin_attempt(intent.id, at=sent_at)
+    store.intents.begin_attempt(intent.id, at=sent_at)
     heard(store, collection("7"))
-    store.add_note("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
+    store.notes.add("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
     moments = told(store, "7").moments
     assert [moment.what for moment in moments] == [
         What.INTENT, What.SENT, What.STATUS, What.NOTE,
@@ -240,12 +242,13 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
     heard(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
     assert new_request(told(store, "7")).safe
 
-    intent = store.prepare_intent(
+    intent = prepare_intent(
+        store,
         idempotency_key="key-9", body=b"{}", mode=Mode.LIVE, profile="main",
         reference="INV-9", amount=1, phone="+255754000412",
     )  # fmt: skip
-    store.begin_attempt(intent.id, at=NOW)
-    store.finish_attempt(
+    store.intents.begin_attempt(intent.id, at=NOW)
+    store.intents.finish_attempt(
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
     ).result()  # fmt: skip

@@ -99,10 +99,10 @@ def test_a_store_works_on_the_standard_librarys_driver(
     only(monkeypatch, sqlite3=sqlite3)
     monkeypatch.setattr(sqlite, "SQLITE_MIN", min(SQLITE_MIN, sqlite3.sqlite_version_info))
     with Store.open(tmp_path / "store.db") as store:
-        assert not store.check()
-        store.backup(tmp_path / "copy.db")
+        assert not store.maintenance.check()
+        store.maintenance.backup(tmp_path / "copy.db")
     with Store.open(tmp_path / "copy.db", read_only=True) as copy:
-        assert not copy.check()
+        assert not copy.maintenance.check()
 
 
 def test_postgresql_needs_no_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_an_event_of_an_hour_later_reaches_the_shop(payment_service, tmp_path):
         order = {"amount": 5000, "phone": "255754000001", "reference": "order-1"}
         made = payment_service.create(order).json
         payment_service.advance(20)
-        assert store.collection(made["id"], Mode.TEST).status == "succeeded"
+        assert store.collections.get(made["id"], Mode.TEST).status == "succeeded"
 
 
 def test_the_loop_is_pythons_own_where_there_is_no_uvloop(payment_service):
@@ -201,7 +201,7 @@ def test_an_app_on_the_services_clock_hears_what_happens_days_later(
         for days in range(3):
             made = payment_service.create(ORDER | {"reference": f"order-{days}"}).json
             payment_service.advance(24 * 3600)
-            row = store.collection(made["id"], Mode.TEST)
+            row = store.collections.get(made["id"], Mode.TEST)
             assert row is not None
             assert row.status == "succeeded"
     assert payment_service.clock.now() - before == timedelta(days=3)

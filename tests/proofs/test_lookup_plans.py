@@ -44,28 +44,30 @@ CALLS: Final[dict[str, Callable[[Store], object]]] = {
     "one box, part": found("rder-1"),
     "one box, phone": found("0754000005"),
     "one box, amount and time": found("5000 12:00"),
-    "newest page": lambda s: s.collections(TEST),
-    "older page": lambda s: s.collections(TEST, older_than=KEY),
-    "amount page": lambda s: s.collections(TEST, order=Order.AMOUNT, older_than=KEY),
-    "an amount": lambda s: s.collections(
+    "newest page": lambda s: s.collections.page(TEST),
+    "older page": lambda s: s.collections.page(TEST, older_than=KEY),
+    "amount page": lambda s: s.collections.page(TEST, order=Order.AMOUNT, older_than=KEY),
+    "an amount": lambda s: s.collections.page(
         TEST, where=CollectionFilter(amount_min=77_501, amount_max=77_502)
     ),
-    "large amounts": lambda s: s.collections(TEST, where=CollectionFilter(amount_min=10**7)),
-    "final page": lambda s: s.collections(TEST, order=Order.FINAL, older_than=KEY),
-    "common beginning": lambda s: s.collections_by_prefix(TEST, "o"),
-    "unwell": lambda s: s.collections(TEST, where=CollectionFilter(unwell=True)),
-    "failure code": lambda s: s.collections(TEST, where=CollectionFilter(failure_codes=("x",))),
-    "open": lambda s: s.open_collections(TEST, after=KEY),
-    "deliveries": lambda s: s.deliveries(TEST),
-    "rejected deliveries": lambda s: s.deliveries(
+    "large amounts": lambda s: s.collections.page(TEST, where=CollectionFilter(amount_min=10**7)),
+    "final page": lambda s: s.collections.page(TEST, order=Order.FINAL, older_than=KEY),
+    "common beginning": lambda s: s.collections.by_prefix(TEST, "o"),
+    "unwell": lambda s: s.collections.page(TEST, where=CollectionFilter(unwell=True)),
+    "failure code": lambda s: s.collections.page(
+        TEST, where=CollectionFilter(failure_codes=("x",))
+    ),
+    "open": lambda s: s.collections.still_open(TEST, after=KEY),
+    "deliveries": lambda s: s.deliveries.page(TEST),
+    "rejected deliveries": lambda s: s.deliveries.page(
         TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))
     ),
-    "attempts": lambda s: s.deliveries(TEST, where=DeliveryFilter(event_id="evt_1")),
-    "figures": lambda s: s.rollups(TEST, since=NOW - timedelta(days=31), until=NOW),
+    "attempts": lambda s: s.deliveries.page(TEST, where=DeliveryFilter(event_id="evt_1")),
+    "figures": lambda s: s.rollups.collections(TEST, since=NOW - timedelta(days=31), until=NOW),
     "health": lambda s: health(s, TEST, now=NOW),
-    "changes": lambda s: s.changes(5, limit=10),
-    "unchecked": lambda s: s.unchecked_events(TEST, since=NOW - timedelta(days=1)),
-    "intents": lambda s: s.intents_by_reference(TEST, "order-1"),
+    "changes": lambda s: s.feed.changes(5, limit=10),
+    "unchecked": lambda s: s.events.unchecked(TEST, since=NOW - timedelta(days=1)),
+    "intents": lambda s: s.intents.by_reference(TEST, "order-1"),
 }
 
 

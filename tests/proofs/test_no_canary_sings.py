@@ -208,30 +208,30 @@ def look(store: Store, seen: Seen) -> None:
     now = datetime.now(UTC)
     seen.add("store", store)
     seen.add("store", store.url_shown)
-    deliveries = store.deliveries(Mode.TEST)
+    deliveries = store.deliveries.page(Mode.TEST)
     seen.add("deliveries", deliveries)
     for delivery in deliveries.rows:
-        seen.add("delivery body", store.delivery_body(delivery.id))
-    page = store.collections(Mode.TEST)
+        seen.add("delivery body", store.deliveries.body(delivery.id))
+    page = store.collections.page(Mode.TEST)
     assert page.rows
     seen.add("collections", page)
     for row in page.rows:
-        facts = store.observations(row.id, row.mode)
-        state = store.state(row.id, row.mode)
+        facts = store.collections.observations(row.id, row.mode)
+        state = store.collections.state(row.id, row.mode)
         assert state is not None
         for part in (row, state, *facts, story(store, row.id, row.mode, now=now)):
             seen.add("collection", part)
         seen.add("anomalies", anomalies(state, facts, now=now))
-    for intent in store.intents().rows:
+    for intent in store.intents.page().rows:
         seen.add("intent", intent)
-        seen.add("attempts", store.attempts(intent.id))
+        seen.add("attempts", store.intents.attempts(intent.id))
     seen.add("health", health(store, Mode.TEST, now=now))
     for asked in ("order-1", "0754 987 123", "5000", "754987"):
         found = find(store, asked, mode=Mode.TEST, now=now, day=day_start)
         # What was typed is shown to whoever typed it; what was found is not his yet.
         seen.add("lookup", (found.matches, found.trouble))
-    seen.add("changes", list(store.changes(0, limit=1000)))
-    seen.add("findings", store.check())
+    seen.add("changes", list(store.feed.changes(0, limit=1000)))
+    seen.add("findings", store.maintenance.check())
 
 
 def open_elsewhere(seen: Seen, folder: Path, secret: str, key: str) -> None:
@@ -255,7 +255,7 @@ def open_elsewhere(seen: Seen, folder: Path, secret: str, key: str) -> None:
 def export(store: Store, folder: Path, seen: Seen) -> None:
     """Export and read every cell again."""
     parquet: Any = pytest.importorskip("pyarrow.parquet")
-    store.export(folder, Mode.TEST)
+    store.parquet.write(folder, Mode.TEST)
     files = list(folder.rglob("*.parquet"))
     assert files
     for file in files:
@@ -287,11 +287,13 @@ def test_no_secret_and_no_full_phone_is_seen_anywhere(
         open_elsewhere(seen, tmp_path, secret, service.test_key)
         assert seen.singing(canaries) == []
         # That the search finds what is there: an audited act shows the phone, and is audited.
-        collection = store.collections(Mode.TEST).rows[0].id
-        phone = store.reveal_phone(collection, Mode.TEST, actor="till 4", why="the customer asked")
+        collection = store.collections.page(Mode.TEST).rows[0].id
+        phone = store.audit.reveal_phone(
+            collection, Mode.TEST, actor="till 4", why="the customer asked"
+        )
         seen.add("reveal", phone)
         assert len(seen.singing(canaries)) == 1
-        assert store.audit().rows[0].act
+        assert store.audit.page().rows[0].act
 
 
 @pytest.mark.parametrize("spelling", [PHONE, "0754987123", "+255 754 987 123", "754-987-123"])

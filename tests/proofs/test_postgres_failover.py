@@ -89,7 +89,7 @@ def hold(url: str, acknowledged: list[bytes]) -> None:
     missing = Counter(acknowledged) - kept
     assert missing.total() == 0
     with Store.open(url) as store:
-        assert store.check() == ()
+        assert store.maintenance.check() == ()
 
 
 def address(*ports: int) -> str:

@@ -146,7 +146,7 @@ def _sending(world: World) -> None:
         # By the merchant's own clock it is 23 hours; one that is off must not make it 24.
         window_ms = (24 if world.record.was_skewed else 23) * 3_600_000
         _hold(left.at_ms - at_ms < window_ms, "S4: a key left after its window")
-    rows = world.store.intents(limit=10_000).rows
+    rows = world.store.intents.page(limit=10_000).rows
     references = Counter((row.mode, row.reference) for row in rows)
     _hold(set(references.values()) <= {1}, "S4: two intents for one order")
 
@@ -254,10 +254,10 @@ def _receiving(world: World, ledger: Ledger) -> None:
     """S10, S11: what was acknowledged is there, and only genuine events had an effect."""
     kept: Counter[bytes] = Counter()
     for mode in Mode:
-        page = world.store.deliveries(mode, limit=20_000)
+        page = world.store.deliveries.page(mode, limit=20_000)
         _hold(not page.more, "the checker reads too few deliveries")
         for row in page.rows:
-            found = world.store.delivery_body(row.id)
+            found = world.store.deliveries.body(row.id)
             if found is not None and found.body is not None and row.answer == 200:
                 kept[found.body] += 1
             genuine = row.event_id not in world.record.forged
@@ -266,26 +266,26 @@ def _receiving(world: World, ledger: Ledger) -> None:
     missing = Counter(world.record.acknowledged) - kept
     _hold(not missing, f"S10: {missing.total()} acknowledged deliveries are not kept")
     for event_id, body in ledger.events.items():
-        known = world.store.event(event_id) is not None
+        known = world.store.events.get(event_id) is not None
         sent = any(body == one for one in world.record.acknowledged)
         _hold(known == sent, "S11: events kept and events acknowledged differ")
     for event_id in world.record.forged:
-        _hold(world.store.event(event_id) is None, "S11: a forged event is kept as an event")
+        _hold(world.store.events.get(event_id) is None, "S11: a forged event is kept as an event")
 
 
 def _store(world: World, ledger: Ledger) -> None:
     """S6, S7, S9, S16: the projection is the fold in any order, sums agree, the feed is whole."""
     store, chance = world.store, Random(1)  # noqa: S311 - repeatable
-    findings = store.check()
+    findings = store.maintenance.check()
     _hold(not findings, f"S16: the store disagrees with itself: {findings[:3]}")
-    rebuilt = store.rebuild()
+    rebuilt = store.maintenance.rebuild()
     _hold(rebuilt.collections == rebuilt.rollups == 0, "S16: rebuilding changed something")
     sums: Counter[tuple[str, str, str]] = Counter()
     for mode in Mode:
-        rows = store.collections(mode, limit=10_000).rows
+        rows = store.collections.page(mode, limit=10_000).rows
         for row in rows:
             truth = ledger.collections[row.id]
-            heard = list(store.observations(row.id, row.mode))
+            heard = list(store.collections.observations(row.id, row.mode))
             state = fold(heard)
             chance.shuffle(heard)
             _hold(fold([*heard, heard[0]]) == state, "S6: the order of facts decides")
@@ -297,16 +297,16 @@ def _store(world: World, ledger: Ledger) -> None:
             _hold(row.net == net, "S9: net is not amount less fee of the succeeded")
             sums[mode.value, row.status, "amount"] += row.amount
             sums[mode.value, row.status, "count"] += 1
-        for bucket in store.rollups(mode, since=START, until=_ALL_TIME):
+        for bucket in store.rollups.collections(mode, since=START, until=_ALL_TIME):
             sums[mode.value, bucket.status, "amount"] -= bucket.amount
             sums[mode.value, bucket.status, "count"] -= bucket.count
     _hold(not any(sums.values()), "S9: dashboards and collections differ")
     seen, after = 0, 0
-    while page := store.changes(after, limit=500):
+    while page := store.feed.changes(after, limit=500):
         _hold(all(a.seq < b.seq for a, b in pairwise(page)), "S16: order")
         _hold(page[0].seq > after, "S16: the feed repeats itself")
         seen, after = seen + len(page), page[-1].seq
-    _hold(after == store.head(), "S16: the feed ends too early")
+    _hold(after == store.feed.head(), "S16: the feed ends too early")
     _hold(seen == after, "S16: the feed leaves something out")
 
 
@@ -315,13 +315,13 @@ def _ends(world: World, ledger: Ledger) -> None:
     for one in ledger.collections.values():
         never = one["phone"] == NEVER_FINISHES and one["mode"] == "test"
         _hold(never != (one["status"] in _FINAL), "L1: a collection did not become final")
-    rows = world.store.intents(limit=10_000).rows
+    rows = world.store.intents.page(limit=10_000).rows
     listed = {IntentState.ANSWERED, IntentState.REFUSED, IntentState.UNKNOWN, IntentState.SETTLED}
     _hold({row.state for row in rows} <= listed, "L3: an intent is neither resolved nor listed")
     for row in rows:
         if row.collection_id is None:
             continue
-        found = world.store.collection(row.collection_id, row.mode)
+        found = world.store.collections.get(row.collection_id, row.mode)
         truth = ledger.collections[row.collection_id]
         _hold(truth["reference"] == row.reference, "S4: an intent has another order's collection")
         _hold(found is not None, "L4: the store does not know its intent's collection")

@@ -225,7 +225,7 @@ class Course:
             world.rates = before
 
         async def look() -> None:
-            for row in world.store.intents_by_reference(Mode.TEST, reference):
+            for row in world.store.intents.by_reference(Mode.TEST, reference):
                 with contextlib.suppress(KusanyaError):
                     await resume_async(world.store, world.client(Mode.TEST), row)
 

@@ -35,6 +35,6 @@ class Auditor:
         return ended
 
     def _keep(self, act: str, subject: str, detail: str, outcome: str) -> None:
-        self._store.add_audit(
+        self._store.audit.add(
             actor=self.actor, act=act, subject=subject, detail=detail, outcome=outcome
         )

@@ -84,12 +84,12 @@ class Acts:
 
     def add_note(self, subject: str, text: str, *, mode: Mode) -> Ended:
         """Keep a note on a collection or an intent, where a search finds it."""
-        row = self._store.collection(subject, mode) or self._store.intent(subject)
+        row = self._store.collections.get(subject, mode) or self._store.intents.get(subject)
         if row is None:
             raise KusanyaError("there is no such collection or intent: no note was kept")
 
         def write() -> Ended:
-            self._store.add_note(row.id, text, author=self._actor, mode=row.mode)
+            self._store.notes.add(row.id, text, author=self._actor, mode=row.mode)
             return Ended(f"noted on {free(row.reference, 60)}, by {safe(self._actor, 60)}")
 
         return self._audit.run("note", row.id, f"{len(text)} characters", write)
@@ -134,7 +134,7 @@ class Acts:
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> Revealed:
         """Return a whole phone number once the store has audited the reveal."""
         why = "shown in the console for 30 s"
-        phone = self._store.reveal_phone(collection_id, mode, actor=self._actor, why=why)
+        phone = self._store.audit.reveal_phone(collection_id, mode, actor=self._actor, why=why)
         return Revealed(name, phone)
 
     def replay(self, intent: IntentRow) -> Ended:
@@ -144,7 +144,7 @@ class Acts:
         """
 
         def send() -> Ended:
-            now = self._store.intent(intent.id)
+            now = self._store.intents.get(intent.id)
             if now is None or (now.idempotency_key, now.body) != (
                 intent.idempotency_key,
                 intent.body,

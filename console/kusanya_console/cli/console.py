@@ -119,7 +119,7 @@ def acts_for(
         )
     return Acts(
         store,
-        actor=store.actor,
+        actor=store.audit.actor,
         clock=clock,
         profile=profile.name,
         client=client,

@@ -47,6 +47,6 @@ def embedded_for(
     serving = None
     if allow_writes:
         serving = ServiceActs(
-            store, dashboard, actor=store.actor, profile=profile.name, client=client
+            store, dashboard, actor=store.audit.actor, profile=profile.name, client=client
         )
     return Embedded(service=ServiceReader(dashboard), serving=serving, explaining=explaining)

@@ -157,7 +157,7 @@ def intents_resume(
         if settled and not as_json:
             say(f"{settled} settled by what the store knows already")
         waiting = (
-            [opened.intent(intent_id)]
+            [opened.intents.get(intent_id)]
             if intent_id
             else open_intents(opened, chosen.mode, chosen.name)
         )
@@ -228,7 +228,7 @@ def intents_decide(
             decided = decide(
                 opened,
                 intent_id,
-                actor=opened.actor,
+                actor=opened.audit.actor,
                 why=why,
                 collection_id=collection,
                 now=now(),
@@ -251,7 +251,7 @@ def _what_is_known(store: "Store", profile: "Profile", reference: str, *, said: 
     """Return what went wrong, and whether the customer may have been asked all the same."""
     from kusanya.store.records import IntentState
 
-    for intent in store.intents_by_reference(profile.mode, reference):
+    for intent in store.intents.by_reference(profile.mode, reference):
         if intent.state in {IntentState.SENT, IntentState.UNKNOWN}:
             return (
                 f"{said}; the customer may have been asked: do not create it again, run "

@@ -104,7 +104,7 @@ def audit(
     from kusanya_console.cli import lookup_words
 
     with _open(profile_of(profile, store).store) as opened:
-        page = opened.audit(limit=limit)
+        page = opened.audit.page(limit=limit)
     if as_json:
         say_json({"data": [lookup_words.audit_json(row) for row in page.rows], "more": page.more})
         return
@@ -177,7 +177,7 @@ def _story_of(
     from kusanya.wire import Mode, is_collection_id, is_event_id
 
     if identifier.startswith("int_"):
-        intent = store.intent(identifier)
+        intent = store.intents.get(identifier)
         if intent is not None and intent.collection_id is not None:
             became = story(store, intent.collection_id, intent.mode, now=now)
             if became is not None:
@@ -188,7 +188,7 @@ def _story_of(
             "an id begins with col_, evt_ or int_; for anything else use kusanya find", code=USAGE
         )
     for mode in sorted(Mode, key=lambda one: one is not first):
-        event = store.event(identifier, mode) if is_event_id(identifier) else None
+        event = store.events.get(identifier, mode) if is_event_id(identifier) else None
         collection_id = identifier if event is None else event.collection_id
         found = story(store, collection_id, mode, now=now)
         if found is not None:

@@ -87,7 +87,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
     if row.failure_message:
         yield f"reason  {safe(mask_text(row.failure_message))}"
     yield from _say_lines(advice(told), new_request(told))
-    for seen in store.observations(row.id, row.mode):
+    for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
         yield safe(
             f"  {_at(seen.observed_at)}  {seen.collection.status:<10} by {seen.source}{event}"
@@ -98,7 +98,7 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
             f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, attempt "
             f"{attempt} of 7, we answered {one.answer}"
         )
-    for note in store.notes(row.id, row.mode):
+    for note in store.notes.of(row.id, row.mode):
         yield safe(f"  {_at(note.at)}  note by {note.author}: {mask_text(note.text)}", 600)
     for intent in told.around.creations:
         yield f"  ? open beside it: {_creation_line(intent)}"
@@ -123,7 +123,7 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
                     "replayed": seen.replayed,
                     "event_id": seen.event_id,
                 }
-                for seen in store.observations(told.row.id, told.row.mode)
+                for seen in store.collections.observations(told.row.id, told.row.mode)
             ],
             "deliveries": [
                 {
@@ -138,7 +138,7 @@ def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
             ],
             "notes": [
                 {"at": note.at, "author": note.author, "text": mask_text(note.text)}
-                for note in store.notes(told.row.id, told.row.mode)
+                for note in store.notes.of(told.row.id, told.row.mode)
             ],
             "open_creations": [one.id for one in told.around.creations],
             "anomalies": [odd.sentence for odd in _odd(store, told)],
@@ -166,11 +166,13 @@ def audit_json(row: AuditRow) -> dict[str, Any]:
 
 
 def _odd(store: Store, told: Story) -> tuple[Anomaly, ...]:
-    return anomalies(told.state, store.observations(told.row.id, told.row.mode), now=told.at)
+    return anomalies(
+        told.state, store.collections.observations(told.row.id, told.row.mode), now=told.at
+    )
 
 
 def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Iterator[str]:
-    state = store.state(row.id, row.mode)
+    state = store.collections.state(row.id, row.mode)
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
         yield safe(f"  ≠ {one.sentence}", 400)

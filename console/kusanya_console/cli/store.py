@@ -42,7 +42,7 @@ def migrate(
 def check(*, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Check integrity, the projection and the counts against the journal; exit 1 on findings."""
     with _open(profile, store) as opened:
-        findings = opened.check()
+        findings = opened.maintenance.check()
     if as_json:
         say_json({"findings": findings})
     else:
@@ -63,7 +63,7 @@ def rebuild(
 ) -> None:
     """Compute projection and counts again from the journal; a sound store stays as it is."""
     with _open(profile, store) as opened:
-        done = opened.rebuild()
+        done = opened.maintenance.rebuild()
     if as_json:
         say_json({"collections": done.collections, "rollups": done.rollups})
     elif done.collections or done.rollups:
@@ -82,7 +82,7 @@ def backup(
 ) -> None:
     """Copy the store while it is in use."""
     with _open(profile, store) as opened:
-        opened.backup(target)
+        opened.maintenance.backup(target)
     if as_json:
         say_json({"saved": str(target)})
     else:
@@ -103,7 +103,7 @@ def forget_bodies(
 
     day = day_of("--before", before)
     with _open(profile, store) as opened:
-        count = opened.forget_bodies(before=datetime.combine(day, time(), EAT))
+        count = opened.maintenance.forget_bodies(before=datetime.combine(day, time(), EAT))
     say(f"removed the bodies of {count:,} deliveries that arrived before {before}")
 
 
@@ -120,7 +120,7 @@ def export(
     """Write collections as Parquet by business day, phones masked, for other tools."""
     chosen = profile_of(profile, store)
     with _open(profile, store) as opened:
-        done = opened.export(
+        done = opened.parquet.write(
             target,
             chosen.mode,
             since=None if first is None else day_of("--from", first),

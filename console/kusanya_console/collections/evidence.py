@@ -35,7 +35,7 @@ def gather(store: Store, collection_id: str, mode: Mode, look: Look) -> Evidence
     told = story(store, collection_id, mode, now=look.now)
     if told is None:
         return None
-    facts = store.observations(collection_id, mode)
+    facts = store.collections.observations(collection_id, mode)
     latest = max(facts, key=lambda fact: fact.observed_at, default=None)
     return Evidence(
         story=told,

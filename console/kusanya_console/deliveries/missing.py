@@ -147,7 +147,9 @@ class MissingBook:
         where, edge = CollectionFilter(unwell=True), None
         found: dict[str, Missing] = {}
         for _ in range(_STEPS):
-            page = self._store.collections(self._mode, where=where, older_than=edge, limit=_STEP)
+            page = self._store.collections.page(
+                self._mode, where=where, older_than=edge, limit=_STEP
+            )
             found |= {one.id: one for row in page.rows if (one := missing_of(row)) is not None}
             edge = page.rows[-1].key if page.rows else None
             if not page.more or edge is None:
@@ -164,7 +166,7 @@ class MissingBook:
         ids = [name.removeprefix(_ID) for name in names if name.startswith(_ID)]
         if not ids:
             return
-        found = self._store.collections_by_id(sorted(ids), self._mode)
+        found = self._store.collections.by_id(sorted(ids), self._mode)
         with self._lock:
             for row in found.values():
                 one, name = missing_of(row), missing_id(row.id)

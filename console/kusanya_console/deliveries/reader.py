@@ -48,16 +48,16 @@ def told(store: Store, row: Arrived, look: Look, explaining: Explaining | None) 
     """Return what belongs to a line. Raises StoreError."""
     if isinstance(row, Missing):
         where = DeliveryFilter(collection_id=row.collection_id)
-        claims = store.deliveries(row.mode, where=where, limit=_SIBLINGS).rows
+        claims = store.deliveries.page(row.mode, where=where, limit=_SIBLINGS).rows
         # What came and was refused tells the attempts better than their plan does.
         plan = delivery_plan(claims, now=look.now) or missing_plan(row, now=look.now)
         return Told(row_id=row.id, rows=claims, plan=plan)
     everywhere: tuple[DeliveryRow, ...] = (row,)
     if row.event_id is not None:
         where = DeliveryFilter(event_id=row.event_id)
-        everywhere = store.deliveries(row.mode, where=where, limit=_SIBLINGS).rows
+        everywhere = store.deliveries.page(row.mode, where=where, limit=_SIBLINGS).rows
     mine = tuple(one for one in everywhere if one.endpoint == row.endpoint) or (row,)
-    body = store.delivery_body(row.id)
+    body = store.deliveries.body(row.id)
     finding = None if explaining is None or body is None else explaining.explain(row, body)
     return Told(
         row_id=row.id,

@@ -205,7 +205,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
             return super().exact()
 
         def read() -> tuple[str, str]:
-            held = store.delivery_body(row.id)
+            held = store.deliveries.body(row.id)
             text = "" if held is None or held.body is None else body_text(held.body)
             return "body of the delivery, phone masked,", text
 

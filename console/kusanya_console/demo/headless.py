@@ -98,14 +98,14 @@ def _ticks(clock: Clock) -> Iterator[int]:
 
 def _counts(store: "Store") -> dict[str, int]:
     counts: dict[str, int] = {}
-    for row in store.rollups(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
+    for row in store.rollups.collections(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
         counts[row.status] = counts.get(row.status, 0) + row.count
     return counts
 
 
 def _verdicts(store: "Store") -> dict[str, int]:
     counts: dict[str, int] = {}
-    for row in store.delivery_rollups(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
+    for row in store.rollups.deliveries(Mode.TEST, since=_LONG_AGO, until=_FAR_AHEAD):
         counts[row.verdict] = counts.get(row.verdict, 0) + row.count
     return counts
 
@@ -139,7 +139,7 @@ class _Lags:
         where = DeliveryFilter(verdicts=(Verdict.VERIFIED,))
         fresh: list[timedelta] = []
         while True:
-            page = self._store.deliveries(Mode.TEST, where=where, newer_than=self._seen)
+            page = self._store.deliveries.page(Mode.TEST, where=where, newer_than=self._seen)
             if page.rows:
                 self._seen = page.rows[0].key
             fresh.extend(
@@ -201,7 +201,7 @@ class _Judge:
 
 
 def _kept(store: "Store", collection_id: str) -> Kept | None:
-    row = store.collection(collection_id, Mode.TEST)
+    row = store.collections.get(collection_id, Mode.TEST)
     if row is None:
         return None
     return Kept(row.status, row.amount, row.fee, row.event_id, row.contradictions)

@@ -100,7 +100,7 @@ class _Traffic:
             self._spawn(self._place(client, order))
 
     def _next_number(self) -> int:
-        newest = self._store.intents(self._profile.mode, limit=1).rows
+        newest = self._store.intents.page(self._profile.mode, limit=1).rows
         return int(newest[0].reference.removeprefix("INV-")) + 1 if newest else 1
 
     async def _place(self, client: "AsyncClient", order: Order) -> None:

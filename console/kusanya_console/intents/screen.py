@@ -82,8 +82,8 @@ class Sendings(msgspec.Struct, frozen=True):
 
 def sendings(store: Store, intent: IntentRow) -> Sendings:
     """Return what stands beside an intent."""
-    notes = store.notes(intent.id, intent.mode)
-    return Sendings(intent.id, store.attempts(intent.id), notes)
+    notes = store.notes.of(intent.id, intent.mode)
+    return Sendings(intent.id, store.intents.attempts(intent.id), notes)
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,8 +108,8 @@ def compared(acts: Acting, row: IntentRow, said: Decided) -> Compared:
 
 def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
     """Return the unknown ones, then those held up, then the newest of the rest."""
-    unknown = store.intents(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
-    newest = store.intents(mode, limit=_OTHERS_LISTED)
+    unknown = store.intents.page(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
+    newest = store.intents.page(mode, limit=_OTHERS_LISTED)
     first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
     left = sorted(waiting(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED)
     named = {row.id for row in (*first, *left)}

@@ -112,7 +112,7 @@ class CollectionListing:
     def hours(self) -> Hours:
         """Return how many were created in each hour."""
         now = self._desk.clock.now()
-        rows = self._desk.store.rollups(
+        rows = self._desk.store.rollups.collections(
             self._desk.mode, since=now - RAIL, until=now + timedelta(hours=1)
         )
         return _summed((row.hour, row.count) for row in rows)
@@ -159,7 +159,7 @@ class DeliveryListing:
     def hours(self) -> Hours:
         """Return how many arrived in each hour."""
         now = self._desk.clock.now()
-        rows = self._desk.store.delivery_rollups(
+        rows = self._desk.store.rollups.deliveries(
             self._desk.mode, since=now - RAIL, until=now + timedelta(hours=1)
         )
         return _summed((row.hour, row.count) for row in rows)

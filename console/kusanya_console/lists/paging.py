@@ -85,7 +85,7 @@ class CollectionSource:
         self, *, older_than: Key | None, newer_than: Key | None, limit: int
     ) -> Page[CollectionRow]:
         """Return the page next to a key, or the newest."""
-        return self._store.collections(
+        return self._store.collections.page(
             self._mode,
             where=self._where,
             order=self._order,
@@ -96,7 +96,7 @@ class CollectionSource:
 
     def again(self, ids: Sequence[str]) -> Mapping[str, CollectionRow]:
         """Return the present form of known collections that this order lists."""
-        found = self._store.collections_by_id(ids, self._mode)
+        found = self._store.collections.by_id(ids, self._mode)
         if self._order is not Order.FINAL:
             return found
         return {name: row for name, row in found.items() if row.final_seen_at is not None}
@@ -121,7 +121,7 @@ class DeliverySource:
         self, *, older_than: Key | None, newer_than: Key | None, limit: int
     ) -> Page[DeliveryRow]:
         """Return the page next to a key, or the newest; any text may stand in a key as its id."""
-        return self._store.deliveries(
+        return self._store.deliveries.page(
             self._mode,
             where=self._where,
             older_than=None if older_than is None else _arrival_key(older_than),
@@ -131,7 +131,7 @@ class DeliverySource:
 
     def again(self, ids: Sequence[str]) -> Mapping[str, DeliveryRow]:
         """Return known deliveries."""
-        return self._store.deliveries_by_id(ids)
+        return self._store.deliveries.by_id(ids)
 
 
 class Pages(Generic[R]):

@@ -125,8 +125,8 @@ class ServiceView(ConsoleScreen):
         def read() -> dict[str, Trial]:
             found = {}
             for trial in trials:
-                intents = store.intents_by_reference(Mode.TEST, trial.reference)
-                held = store.collections_by_reference(Mode.TEST, trial.reference)
+                intents = store.intents.by_reference(Mode.TEST, trial.reference)
+                held = store.collections.by_reference(Mode.TEST, trial.reference)
                 found[trial.reference] = Trial(
                     reference=trial.reference,
                     at=trial.at,

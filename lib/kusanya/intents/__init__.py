@@ -141,7 +141,7 @@ async def resume_async(
 def _found(store: Store, intent: IntentRow | str) -> IntentRow:
     if isinstance(intent, IntentRow):
         return intent
-    found = store.intent(intent)
+    found = store.intents.get(intent)
     if found is None:
         raise IntentError(
             "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent

@@ -39,10 +39,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         """Take or prolong the claim. Raises IntentError where another call holds it."""
         if self._taken():
             return
-        holder = self.store.intent(self.intent_id)
+        holder = self.store.intents.get(self.intent_id)
         if holder is not None and holder.claimed_by is not None and is_gone(holder.claimed_by):
             # A process that was killed holds nothing: its work goes on at once.
-            self.store.release_intent(self.intent_id, by=holder.claimed_by)
+            self.store.intents.release(self.intent_id, by=holder.claimed_by)
             if self._taken():
                 return
         raise IntentError(
@@ -53,11 +53,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     def _taken(self) -> bool:
         until = self.clock.now() + LEASE
-        return self.store.claim_intent(self.intent_id, by=self.by, until=until)
+        return self.store.intents.claim(self.intent_id, by=self.by, until=until)
 
     def release(self) -> None:
         """Give the claim up."""
-        self.store.release_intent(self.intent_id, by=self.by)
+        self.store.intents.release(self.intent_id, by=self.by)
 
 
 def new_holder() -> str:

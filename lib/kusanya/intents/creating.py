@@ -194,7 +194,9 @@ def _present(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
             reason=IntentReason.NOTHING_CREATED,
             intent_id=intent.id,
         )
-    heard = yield from do(partial(store.observations, intent.collection_id, intent.mode))
+    heard = yield from do(
+        partial(store.collections.observations, intent.collection_id, intent.mode)
+    )
     finals = [fact.collection for fact in heard if fact.collection.is_final]
     if finals:
         return Creation(intent=intent, collection=finals[0])
@@ -217,7 +219,7 @@ def _now(store: Store, core: Core, known: Collection) -> Steps[Collection]:
 
 def _reopened(claim: Claim, place: Place) -> Recorded:
     """Return the record of an intent under our claim, settled where its collection was seen."""
-    intent = claim.store.intent(claim.intent_id)
+    intent = claim.store.intents.get(claim.intent_id)
     if intent is None:
         raise IntentError(
             "there is no such intent",
@@ -225,7 +227,7 @@ def _reopened(claim: Claim, place: Place) -> Recorded:
             intent_id=claim.intent_id,
         )
     intent = review(claim.store, intent, now=claim.clock.now())
-    return Recorded(claim, intent, claim.store.attempts(intent.id), place=place)
+    return Recorded(claim, intent, claim.store.intents.attempts(intent.id), place=place)
 
 
 class _Opening(msgspec.Struct, frozen=True):
@@ -243,7 +245,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
     known = _under_own_key(store, order, mode, body)
     if known is not None:
         return known
-    same = store.intents_by_reference(mode, order.reference)
+    same = store.intents.by_reference(mode, order.reference)
     try:
         check_reference(same, repeated=order.force_repeat_reason is not None)
     except IntentError:
@@ -260,7 +262,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
     phone = msgspec.json.decode(body)["phone"]
 
     def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[Begun]":
-        return store.begin_intent(
+        return store.intents.begin(
             idempotency_key=key,
             body=body,
             mode=mode,
@@ -281,7 +283,7 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
 def _under_own_key(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | None:
     if order.idempotency_key is None:
         return None
-    known = store.intent_by_key(mode, order.profile, order.idempotency_key)
+    known = store.intents.by_key(mode, order.profile, order.idempotency_key)
     if known is not None and known.body != body:
         raise other_body(known)
     return known

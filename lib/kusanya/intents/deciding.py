@@ -70,7 +70,7 @@ def examine(
         else:
             asked = True
             store.record(polled(found, at=now, heard_in=client.mode))
-    seen = store.collection(collection_id, intent.mode)
+    seen = store.collections.get(collection_id, intent.mode)
     differs = [] if seen is None else [*differences(intent, seen), *_taken(store, intent, seen)]
     if missing:
         differs.append(
@@ -88,7 +88,7 @@ def examine(
 def _taken(store: Store, intent: IntentRow, seen: CollectionRow) -> list[str]:
     found = [
         f"it belongs to the creation {other.id}"
-        for other in store.intents_by_reference(seen.mode, seen.reference)
+        for other in store.intents.by_reference(seen.mode, seen.reference)
         if other.id != intent.id and other.collection_id == seen.id
     ]
     first = intent.first_sent_at
@@ -122,7 +122,7 @@ def decide(
     """
     if not why.strip() or not actor.strip():
         raise ValueError("a decision needs a person and a reason")
-    intent = store.intent(intent_id)
+    intent = store.intents.get(intent_id)
     if intent is None:
         raise IntentError(
             "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
@@ -147,9 +147,9 @@ def decide(
     _check_window(intent, candidate, now=now)
     if candidate is not None:
         _check_candidate(intent, candidate, unseen=unseen)
-    who = store.actor
+    who = store.audit.actor
     seen = "" if candidate is None or candidate.seen is not None else ", seen by nobody"
-    decided = store.settle_intent(
+    decided = store.intents.resolve(
         intent_id,
         collection_id=collection_id,
         sentence=f"decided by {claimed(who, who=who, actor=actor)}: {why}",
@@ -201,7 +201,7 @@ def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -
 
 
 def _check_nothing(store: Store, intent: IntentRow) -> None:
-    for seen in store.collections_by_reference(intent.mode, intent.reference):
+    for seen in store.collections.by_reference(intent.mode, intent.reference):
         meant = meant_by(store, seen)
         if meant is not None and meant.id == intent.id:
             raise IntentError(

@@ -134,7 +134,7 @@ class Recorded:
         self.effect_possible = self.effect_possible or judged.effect_possible
         heard = judged.value if isinstance(judged.value, Collection) else None
         intent = self.intent
-        return self._store.finish_attempt(
+        return self._store.intents.finish_attempt(
             intent.id,
             self._number,
             at=now,
@@ -179,7 +179,7 @@ class Recorded:
         if now - self._claimed_at > LEASE / 3:
             self._claim.take()
             self._claimed_at = now
-        self._number = self._store.begin_attempt(
+        self._number = self._store.intents.begin_attempt(
             intent.id, at=now, target=self._place.target()
         ).number
         self._under_way = True
@@ -192,7 +192,7 @@ class Recorded:
         except IntentError as refusal:
             if refusal.reason is IntentReason.WINDOW_CLOSED:
                 # For good: a clock that is set back must not open it again.
-                self._intent = self._store.close_window(
+                self._intent = self._store.intents.close_window(
                     intent.id, at=now, sentence=str(refusal), only_from=OPEN
                 )
                 log_window_closed(self._intent)

@@ -58,7 +58,7 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     """
     intent = _not_from_the_future(store, intent, now=now)
     if intent.state in _WAITING:
-        for seen in store.collections_by_reference(intent.mode, intent.reference):
+        for seen in store.collections.by_reference(intent.mode, intent.reference):
             found = meant_by(store, seen)
             if found is not None and found.id == intent.id:
                 return _settle(store, found, seen)
@@ -75,17 +75,17 @@ def open_intents(
     store: Store, mode: Mode | None = None, profile: str | None = None
 ) -> Iterator[IntentRow]:
     """Yield every intent that is neither answered nor over, newest first; of one profile or all."""
-    page = store.intents(mode, states=OPEN, profile=profile)
+    page = store.intents.page(mode, states=OPEN, profile=profile)
     while True:
         yield from page.rows
         if not page.more:
             return
-        page = store.intents(mode, states=OPEN, profile=profile, older_than=page.rows[-1].key)
+        page = store.intents.page(mode, states=OPEN, profile=profile, older_than=page.rows[-1].key)
 
 
 def meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
     """Return the one waiting intent that `seen` can only belong to, or None."""
-    same = store.intents_by_reference(seen.mode, seen.reference)
+    same = store.intents.by_reference(seen.mode, seen.reference)
     if any(intent.collection_id == seen.id for intent in same):
         return None
     fitting = [i for i in same if i.state in _WAITING and _fits(i, seen)]
@@ -93,7 +93,7 @@ def meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None
 
 
 def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
-    settled = store.settle_intent(
+    settled = store.intents.resolve(
         intent.id,
         collection_id=seen.id,
         sentence=f"its answer was lost; {seen.id} with its reference was seen later",
@@ -105,7 +105,7 @@ def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -
 
 def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) -> IntentRow:
     # Only from the state that was looked at: meanwhile it may have been sent or answered.
-    marked = store.settle_intent(
+    marked = store.intents.resolve(
         intent.id,
         collection_id=None,
         sentence=sentence,
@@ -124,7 +124,7 @@ def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> I
         "the clock was set back after it was sent: how long ago that was cannot be known, so it is "
         "not sent again"
     )
-    closed = store.close_window(intent.id, at=now, sentence=sentence, only_from=OPEN)
+    closed = store.intents.close_window(intent.id, at=now, sentence=sentence, only_from=OPEN)
     log_window_closed(closed)
     return closed
 

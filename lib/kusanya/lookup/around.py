@@ -34,10 +34,10 @@ def around(
 
     Raises StoreError when the store cannot be read.
     """
-    same_phone = store.collections_by_phone(mode, phone, since=now - ALSO_WITHIN)
-    same_reference = store.collections_by_reference(mode, reference)
-    on_phone = store.open_intents(mode, phone=phone)
-    under = store.open_intents(mode, reference=reference)
+    same_phone = store.collections.by_phone(mode, phone, since=now - ALSO_WITHIN)
+    same_reference = store.collections.by_reference(mode, reference)
+    on_phone = store.intents.still_open(mode, phone=phone)
+    under = store.intents.still_open(mode, reference=reference)
     creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
     return Around(
         also=tuple(row for row in same_phone if row.id != but),

@@ -50,11 +50,11 @@ def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationSt
     # Late: it brings the client with it, which nothing needs before the first paint.
     from kusanya.intents.window import replay_left
 
-    intent = store.intent(intent_id)
+    intent = store.intents.get(intent_id)
     if intent is None:
         return None
-    attempts = store.attempts(intent_id)
-    moments = [*created(intent, attempts), *noted(store.notes(intent_id, intent.mode))]
+    attempts = store.intents.attempts(intent_id)
+    moments = [*created(intent, attempts), *noted(store.notes.of(intent_id, intent.mode))]
     left = replay_left(intent, now=now)
     told = CreationStory(
         intent=intent,

@@ -124,13 +124,13 @@ def _found(store: Store, question: _Question) -> Found:
         return exact
     ranked = [
         Match(row, Way.REFERENCE)
-        for row in store.collections_by_reference(mode, asked, limit=limit)
+        for row in store.collections.by_reference(mode, asked, limit=limit)
     ]
     phone, trouble = _as_phone(asked)
     if phone is not None:
-        by_phone = store.collections_by_phone(mode, phone, limit=limit)
+        by_phone = store.collections.by_phone(mode, phone, limit=limit)
         ranked += [Match(row, Way.PHONE) for row in by_phone]
-    page = store.collections_by_prefix(mode, asked, limit=limit)
+    page = store.collections.by_prefix(mode, asked, limit=limit)
     ranked += [Match(row, Way.PREFIX) for row in page.rows]
     created = _creations(store, question, phone)
     ways = {match.way for match in ranked} | {match.way for match in created}
@@ -140,8 +140,10 @@ def _found(store: Store, question: _Question) -> Found:
         noted, noted_creations = _by_note(store, asked, mode)
         ranked += noted
         created += noted_creations
-        ranked += [Match(row, Way.PART) for row in store.search_reference(mode, asked, limit=limit)]
-        parts = store.open_intents(mode, reference_part=asked, limit=limit)
+        ranked += [
+            Match(row, Way.PART) for row in store.collections.containing(mode, asked, limit=limit)
+        ]
+        parts = store.intents.still_open(mode, reference_part=asked, limit=limit)
         created += [CreationMatch(intent, Way.PART) for intent in parts]
     if not ranked and not created:
         ranked, created = _by_amount(store, question)
@@ -160,7 +162,7 @@ def _found(store: Store, question: _Question) -> Found:
 def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
     """Return what has the very id that was asked for, or None where the text is no known id."""
     if is_collection_id(asked):
-        row = store.collection(asked, mode)
+        row = store.collections.get(asked, mode)
         if row is not None:
             return Found(text=asked, matches=(Match(row, Way.ID),))
     if is_event_id(asked):
@@ -168,7 +170,7 @@ def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
         if by_event:
             return Found(text=asked, matches=tuple(by_event))
     if asked.startswith(_INTENT_ID):
-        intent = store.intent(asked)
+        intent = store.intents.get(asked)
         if intent is not None and intent.mode is not mode:
             return Found(text=asked)
         if intent is not None:
@@ -183,19 +185,19 @@ def _became(store: Store, intent: IntentRow) -> CollectionRow | None:
     """Return the collection that a creation became, as far as the store has seen it."""
     if intent.collection_id is None:
         return None
-    return store.collection(intent.collection_id, intent.mode)
+    return store.collections.get(intent.collection_id, intent.mode)
 
 
 def _creations(store: Store, question: _Question, phone: str | None) -> list[CreationMatch]:
     """Return creations without a known collection: by their whole reference, then by phone."""
-    under = store.intents_by_reference(question.mode, question.text)
+    under = store.intents.by_reference(question.mode, question.text)
     found = [
         CreationMatch(intent, Way.REFERENCE)
         for intent in under[: question.limit]
         if _became(store, intent) is None
     ]
     if phone is not None:
-        on_phone = store.open_intents(question.mode, phone=phone, limit=question.limit)
+        on_phone = store.intents.still_open(question.mode, phone=phone, limit=question.limit)
         found += [CreationMatch(intent, Way.PHONE) for intent in on_phone]
     return found
 
@@ -207,27 +209,27 @@ def _by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[Cr
     """
     ids: list[str] = []
     created: list[CreationMatch] = []
-    for note in store.search_notes(mode, asked, limit=_BOUND):
-        intent = None if is_collection_id(note.subject) else store.intent(note.subject)
+    for note in store.notes.search(mode, asked, limit=_BOUND):
+        intent = None if is_collection_id(note.subject) else store.intents.get(note.subject)
         if intent is None:
             ids.append(note.subject)
         elif (row := _became(store, intent)) is not None:
             ids.append(row.id)
         else:
             created.append(CreationMatch(intent, Way.NOTE))
-    rows = store.collections_by_id(ids, mode)
+    rows = store.collections.by_id(ids, mode)
     return [Match(row, Way.NOTE) for row in rows.values()], created
 
 
 def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:
-    event = store.event(event_id, mode)
+    event = store.events.get(event_id, mode)
     if event is not None:
-        row = store.collection(event.collection_id, mode)
+        row = store.collections.get(event.collection_id, mode)
         return [] if row is None else [Match(row, Way.EVENT)]
     # No authentic arrival: a rejected one may still name a collection that we know.
-    claims = store.deliveries(mode, where=DeliveryFilter(event_id=event_id), limit=_BOUND).rows
+    claims = store.deliveries.page(mode, where=DeliveryFilter(event_id=event_id), limit=_BOUND).rows
     named = sorted({claim.collection_id for claim in claims if claim.collection_id is not None})
-    rows = store.collections_by_id(named, mode)
+    rows = store.collections.by_id(named, mode)
     return [Match(row, Way.CLAIM) for row in rows.values()]
 
 
@@ -256,8 +258,8 @@ def _by_amount(store: Store, question: _Question) -> tuple[list[Match], list[Cre
         amount_min=amount, amount_max=amount, created_from=begin, created_to=end
     )
     mode, limit = question.mode, question.limit
-    rows = store.collections(mode, where=where, limit=limit).rows
-    opened = store.open_intents(
+    rows = store.collections.page(mode, where=where, limit=limit).rows
+    opened = store.intents.still_open(
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=limit
     )
     return (

@@ -48,17 +48,17 @@ def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Sto
 
     Raises StoreError when the store cannot be read.
     """
-    row = store.collection(collection_id, mode)
-    state = store.state(collection_id, mode)
+    row = store.collections.get(collection_id, mode)
+    state = store.collections.state(collection_id, mode)
     if row is None or state is None:
         return None
     where = DeliveryFilter(collection_id=collection_id)
-    deliveries = store.deliveries(row.mode, where=where, limit=_BOUND).rows
+    deliveries = store.deliveries.page(row.mode, where=where, limit=_BOUND).rows
     moments = [
-        *heard(store.observations(collection_id, mode)),
+        *heard(store.collections.observations(collection_id, mode)),
         *delivered(deliveries),
         *_created(store, row),
-        *noted(store.notes(collection_id, mode)),
+        *noted(store.notes.of(collection_id, mode)),
     ]
     return Story(
         row=row,
@@ -74,8 +74,8 @@ def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Sto
 
 def _created(store: Store, row: CollectionRow) -> list[Moment]:
     told: list[Moment] = []
-    for intent in store.intents_by_reference(row.mode, row.reference):
+    for intent in store.intents.by_reference(row.mode, row.reference):
         if intent.collection_id in {None, row.id}:
-            told += created(intent, store.attempts(intent.id))
-            told += noted(store.notes(intent.id, intent.mode))
+            told += created(intent, store.intents.attempts(intent.id))
+            told += noted(store.notes.of(intent.id, intent.mode))
     return told

@@ -12,7 +12,6 @@ import queue
 import threading
 import zlib
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -22,7 +21,8 @@ import msgspec
 from kusanya.client.observed import event_checked, polled
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import KusanyaError, NotFound
-from kusanya.state.observation import CollectionState, Observation
+from kusanya.state.observation import Observation
+from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.wire import Collection, Event, Mode
 
@@ -48,18 +48,6 @@ class Asks(Protocol):
 
     def get_collection(self, collection_id: str, /) -> Collection:
         """Fetch a collection. Raises KusanyaError."""
-        ...
-
-
-class Records(Protocol):
-    """What the check needs of a `Store`."""
-
-    def state(self, collection_id: str, mode: Mode, /) -> CollectionState | None:
-        """Return the state of a collection of one mode."""
-        ...
-
-    def submit(self, item: Observation, /) -> "Future[int]":
-        """Queue a fact. Raises StoreError."""
         ...
 
 
@@ -94,7 +82,7 @@ class DoubleCheck:
 
     def __init__(
         self,
-        store: Records,
+        store: Store,
         clients: Mapping[Mode, Asks],
         *,
         policy: Policy = Policy.ON_CONTRADICTION,
@@ -227,7 +215,7 @@ class DoubleCheck:
         fact = arrival.observation
         if fact is None or f"collection.{fact.collection.status}" != arrival.event_type:
             return True
-        state = self._store.state(fact.collection.id, fact.heard_in)
+        state = self._store.collections.state(fact.collection.id, fact.heard_in)
         return state is not None and bool(state.contradictions)
 
     def _compare(self, arrival: Arrival, event_id: str, mode: Mode) -> tuple[str, ...] | None:

@@ -8,18 +8,19 @@ from typing import Final, Literal, Self, overload
 from kusanya.clock import Clock, SystemClock
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
-from kusanya.store.maintenance.export import Export
-from kusanya.store.maintenance.maintenance import Care
+from kusanya.store.maintenance.export import Parquet
+from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import prepare
+from kusanya.store.queries.base import Opened, StorePart
 from kusanya.store.queries.collections import Collections
 from kusanya.store.queries.deliveries import Deliveries
+from kusanya.store.queries.events import Events
 from kusanya.store.queries.feed import Feed, touch
-from kusanya.store.queries.intent_attempts import Sending
 from kusanya.store.queries.intents import Intents
-from kusanya.store.queries.notes_and_audit import People
-from kusanya.store.queries.poll_leases import Claims
-from kusanya.store.queries.rollups import Figures
-from kusanya.store.queries.search import STEP, Search, index_references
+from kusanya.store.queries.notes_and_audit import Audit, Notes
+from kusanya.store.queries.poll_leases import PollLeases
+from kusanya.store.queries.rollups import Rollups
+from kusanya.store.queries.search import STEP, index_references
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
 from kusanya.store.writer.journal import Journal, Pace, Promise
@@ -29,24 +30,29 @@ _PROVEN_S: Final = 1.0
 """So long a commit proves that the next one will do."""
 
 
-class Store(
-    Collections,
-    Search,
-    Deliveries,
-    Figures,
-    Feed,
-    Intents,
-    Sending,
-    Claims,
-    People,
-    Export,
-    Care,
-):
+class Store(StorePart):
     """Everything that is kept: facts with their evidence, and what follows from them.
 
-    Every method may be called from any thread. Only StoreError and its subclasses leave it, and
-    IntentError where an intent cannot do what is asked. `with` closes it.
+    Facts come in by `submit` and `record`; the rest is in the parts. Every method of theirs may be
+    called from any thread. Only StoreError and its subclasses leave them, and IntentError where an
+    intent cannot do what is asked. `with` closes the store.
     """
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        self.store_id = opened.store_id
+        """An id minted when the store was created."""
+        self.collections = Collections(opened)
+        self.deliveries = Deliveries(opened)
+        self.events = Events(opened)
+        self.intents = Intents(opened)
+        self.notes = Notes(opened)
+        self.audit = Audit(opened)
+        self.rollups = Rollups(opened)
+        self.feed = Feed(opened)
+        self.poll_leases = PollLeases(opened)
+        self.maintenance = Maintenance(opened)
+        self.parquet = Parquet(opened)
 
     @classmethod
     def open(
@@ -95,7 +101,7 @@ class Store(
                 rejected=Limits(rows=rejected_rows, body_bytes=rejected_body_bytes),
                 chore=index_references,
             )
-        return cls(found, journal=journal, clock=clock, store_id=store_id)
+        return cls(Opened(found, journal, clock, store_id))
 
     @property
     def url_shown(self) -> str:
@@ -143,7 +149,7 @@ class Store(
         Known is what was made durable within the last second; else something is written now.
         Raises StoreError where it is not so.
         """
-        self.head()
+        self.feed.head()
         journal = self._writer()
         if not journal.outage.committed_within(_PROVEN_S):
             self._act(touch)

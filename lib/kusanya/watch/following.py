@@ -138,7 +138,7 @@ class _Poller:
         now = self._core.clock.monotonic()
         if self._beat_at is None or now - self._beat_at >= _BEAT_S:
             mode = mode_of(self._core)
-            yield from do(lambda: self._store.record_poll(mode, by=self._name))
+            yield from do(lambda: self._store.poll_leases.record_poll(mode, by=self._name))
             self._beat_at = now
 
 
@@ -164,7 +164,7 @@ def look(store: Store, core: Core, *, by: str, rhythm: Rhythm) -> Steps[Round]:
     mode, clock = mode_of(core), core.clock
     began = clock.now()
     due = yield from do(
-        lambda: store.claim_open(
+        lambda: store.poll_leases.claim(
             mode,
             by=by,
             until=began + _LEASE,
@@ -236,7 +236,7 @@ class _Asking:
         yield from do(lambda: self._store.record(polled(found, at=at, heard_in=row.mode)))
         if not found.is_final:
             return
-        after = yield from do(lambda: self._store.collection(found.id, row.mode))
+        after = yield from do(lambda: self._store.collections.get(found.id, row.mode))
         missing = after is not None and after.missing_event
         _log.info("a final state was learned by asking", extra={"collection_id": found.id})
         self._count(became_final=1, missing_events=int(missing))
@@ -248,9 +248,9 @@ class _Asking:
 
 def _hand_back(store: Store, mode: Mode, by: str, asking: _Asking) -> None:
     if asking.next_looks:
-        store.prolong_open(mode, asking.next_looks, by=by)
+        store.poll_leases.prolong(mode, asking.next_looks, by=by)
     if asking.done:
-        store.release_open(mode, asking.done, by=by)
+        store.poll_leases.release(mode, asking.done, by=by)
 
 
 def _next_look(row: CollectionRow, clock: Clock) -> datetime:

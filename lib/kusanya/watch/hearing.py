@@ -54,7 +54,7 @@ def silence(
 
 def missed_events(store: Store, mode: Mode, *, now: datetime) -> Silence | None:
     """Return the alarm for one mode of a store, from its newest final states and arrival."""
-    heard = store.deliveries(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
-    finals = store.collections(mode, order=Order.FINAL, limit=100).rows
+    heard = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
+    finals = store.collections.page(mode, order=Order.FINAL, limit=100).rows
     missed_at = [row.final_seen_at for row in finals if row.missing_event and row.final_seen_at]
     return silence(missed_at, last_arrival_at=heard[0].arrived_at if heard else None, now=now)

@@ -254,7 +254,7 @@ def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_pa
     copy = tmp_path / "copy.sqlite"
     assert told(shop("store", "backup", str(copy), "--json")) == {"saved": str(copy)}
     with Store.open(copy, read_only=True) as store:
-        assert [row.reference for row in store.collections(Mode.TEST).rows] == ["INV-13"]
+        assert [row.reference for row in store.collections.page(Mode.TEST).rows] == ["INV-13"]
     assert "1 collections" in shop("store", "export", str(tmp_path / "parquet"))[1]
     assert "0 deliveries" in shop("store", "forget-bodies", "--before", "2026-01-01")[1]
     assert shop("store", "forget-bodies", "--before", "yesterday")[0] == 2

@@ -189,10 +189,10 @@ class FakeService:
     def _check_durable(self, key: str, body: bytes) -> None:
         if self.witness is None:
             return
-        intent = self.witness.intent_by_key(Mode.TEST, "default", key)
+        intent = self.witness.intents.by_key(Mode.TEST, "default", key)
         assert intent is not None, "a create left before its intent was durable"
         assert intent.body == body, "other bytes left than were made durable"
-        last = self.witness.attempts(intent.id)[-1]
+        last = self.witness.intents.attempts(intent.id)[-1]
         assert last.ended_at is None, "an attempt left before it was durable"
 
     def create_elsewhere(self, collection_id: str, *, reference: str) -> None:

@@ -14,5 +14,5 @@ NewClient = Any
 
 def the_intent(store: Store) -> IntentRow:
     """Return the only intent that is kept."""
-    [row] = store.intents().rows
+    [row] = store.intents.page().rows
     return row

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.client import AsyncClient
@@ -68,7 +69,7 @@ def test_a_call_cancelled_while_it_waits_for_its_answer_gives_its_claim_up(
     # It may have left: nobody knows what became of it.
     assert (intent.state, intent.claimed_by) == (IntentState.UNKNOWN, None)
     assert intent.outcome == "the call was cut short before an answer came"
-    [attempt] = store.attempts(intent.id)
+    [attempt] = store.intents.attempts(intent.id)
     assert attempt.outcome == "lost"
     made = create_safely(store, new_client(), **KEYED)
     assert made.intent.id == intent.id
@@ -76,18 +77,18 @@ def test_a_call_cancelled_while_it_waits_for_its_answer_gives_its_claim_up(
     assert [(one.key, one.body) for one in service.arrived] == [("job-7", intent.body)]
 
 
-class Stalled:
+class Stalled(Interposed):
     """Lets a test into the midst of one of the store's acts: it is done, and nobody knows yet."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: Store, path: str) -> None:
         self.reached = threading.Event()
         self.go_on = threading.Event()
-        self._store = store
-        self._name = name
+        super().__init__(store)
+        self._path = path
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        return partial(self._stall, found) if name == self._name else found
+    def method(self, path: str, found: Any) -> Any:
+        """Stop the act that the test waits for, and hand every other one on."""
+        return partial(self._stall, found) if path == self._path else found
 
     def _stall(self, act: Callable[..., Any], *args: Any, **said: Any) -> Any:
         result = act(*args, **said)
@@ -125,17 +126,17 @@ async def _cancel_inside(stalled: Any, clock: Any, transport: Any) -> None:
 @pytest.mark.parametrize(
     ("act", "state", "ended"),
     [
-        ("begin_intent", IntentState.PREPARED, ["not_sent"]),
-        ("finish_attempt", IntentState.ANSWERED, ["answered"]),
-        ("claim_intent", IntentState.UNKNOWN, ["lost"]),
-        ("begin_attempt", IntentState.UNKNOWN, ["lost", "not_sent"]),
+        ("intents.begin", IntentState.PREPARED, ["not_sent"]),
+        ("intents.finish_attempt", IntentState.ANSWERED, ["answered"]),
+        ("intents.claim", IntentState.UNKNOWN, ["lost"]),
+        ("intents.begin_attempt", IntentState.UNKNOWN, ["lost", "not_sent"]),
     ],
 )
 def test_a_call_cancelled_while_the_store_acts_ends_after_it_and_holds_nothing(
     store: Store, new_client: NewClient, service: Any, clock: Any, play: Any,
     *, act: str, state: IntentState, ended: list[str],
 ) -> None:  # fmt: skip
-    if act in {"claim_intent", "begin_attempt"}:
+    if act in {"intents.claim", "intents.begin_attempt"}:
         service.faults = [play.Fault.LOST_ANSWER]
         with pytest.raises(OutcomeUnknown):
             create_safely(store, new_client(max_attempts=1), **KEYED)
@@ -147,7 +148,7 @@ def test_a_call_cancelled_while_the_store_acts_ends_after_it_and_holds_nothing(
     asyncio.run(_cancel_inside(Stalled(store, act), clock, transport))
     intent = the_intent(store)
     assert (intent.state, intent.claimed_by) == (state, None)
-    assert [attempt.outcome for attempt in store.attempts(intent.id)] == ended
+    assert [attempt.outcome for attempt in store.intents.attempts(intent.id)] == ended
     made = create_safely(store, new_client(), **KEYED)
     assert made.intent.id == intent.id
     assert (len(service.collections), clock.elapsed_s) == (1, 0)
@@ -171,15 +172,15 @@ def test_an_interrupted_call_gives_its_claim_up(
 def test_the_error_of_a_call_is_not_replaced_where_its_claim_cannot_be_released(
     store: Store, new_client: NewClient
 ) -> None:
-    class Lost:
-        def __getattr__(self, name: str) -> Any:
-            if name in {"finish_attempt", "release_intent"}:
+    class Lost(Interposed):
+        def method(self, path: str, found: Any) -> Any:
+            if path in {"intents.finish_attempt", "intents.release"}:
                 raise StoreUnavailable("the store is gone")
-            return getattr(store, name)
+            return found
 
     def interrupted(_request: Request, _within_s: float) -> Reply:
         raise KeyboardInterrupt
 
-    lost: Any = Lost()
+    lost: Any = Lost(store)
     with pytest.raises(KeyboardInterrupt):
         create_safely(lost, new_client(transport=interrupted), **KEYED)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.intents import prepare_intent
 from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.client.effects import Failure
@@ -19,7 +20,8 @@ from kusanya.wire import Mode
 
 
 def _intent(store: Store) -> str:
-    return store.prepare_intent(
+    return prepare_intent(
+        store,
         idempotency_key="k",
         body=b"{}",
         mode=Mode.TEST,
@@ -67,7 +69,7 @@ def test_a_lease_is_prolonged_before_each_later_attempt(
 
 
 def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, clock: Any) -> None:
-    begun = store.begin_intent(
+    begun = store.intents.begin(
         idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="default", reference="order-1",
         amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
         until=clock.now() + LEASE,
@@ -85,7 +87,7 @@ def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(
     with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
         pass
     dead = this_process().replace(f":{os.getpid()}@", f":{ended.pid}@") + ":0"
-    assert store.claim_intent(intent_id, by=dead, until=clock.now() + LEASE)
+    assert store.intents.claim(intent_id, by=dead, until=clock.now() + LEASE)
     Claim.new(store, clock, intent_id).take()
 
 

@@ -30,7 +30,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
     clock.pass_by(timedelta(hours=27))
     with pytest.raises(IntentError, match="clock was set back"):
         resume(store, new_client(), the_intent(store))
-    assert len(store.attempts(the_intent(store).id)) == 1
+    assert len(store.intents.attempts(the_intent(store).id)) == 1
     assert the_intent(store).state is IntentState.UNKNOWN
     decided = decide(
         store, the_intent(store).id, actor="asha", why="in the statement", collection_id="col_1",
@@ -41,7 +41,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
 
 def test_a_claim_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
     ahead = clock.now() + timedelta(hours=30)
-    begun = store.begin_intent(
+    begun = store.intents.begin(
         idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="default",
         reference="order-1", amount=5000, phone="255754000001", at=ahead, by="elsewhere:1",
         until=ahead + timedelta(seconds=60),

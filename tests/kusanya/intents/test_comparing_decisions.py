@@ -37,7 +37,7 @@ def test_what_is_no_id_of_a_collection_is_refused_with_words(
     with pytest.raises(IntentError, match="is no id of a collection"):
         deciding(store, clock, text, unseen=True)
     assert the_intent(store).state is IntentState.UNKNOWN
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
 
 
 @pytest.mark.usefixtures("closed")
@@ -67,12 +67,12 @@ def test_the_store_itself_refuses_a_decision_on_another_orders_collection(
     service.collections["col_1"]["amount"] = 12_000
     store.record(service.event("col_1"))
     with pytest.raises(IntentError, match="its amount is 12,000, not 5,000"):
-        store.settle_intent(
+        store.intents.resolve(
             closed.id, collection_id="col_1", sentence="decided",
             decided=Decision(actor="asha", detail="col_1"),
         )  # fmt: skip
     assert the_intent(store).state is IntentState.UNKNOWN
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
 
 
 @pytest.mark.usefixtures("closed")
@@ -81,7 +81,7 @@ def test_the_service_is_asked_before_a_decision_and_its_answer_is_kept(
 ) -> None:
     decided = deciding(store, clock, "col_1", client=new_client())
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
-    assert [fact.source for fact in store.observations("col_1", Mode.TEST)] == ["poll"]
+    assert [fact.source for fact in store.collections.observations("col_1", Mode.TEST)] == ["poll"]
     assert service.collections["col_1"]["reference"] == "order-1"
 
 
@@ -102,7 +102,7 @@ def test_what_nobody_could_look_at_is_decided_only_by_saying_so(store: Store, cl
     with pytest.raises(IntentError, match="the store has never seen col_77"):
         deciding(store, clock, "col_77")
     assert deciding(store, clock, "col_77", unseen=True).collection_id == "col_77"
-    assert store.audit().rows[0].detail == "col_77, seen by nobody: statement (as asha)"
+    assert store.audit.page().rows[0].detail == "col_77, seen by nobody: statement (as asha)"
 
 
 @pytest.mark.usefixtures("closed")
@@ -120,9 +120,9 @@ def test_a_check_names_a_decision_whose_collection_turns_out_to_be_another(
     store: Store, service: Any, clock: Any
 ) -> None:
     deciding(store, clock, "col_1", unseen=True)
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
     service.collections["col_1"]["amount"] = 12_000
     store.record(service.event("col_1"))
-    (finding,) = store.check()
+    (finding,) = store.maintenance.check()
     assert (finding.kind, finding.subject) == ("intent", the_intent(store).id)
     assert "col_1, whose mode, reference, amount or phone is another" in finding.sentence

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import ORDER, the_intent
 
 from kusanya.client import Client
@@ -26,19 +27,20 @@ from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 
 
-class Meanwhile:
+class Meanwhile(Interposed):
     """A store in which somebody else is quicker, once, before one of its calls."""
 
     def __init__(self, store: Store, before: str, act: Callable[[], object]) -> None:
-        self._store = store
+        super().__init__(store)
         self._before = before
         self._act: Callable[[], object] | None = act
 
-    def __getattr__(self, name: str) -> Any:
-        if name == self._before and self._act is not None:
+    def method(self, path: str, found: Any) -> Any:
+        """Let somebody else act first, once."""
+        if path == self._before and self._act is not None:
             act, self._act = self._act, None
             act()
-        return getattr(self._store, name)
+        return found
 
 
 def _unknown(store: Store, new_client: Any, service: Any, play: Any) -> IntentRow:
@@ -68,7 +70,7 @@ def test_a_key_that_does_not_tell_its_mode_creates_nothing(
     )
     with pytest.raises(ConfigurationError, match="mode"):
         create_safely(store, client, **ORDER)
-    assert store.intents().rows == ()
+    assert store.intents.page().rows == ()
 
 
 def test_an_order_shows_nothing_of_the_customer() -> None:
@@ -186,13 +188,13 @@ def test_a_claim_that_another_process_took_over_first_is_theirs(
     until = clock.now() + timedelta(minutes=1)
     # Of this machine, with a number above any that a process can have.
     gone = f"host:4194999@{this_process().partition('@')[2]}:1"
-    assert store.claim_intent(intent.id, by=gone, until=until)
+    assert store.intents.claim(intent.id, by=gone, until=until)
 
     def taken_over() -> None:
-        store.release_intent(intent.id, by=gone)
-        assert store.claim_intent(intent.id, by="another-machine:1", until=until)
+        store.intents.release(intent.id, by=gone)
+        assert store.intents.claim(intent.id, by="another-machine:1", until=until)
 
-    quick: Any = Meanwhile(store, "release_intent", taken_over)
+    quick: Any = Meanwhile(store, "intents.release", taken_over)
     with pytest.raises(IntentError, match="another call"):
         Claim.new(quick, clock, intent.id).take()
     assert the_intent(store).claimed_by == "another-machine:1"
@@ -207,7 +209,7 @@ def test_a_person_who_decides_too_late_is_told_what_became_of_it(
         resume(store, new_client(), intent.id)
 
     later = clock.now() + timedelta(hours=24)
-    quick: Any = Meanwhile(store, "settle_intent", answered)
+    quick: Any = Meanwhile(store, "intents.resolve", answered)
     with pytest.raises(IntentError, match="answered already"):
         decide(quick, intent.id, actor="asha", why="told", collection_id=None, now=later)
     assert the_intent(store).state is IntentState.ANSWERED

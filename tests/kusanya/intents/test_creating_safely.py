@@ -70,9 +70,9 @@ def test_who_is_cancelled_while_an_answer_is_kept_leaves_it_kept(
             await creating
 
     asyncio.run(scenario())
-    store.add_note("col_1", "written after it", author="test", mode=Mode.TEST)
+    store.notes.add("col_1", "written after it", author="test", mode=Mode.TEST)
     assert the_intent(store).state is IntentState.ANSWERED
-    assert store.observations("col_1", Mode.TEST)
+    assert store.collections.observations("col_1", Mode.TEST)
 
 
 def test_an_answered_create_leaves_intent_attempt_and_fact(
@@ -83,9 +83,9 @@ def test_an_answered_create_leaves_intent_attempt_and_fact(
     assert made.intent.state is IntentState.ANSWERED
     assert made.intent == the_intent(store)
     assert made.intent.body == BODY
-    [attempt] = store.attempts(made.intent.id)
+    [attempt] = store.intents.attempts(made.intent.id)
     assert (attempt.number, attempt.outcome, attempt.status) == (1, "answered", 202)
-    [fact] = store.observations("col_1", Mode.TEST)
+    [fact] = store.collections.observations("col_1", Mode.TEST)
     assert (fact.source, fact.source_id) == (Source.ANSWER, made.intent.idempotency_key)
     assert fact.collection.raw == made.collection.raw
     assert [sent.body for sent in service.arrived] == [BODY]

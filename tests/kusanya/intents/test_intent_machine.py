@@ -49,7 +49,7 @@ class Creating(RuleBasedStateMachine):
         self.clock = self.play.TickingClock()
         url = self.store_url or f"sqlite:///{Path(self.folder.name) / 'store.db'}"
         self.store = Store.open(url, clock=self.clock)
-        self.before = {row.id for row in self.store.intents(limit=10_000).rows}
+        self.before = {row.id for row in self.store.intents.page(limit=10_000).rows}
         self.service = self.play.FakeService(self.clock)
         self.service.witness = self.store
         self.forced = 0
@@ -140,7 +140,7 @@ class Creating(RuleBasedStateMachine):
         return f"{text}-{len(self.before)}-{id(self.store)}" if self.before else text
 
     def _intents(self) -> list[Any]:
-        rows = self.store.intents(limit=10_000).rows
+        rows = self.store.intents.page(limit=10_000).rows
         return [row for row in rows if row.id not in self.before]
 
     @invariant()
@@ -177,7 +177,7 @@ class Creating(RuleBasedStateMachine):
             try:
                 resume(self.store, self._client(), row.id)
             except (IntentError, OutcomeUnknown):
-                found = self.store.intent(row.id)
+                found = self.store.intents.get(row.id)
                 assert found is not None
                 assert found.state in (IntentState.UNKNOWN, IntentState.REFUSED)
         self.one_key_one_body_one_collection()

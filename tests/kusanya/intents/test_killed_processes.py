@@ -94,7 +94,7 @@ def test_processes_killed_at_any_moment_charge_every_customer_once(
                     except KusanyaError:
                         continue
             intents = _all_intents(store)
-            assert store.check() == ()
+            assert store.maintenance.check() == ()
     made = _ledger(data / FILE_NAME)
     references = Counter(collection["reference"] for collection in made.values())
     assert references.most_common(1)[0][1] == 1, "a customer was charged twice"
@@ -108,12 +108,12 @@ def test_processes_killed_at_any_moment_charge_every_customer_once(
 
 def _all_intents(store: Store) -> list[Any]:
     found: list[Any] = []
-    page = store.intents()
+    page = store.intents.page()
     while True:
         found.extend(page.rows)
         if not page.more:
             return found
-        page = store.intents(older_than=page.rows[-1].key)
+        page = store.intents.page(older_than=page.rows[-1].key)
 
 
 def _ledger(path: Path) -> dict[str, Any]:

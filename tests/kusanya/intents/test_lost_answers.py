@@ -47,7 +47,7 @@ def test_a_lost_answer_is_sent_again_with_the_same_key_and_bytes(
     made = create_safely(store, new_client(), **ORDER)
     assert len(service.collections) == 1
     assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
-    assert [a.number for a in store.attempts(made.intent.id)] == [1, 2, 3]
+    assert [a.number for a in store.intents.attempts(made.intent.id)] == [1, 2, 3]
 
 
 def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
@@ -57,7 +57,7 @@ def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
     service.pay("col_1")
     made = resume(store, new_client(), the_intent(store))
     assert made.collection.status == "succeeded"
-    facts = store.observations("col_1", Mode.TEST)
+    facts = store.collections.observations("col_1", Mode.TEST)
     assert [(fact.source, fact.collection.status) for fact in facts] == [
         (Source.ANSWER, "created"),
         (Source.POLL, "succeeded"),
@@ -155,7 +155,7 @@ def test_a_refusal_from_between_never_brings_a_second_key(
     with pytest.raises(OutcomeUnknown):
         creates()
     assert the_intent(store).state is IntentState.UNKNOWN
-    [attempt] = store.attempts(the_intent(store).id)
+    [attempt] = store.intents.attempts(the_intent(store).id)
     assert attempt.outcome == "lost"
     with pytest.raises(IntentError, match="used before"):
         creates()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.errors import (
@@ -34,7 +35,7 @@ def test_a_repeated_reference_takes_a_reason(
     )
     assert forced.collection.id == "col_2"
     assert forced.intent.idempotency_key != first.intent.idempotency_key
-    [row] = store.audit().rows
+    [row] = store.audit.page().rows
     assert row.act == "repeat reference"
     assert row.detail.startswith("second instalment (as "), "the process says which one it was"
 
@@ -65,7 +66,7 @@ def test_no_reason_repeats_a_reference_whose_outcome_is_not_known(
         assert caught.value.intent_id == standing.id
         assert "--again" not in str(caught.value)
     assert len(service.arrived) == sent
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
     assert resume(store, new_client(), standing).collection.id == "col_1"
     with pytest.raises(IntentError, match="--again"):
         create_safely(store, new_client(), **ORDER, idempotency_key=key)
@@ -96,9 +97,9 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
     create_safely(store, new_client(), **ORDER)
 
     # Between this call's look and its own row, another process forces a repeat and hears nothing.
-    class Racing:
-        def __getattr__(self, name: str) -> Any:
-            if name == "begin_intent" and len(service.arrived) == 1:
+    class Racing(Interposed):
+        def method(self, path: str, found: Any) -> Any:
+            if path == "intents.begin" and len(service.arrived) == 1:
                 service.faults = [play.Fault.LOST_ANSWER]
                 with pytest.raises(OutcomeUnknown):
                     create_safely(
@@ -108,35 +109,34 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
                         idempotency_key="theirs",
                         force_repeat_reason="second instalment",
                     )
-            return getattr(store, name)
+            return found
 
     with pytest.raises(IntentError, match="resume that one first"):
         create_safely(
-            Racing(),  # type: ignore[arg-type]  # the store with a race inside
+            Racing(store),  # type: ignore[arg-type]  # the store with a race inside
             new_client(),
             **ORDER,
             idempotency_key="ours",
             force_repeat_reason="second instalment",
         )
     assert len(service.collections) == 2
-    assert store.intent_by_key(Mode.TEST, "default", "ours") is None
+    assert store.intents.by_key(Mode.TEST, "default", "ours") is None
 
 
 def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
     store: Store, new_client: NewClient, service: Any
 ) -> None:
     # Between this call's look and its own row, another process takes the same reference.
-    class Racing:
-        def __init__(self) -> None:
-            self.raced = False
+    class Racing(Interposed):
+        raced = False
 
-        def __getattr__(self, name: str) -> Any:
-            if name == "begin_intent" and not self.raced:
+        def method(self, path: str, found: Any) -> Any:
+            if path == "intents.begin" and not self.raced:
                 self.raced = True
                 create_safely(store, new_client(), **ORDER, idempotency_key="theirs")
-            return getattr(store, name)
+            return found
 
     with pytest.raises(IntentError, match="used before"):
-        create_safely(Racing(), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
+        create_safely(Racing(store), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
     assert [sent.key for sent in service.arrived] == ["theirs"]
-    assert store.intent_by_key(Mode.TEST, "default", "ours") is None
+    assert store.intents.by_key(Mode.TEST, "default", "ours") is None

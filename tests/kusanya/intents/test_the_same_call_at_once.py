@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
 from kusanya.errors import IntentError, IntentReason
@@ -55,13 +56,13 @@ def test_a_hundred_same_calls_in_threads_and_processes_return_the_same_collectio
         with Store.open(url) as store:
             intent = the_intent(store)
             assert heard == [intent.collection_id] * (processes * threads)
-            assert len(store.attempts(intent.id)) == 1
+            assert len(store.intents.attempts(intent.id)) == 1
 
 
 def _held(store: Store, clock: Any) -> str:
     """Let another call of a living process hold the intent; return who it is."""
     holder = new_holder()
-    store.begin_intent(
+    store.intents.begin(
         idempotency_key="job-1", body=BODY, mode=Mode.TEST, profile="default",
         reference="order-1", amount=5000, phone="255754000001", at=clock.now(), by=holder,
         until=clock.now() + timedelta(seconds=60), target="http://127.0.0.1:9",
@@ -111,7 +112,7 @@ def test_whoever_waited_takes_over_where_the_first_gave_up(
     holder = _held(store, clock)
     client = new_client()
     client.core.clock = client._clock = Meanwhile(
-        clock, lambda: store.release_intent(the_intent(store).id, by=holder)
+        clock, lambda: store.intents.release(the_intent(store).id, by=holder)
     )
     made = create_safely(store, client, **KEYED)
     assert (made.intent.id, made.collection.id) == (the_intent(store).id, "col_1")
@@ -126,7 +127,7 @@ def test_whoever_waited_hears_what_became_of_the_first(
     def answered() -> None:
         intent = the_intent(store)
         service._create("job-1", intent.body)
-        store.finish_attempt(
+        store.intents.finish_attempt(
             intent.id, 1, at=clock.now(), outcome="answered", status=202, request_id=None,
             took_us=1, state=IntentState.ANSWERED, collection_id="col_1", by=holder,
         ).result()  # fmt: skip
@@ -142,17 +143,16 @@ def test_a_call_that_sees_its_own_key_a_moment_late_does_not_take_it_for_another
 ) -> None:
     first = create_safely(store, new_client(), **KEYED)
 
-    class Late:
+    class Late(Interposed):
         """Knows no key at the first look, as if it had been written right after it."""
 
         looks = 0
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
-
-        def intent_by_key(self, mode: Mode, profile: str, key: str) -> Any:
+        def method(self, path: str, found: Any) -> Any:
+            if path != "intents.by_key":
+                return found
             self.looks += 1
-            return None if self.looks == 1 else store.intent_by_key(mode, profile, key)
+            return (lambda *_: None) if self.looks == 1 else found
 
-    late: Any = Late()
+    late: Any = Late(store)
     assert create_safely(late, new_client(), **KEYED).collection.id == first.collection.id

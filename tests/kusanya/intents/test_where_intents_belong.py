@@ -30,7 +30,7 @@ def lost(store: Store, new_client: NewClient, play: Any) -> IntentRow:
     new_client.service.faults = [play.Fault.LOST_ANSWER]
     with pytest.raises(OutcomeUnknown):
         create_safely(store, new_client(max_attempts=1), **ORDER)
-    [row] = store.intents().rows
+    [row] = store.intents.page().rows
     return row
 
 
@@ -59,7 +59,7 @@ def test_a_new_intent_keeps_where_it_was_sent(store: Store, new_client: NewClien
     client = new_client(base_url="http://127.0.0.1:9/")
     made = create_safely(store, client, **ORDER)
     assert made.intent.target == client.origin == ADDRESS
-    assert store.intent(made.intent.id) == made.intent
+    assert store.intents.get(made.intent.id) == made.intent
 
 
 @pytest.mark.parametrize("profile", [None, "default"])
@@ -71,7 +71,7 @@ def test_an_intent_that_may_have_charged_is_sent_to_no_other_address(
     with pytest.raises(IntentError, match=f"first sent to '{ADDRESS}'.*'default'") as caught:
         resume(store, new_client(base_url=base_url), lost, profile=profile)
     assert caught.value.intent_id == lost.id
-    assert store.intent(lost.id) == lost
+    assert store.intents.get(lost.id) == lost
     assert len(service.arrived) == 1
     assert resume(store, new_client(), lost, profile=profile).collection.id == "col_1"
     assert len({(sent.key, sent.body) for sent in service.arrived}) == 1
@@ -94,7 +94,7 @@ def test_an_intent_of_another_profile_is_refused_in_every_state(
     service = new_client.service
     with pytest.raises(IntentError, match="belongs to profile 'default'"):
         resume(store, new_client(), lost, profile="shop-b")
-    assert store.intent(lost.id) == lost
+    assert store.intents.get(lost.id) == lost
     assert len(service.arrived) == 1
     answered = resume(store, new_client(), lost, profile="default").intent
     with pytest.raises(IntentError, match="belongs to profile 'default'"):
@@ -134,13 +134,13 @@ def test_a_live_intent_is_not_sent_with_another_merchants_key(
     service.faults = [play.Fault.LOST_ANSWER]
     with pytest.raises(OutcomeUnknown):
         create_safely(store, client(first), **ORDER)
-    [row] = store.intents(Mode.LIVE).rows
+    [row] = store.intents.page(Mode.LIVE).rows
     assert row.target == f"{ADDRESS}#mer_1"
     for profile in (None, "default"):
         with pytest.raises(IntentError, match="mer_1"):
             resume(store, client(second), row, profile=profile)
     assert second.posts == 0
-    kept = store.intent(row.id)
+    kept = store.intents.get(row.id)
     assert kept is not None
     assert (kept.state, kept.attempts, kept.claimed_by) == (IntentState.UNKNOWN, 1, None)
     assert resume(store, client(first), row).collection.id == "col_1"
@@ -155,13 +155,13 @@ def test_an_intent_of_which_nothing_came_may_move_within_its_profile(
     wrong, right = (new_client(base_url=url, max_attempts=1) for url in ELSEWHERE[:2])
     with pytest.raises((NotSent, AuthenticationError)):
         create_safely(store, wrong, **ORDER)
-    [row] = store.intents().rows
+    [row] = store.intents.page().rows
     assert (row.state, row.target) == (IntentState.PREPARED, ELSEWHERE[0])
     with pytest.raises(IntentError, match="name its profile, 'default'"):
         resume(store, right, row)
     with pytest.raises(OutcomeUnknown):
         resume(store, right, row, profile="default")
-    [row] = store.intents().rows
+    [row] = store.intents.page().rows
     assert (row.state, row.target) == (IntentState.UNKNOWN, ELSEWHERE[1])
     with pytest.raises(IntentError, match="second charge"):
         resume(store, wrong, row, profile="default")
@@ -174,7 +174,7 @@ def test_one_process_that_moved_meanwhile_is_seen_under_the_claim(
     service.faults = [play.Fault.NO_CONNECTION]
     with pytest.raises(NotSent):
         create_safely(store, new_client(max_attempts=1), **ORDER)
-    [stale] = store.intents().rows
+    [stale] = store.intents.page().rows
     service.faults = [play.Fault.LOST_ANSWER]
     with pytest.raises(OutcomeUnknown):
         resume(store, new_client(max_attempts=1), stale)
@@ -237,7 +237,7 @@ def test_an_intent_of_an_older_store_is_known_by_its_profile_alone(
     older_store: Store, new_client: NewClient, service: Any
 ) -> None:
     service.witness = older_store
-    row = older_store.intent("int_1")
+    row = older_store.intents.get("int_1")
     assert row is not None
     assert (row.target, row.body, row.outcome, row.attempts) == (None, BODY, "no answer", 1)
     with pytest.raises(IntentError, match="name its profile, 'default'"):

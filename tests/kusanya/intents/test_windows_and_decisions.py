@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.intents import prepare_intent
+from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
 from kusanya.errors import (
@@ -121,7 +123,7 @@ def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_see
         with pytest.raises(IntentError, match="window is open for 22 h 47 min more"):
             decide(store, intent.id, actor="a", why="b", collection_id=named, now=clock.now())
     assert the_intent(store).state is IntentState.UNKNOWN
-    assert store.audit().rows == ()
+    assert store.audit.page().rows == ()
     clock.pass_by(timedelta(hours=22, minutes=47))
     decided = decide(
         store,
@@ -132,8 +134,8 @@ def test_a_person_decides_only_after_the_window_or_for_a_collection_that_was_see
         now=clock.now(),
     )
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, None)
-    [row] = store.audit().rows
-    assert (row.actor, row.subject) == (store.actor, intent.id)
+    [row] = store.audit.page().rows
+    assert (row.actor, row.subject) == (store.audit.actor, intent.id)
     assert row.detail == "nothing was created: not in the statement (as asha)"
 
 
@@ -144,14 +146,14 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
     store.record(service.event("col_1"))
     answered: list[IntentRow] = []
 
-    class Racing:
+    class Racing(Interposed):
         """The sweep's store: between its look and its word the intent is answered."""
 
-        def __getattr__(self, name: str) -> Any:
-            if name == "settle_intent" and not answered:
-                begun = store.begin_attempt(the_intent(store).id, at=clock.now())
+        def method(self, path: str, found: Any) -> Any:
+            if path == "intents.resolve" and not answered:
+                begun = store.intents.begin_attempt(the_intent(store).id, at=clock.now())
                 answered.append(
-                    store.finish_attempt(
+                    store.intents.finish_attempt(
                         begun.intent_id,
                         begun.number,
                         at=clock.now(),
@@ -163,9 +165,9 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
                         collection_id="col_1",
                     ).result()
                 )
-            return getattr(store, name)
+            return found
 
-    assert settle_waiting(Racing(), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
+    assert settle_waiting(Racing(store), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
     assert the_intent(store) == answered[0]
 
 
@@ -174,7 +176,8 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
 ) -> None:
     # No create leaves two; a store that was written before that was refused may hold them.
     for key in ("first", "second"):
-        kept = store.prepare_intent(
+        kept = prepare_intent(
+            store,
             idempotency_key=key,
             body=BODY,
             mode=Mode.TEST,
@@ -190,12 +193,12 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
         clock.pass_by(timedelta(seconds=1))
     store.record(service.event("col_1"))
     assert settle_waiting(store, now=clock.now()) == 0
-    first = store.intents().rows[1]
+    first = store.intents.page().rows[1]
     decided = decide(
         store, first.id, actor="asha", why="receipt seen", collection_id="col_1", now=clock.now()
     )
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
-    assert store.audit().rows[0].act == "decide intent"
+    assert store.audit.page().rows[0].act == "decide intent"
     store.record(service.event("col_2"))
     assert settle_waiting(store, now=clock.now()) == 1
     with pytest.raises(IntentError, match="settled already"):
@@ -272,7 +275,8 @@ def test_an_intent_that_was_never_sent_is_closed_after_a_day(
 def test_an_intent_of_the_other_mode_is_not_sent(
     store: Store, new_client: NewClient, service: Any
 ) -> None:
-    live = store.prepare_intent(
+    live = prepare_intent(
+        store,
         idempotency_key="k",
         body=BODY,
         mode=Mode.LIVE,

@@ -56,7 +56,7 @@ class Rests:
 
 
 def unanswered(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRow:
-    begun = store.begin_intent(
+    begun = store.intents.begin(
         idempotency_key=f"key-{number}",
         body=b"{}",
         mode=Mode.TEST,
@@ -68,7 +68,7 @@ def unanswered(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRo
         by="till",
         until=NOON - timedelta(seconds=30),
     ).result()
-    return store.finish_attempt(
+    return store.intents.finish_attempt(
         begun.intent.id,
         1,
         at=NOON - timedelta(seconds=50),
@@ -98,7 +98,7 @@ Heard = Callable[[int], tuple[Arrival, Receipt]]
 
 
 def state_of(store: Store, intent: IntentRow) -> IntentState:
-    found = store.intent(intent.id)
+    found = store.intents.get(intent.id)
     assert found is not None
     return found.state
 
@@ -145,14 +145,14 @@ def test_a_store_that_fails_is_looked_at_again(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine, rests = unanswered(store), Rests()
-    working, faults = store.intents, [StoreUnavailable("the disk is gone")]
+    working, faults = store.intents.page, [StoreUnavailable("the disk is gone")]
 
     def failing(*args: object, **kwargs: object) -> object:
         if faults:
             raise faults.pop()
         return working(*args, **kwargs)  # type: ignore[arg-type] # handed on as given
 
-    monkeypatch.setattr(store, "intents", failing)
+    monkeypatch.setattr(store.intents, "page", failing)
     with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
         assert resolver.failed == 1
@@ -173,14 +173,14 @@ def test_a_mistake_in_one_look_is_logged_and_ends_no_later_one(
     caplog.set_level(logging.INFO, "kusanya.receiver")
     mine, rests = unanswered(store), Rests()
     heard(1)
-    working, faults = store.intents, [ZeroDivisionError("ours")]
+    working, faults = store.intents.page, [ZeroDivisionError("ours")]
 
     def failing(*args: object, **kwargs: object) -> object:
         if faults:
             raise faults.pop()
         return working(*args, **kwargs)  # type: ignore[arg-type] # handed on as given
 
-    monkeypatch.setattr(store, "intents", failing)
+    monkeypatch.setattr(store.intents, "page", failing)
     with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
         rests.go_on()

@@ -104,11 +104,11 @@ def test_an_event_that_the_service_tells_alike_is_recorded_as_checked(
     checked = check(service, acknowledged())
     assert (checked.outcome, checked.differences) == (Outcome.AGREES, ())
     assert service.asked == ["evt_1", "col_1"]
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.confirmed_by == (Source.EVENT, Source.EVENT_CHECK, Source.POLL)
     assert state.contradictions == ()
-    event = store.event("evt_1")
+    event = store.events.get("evt_1")
     assert event is not None
     assert event.checked_at == NOON
 
@@ -121,7 +121,7 @@ def test_an_event_that_the_service_tells_otherwise_is_a_contradiction(
     checked = check(Service(other), offered)
     assert checked.outcome is Outcome.DIFFERS
     assert checked.differences == ("data.failure_code", "data.fee", "data.status", "type")
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.status == "contradiction"
     assert (state.fee_event, state.fee_poll) == (50, 70)
@@ -133,7 +133,7 @@ def test_an_event_that_the_service_does_not_know_is_reported(
     service = Service()
     assert check(service, acknowledged()).outcome is Outcome.UNKNOWN_EVENT
     assert service.asked == ["evt_1", "col_1"]
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
 
@@ -143,7 +143,7 @@ def test_a_service_that_cannot_be_asked_changes_nothing(
 ) -> None:
     fault = ServiceUnavailable("down", status=503)
     assert check(Service(fault=fault), acknowledged()).outcome is Outcome.FAILED
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
 
@@ -155,10 +155,10 @@ def test_the_answer_about_another_event_or_mode_is_no_fact(
     for other in (body(2), body(mode="live", data={"mode": "live"})):
         checked = check(Service(other), offered)
         assert checked.outcome is Outcome.DIFFERS
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
-    assert store.collection("col_2", Mode.TEST) is None
+    assert store.collections.get("col_2", Mode.TEST) is None
 
 
 @pytest.mark.parametrize("policy", [Policy.ON_CONTRADICTION, Policy.SAMPLED])

@@ -60,7 +60,7 @@ class FaultyJournal:
 
 
 def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
-    return store.deliveries(mode).rows
+    return store.deliveries.page(mode).rows
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
@@ -82,8 +82,8 @@ async def test_a_delivery_is_durable_before_its_2xx(
 
     def look() -> None:
         with Store.open(store.url_shown, read_only=True) as other:
-            for row in other.deliveries(Mode.TEST).rows:
-                found = other.delivery_body(row.id)
+            for row in other.deliveries.page(Mode.TEST).rows:
+                found = other.deliveries.body(row.id)
                 seen.append(None if found is None else found.body)
 
     answer = await ask(
@@ -91,7 +91,7 @@ async def test_a_delivery_is_durable_before_its_2xx(
     )
     assert (answer.status, answer.text) == (200, "")
     assert seen == [payload]
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert (state.status, state.event_ids) == ("succeeded", ("evt_1",))
     assert state.first_seen_at == NOON
@@ -127,7 +127,7 @@ async def test_a_repeat_is_acknowledged_and_changes_nothing(
         Verdict.REPEAT,
         Verdict.VERIFIED,
     ]
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
 
@@ -143,7 +143,7 @@ async def test_one_event_id_with_two_contents_is_acknowledged_and_flagged(
     assert (await ask(receiver, first, signed(first))).status == 200
     assert (await ask(receiver, other, signed(other))).status == 200
     assert [row.verdict for row in kept(store)] == [Verdict.CONFLICT, Verdict.VERIFIED]
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.fee == 50
 
@@ -161,8 +161,8 @@ async def test_a_forged_delivery_is_recorded_refused_and_changes_nothing(
     assert (answer.status, answer.text) == (400, "no_match")
     row = kept(store)[0]
     assert (row.verdict, row.reason, row.answer) == (Verdict.REJECTED, "no_match", 400)
-    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
-    assert store.event("evt_1") is None
+    assert [store.collections.get("col_1", mode) for mode in Mode] == [None, None]
+    assert store.events.get("evt_1") is None
 
 
 async def test_what_is_authentic_but_cannot_be_read_is_acknowledged_kept_and_logged(
@@ -175,7 +175,7 @@ async def test_what_is_authentic_but_cannot_be_read_is_acknowledged_kept_and_log
     receiver, payload = app(store, SECRET, mode="test", clock=clock), b"\xff\x00"
     assert (await ask(receiver, payload, signed(payload))).status == 200
     assert [row.verdict for row in kept(store)] == [Verdict.UNPARSEABLE]
-    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
+    assert [store.collections.get("col_1", mode) for mode in Mode] == [None, None]
     [line] = logged(caplog)
     assert (line.name, line.levelname) == ("kusanya.receiver", "WARNING")
     assert line.message == "delivery kept unread: its body is no event"
@@ -204,7 +204,7 @@ async def test_a_delivery_of_the_wrong_mode_is_recorded_refused_counted_and_logg
     assert answer.text.startswith("wrong_mode: this endpoint and its signing secret are for test")
     [row] = kept(store)
     assert (row.verdict, row.reason, row.answer) == (Verdict.WRONG_MODE, "wrong_mode", 400)
-    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
+    assert [store.collections.get("col_1", mode) for mode in Mode] == [None, None]
     [line] = logged(caplog)
     assert line.message == "delivery of the wrong mode refused"
     assert (vars(line)["mode"], vars(line)["event_id"]) == ("test", "evt_1")
@@ -590,7 +590,7 @@ async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> N
 
 def lost_answer(store: Store) -> IntentRow:
     """Return an intent whose create was sent a minute ago and never answered."""
-    begun = store.begin_intent(
+    begun = store.intents.begin(
         idempotency_key="key-1",
         body=b"{}",
         mode=Mode.TEST,
@@ -602,7 +602,7 @@ def lost_answer(store: Store) -> IntentRow:
         by="till",
         until=NOON - timedelta(seconds=30),
     ).result()
-    return store.finish_attempt(
+    return store.intents.finish_attempt(
         begun.intent.id,
         1,
         at=NOON - timedelta(seconds=50),
@@ -642,13 +642,13 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
     assert (await ask(program, payload, signed(payload), path="/hooks/")).status == 200
 
     def resolved() -> bool:
-        found, event = store.intent(intent.id), store.event("evt_1")
+        found, event = store.intents.get(intent.id), store.events.get("evt_1")
         assert found is not None
         assert event is not None
         return found.state is IntentState.SETTLED and event.checked_at is not None
 
     await until(resolved)
-    found = store.intent(intent.id)
+    found = store.intents.get(intent.id)
     assert found is not None
     assert found.collection_id == "col_1"
     await lifespan(receiver, "lifespan.shutdown")
@@ -667,7 +667,7 @@ async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_
     await lifespan(receiver, "lifespan.startup")
 
     def resolved() -> bool:
-        found = store.intent(intent.id)
+        found = store.intents.get(intent.id)
         assert found is not None
         return found.state is IntentState.SETTLED
 

@@ -111,10 +111,10 @@ async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 
                 answered = handle(
                     store, SECRET, payload, given, mode="test", clock=clock, resolve_intents=False
                 )
-            rows = store.deliveries(Mode.TEST).rows
-            bodies = [store.delivery_body(row.id) for row in rows]
+            rows = store.deliveries.page(Mode.TEST).rows
+            bodies = [store.deliveries.body(row.id) for row in rows]
             kept = [(row.verdict, row.reason, row.answer, row.event_id) for row in rows]
-            seen.append((answered, kept, bodies, store.collection("col_1", Mode.TEST)))
+            seen.append((answered, kept, bodies, store.collections.get("col_1", Mode.TEST)))
     assert seen[0] == seen[1]
 
 
@@ -123,8 +123,8 @@ def test_a_2xx_is_durable(store: Store, clock: Clock, body: Body, signed: Signed
     answered = handle(store, SECRET, payload, dict(signed(payload)), mode="test", clock=clock)
     assert answered == (200, "")
     with Store.open(store.url_shown, read_only=True) as other:
-        [row] = other.deliveries(Mode.TEST).rows
-        found = other.delivery_body(row.id)
+        [row] = other.deliveries.page(Mode.TEST).rows
+        found = other.deliveries.body(row.id)
     assert (row.verdict, found and found.body) == (Verdict.VERIFIED, payload)
 
 
@@ -197,7 +197,7 @@ def test_wrong_arguments_are_refused_at_once(store: Store, body: Body, signed: S
 def test_an_event_resolves_a_lost_creation(
     store: Store, clock: Clock, body: Body, signed: Signed
 ) -> None:
-    begun = store.begin_intent(
+    begun = store.intents.begin(
         idempotency_key="key-1",
         body=b"{}",
         mode=Mode.TEST,
@@ -211,7 +211,7 @@ def test_an_event_resolves_a_lost_creation(
     ).result()
     endpoint = EndpointSecrets("till", Mode.TEST, SECRET)
     assert handle(store, endpoint, body(), signed(body()), clock=clock) == (200, "")
-    while (found := store.intent(begun.intent.id)) is None or found.collection_id is None:
+    while (found := store.intents.get(begun.intent.id)) is None or found.collection_id is None:
         pass
     assert (found.state, found.collection_id) == (IntentState.SETTLED, "col_1")
 
@@ -270,5 +270,5 @@ def test_it_receives_behind_a_wsgi_server(
         answers.append((answer.status, answer.read()))
         connection.close()
     assert answers == [(200, b""), (400, b"no_match"), (400, b"duplicate_header")]
-    verdicts = [row.verdict for row in store.deliveries(Mode.TEST).rows]
+    verdicts = [row.verdict for row in store.deliveries.page(Mode.TEST).rows]
     assert sorted(verdicts) == [Verdict.REJECTED, Verdict.REJECTED, Verdict.VERIFIED]

@@ -206,22 +206,22 @@ class Receiving(RuleBasedStateMachine):
     def rebuilds(self) -> None:
         """Recompute everything: nothing changes."""
         before = self._states()
-        rebuilt = self.store.rebuild()
+        rebuilt = self.store.maintenance.rebuild()
         assert (rebuilt.collections, rebuilt.rollups) == (0, 0)
         assert self._states() == before
-        assert self.store.check() == ()
+        assert self.store.maintenance.check() == ()
 
     def _states(self) -> list[Any]:
-        return [self.store.collections(mode).rows for mode in Mode]
+        return [self.store.collections.page(mode).rows for mode in Mode]
 
     def _figures(self, *modes: Mode) -> list[Any]:
         """Return the rows but for how much is odd about them, and the sums."""
         span = {"since": NOON - timedelta(days=1), "until": NOON + timedelta(days=1)}
         found: list[Any] = []
         for mode in modes or Mode:
-            rows = self.store.collections(mode).rows
+            rows = self.store.collections.page(mode).rows
             found.append([replace(row, seq=0, contradictions=0) for row in rows])
-            found.append(self.store.rollups(mode, **span))
+            found.append(self.store.rollups.collections(mode, **span))
         return found
 
     @invariant()
@@ -229,11 +229,11 @@ class Receiving(RuleBasedStateMachine):
         """Hold the projection against the facts."""
         if not hasattr(self, "store"):
             return
-        rows = [row for mode in Mode for row in self.store.collections(mode).rows]
+        rows = [row for mode in Mode for row in self.store.collections.page(mode).rows]
         assert {(row.id, row.mode.value) for row in rows} == self.heard
         for row in rows:
-            assert fold(self.store.observations(row.id, row.mode)).amount == row.amount
-            state = fold(self.store._facts(row.id)[::-1], mode=row.mode)
+            assert fold(self.store.collections.observations(row.id, row.mode)).amount == row.amount
+            state = fold(self.store.collections._facts(row.id)[::-1], mode=row.mode)
             said = (row.status, row.amount, row.fee, row.final_seen_at, row.contradictions)
             assert said == (
                 state.status,
@@ -250,8 +250,8 @@ class Receiving(RuleBasedStateMachine):
             return
         kept: Counter[bytes] = Counter()
         for mode in Mode:
-            for row in self.store.deliveries(mode).rows:
-                found = self.store.delivery_body(row.id)
+            for row in self.store.deliveries.page(mode).rows:
+                found = self.store.deliveries.body(row.id)
                 if row.answer == 200 and found is not None and found.body is not None:
                     kept[found.body] += 1
         assert kept == self.acknowledged

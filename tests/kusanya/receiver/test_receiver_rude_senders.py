@@ -198,7 +198,7 @@ def test_a_sender_that_says_no_more_within_its_body_is_closed_and_nothing_kept(
         peer.sendall(asking(payload, signed(payload))[:-1])
         peer.shutdown(socket.SHUT_WR)
         assert everything(peer) == b""
-    assert store.deliveries(Mode.TEST).rows == ()
+    assert store.deliveries.page(Mode.TEST).rows == ()
 
 
 @pytest.fixture(params=[b"", GET], ids=["taken at once", "after another request"])
@@ -227,7 +227,7 @@ def test_what_follows_the_body_is_no_header(
     with connect(serving) as peer:
         peer.sendall(trailed(trailer))
         assert b"HTTP/1.1 200" in everything(peer).rpartition(b"\r\n\r\n")[0][-200:]
-    assert [row.verdict for row in store.deliveries(Mode.TEST).rows] == [Verdict.VERIFIED]
+    assert [row.verdict for row in store.deliveries.page(Mode.TEST).rows] == [Verdict.VERIFIED]
 
 
 def test_a_callback_that_fails_keeps_no_other_delivery_back(

@@ -83,7 +83,7 @@ def test_deliveries_arrive_over_one_kept_connection(
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (200, b"")
     connection.close()
-    rows = store.deliveries(Mode.TEST).rows
+    rows = store.deliveries.page(Mode.TEST).rows
     assert [row.verdict for row in rows] == [Verdict.VERIFIED] * 5
 
 
@@ -103,14 +103,14 @@ def test_requests_sent_without_waiting_are_answered_in_order(
             received += peer.recv(65536)
     statuses = [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]]
     assert statuses == [b"200", b"400", b"200"]
-    kept = store.deliveries(Mode.TEST).rows
+    kept = store.deliveries.page(Mode.TEST).rows
     assert [(row.event_id, row.verdict) for row in reversed(kept)] == [
         ("evt_1", Verdict.VERIFIED),
         ("evt_2", Verdict.REJECTED),
         ("evt_3", Verdict.VERIFIED),
     ]
     for row, payload in zip(reversed(kept), (first, forged, last), strict=True):
-        found = store.delivery_body(row.id)
+        found = store.deliveries.body(row.id)
         assert found is not None
         assert found.body == payload
         assert dict(found.headers)[b"content-length"] == str(len(payload)).encode()
@@ -127,7 +127,7 @@ def test_the_beginning_of_a_second_request_does_not_touch_the_first(
         assert read_answer(peer) == b"200 OK"
         peer.sendall(whole[90:])
         assert read_answer(peer) == b"200 OK"
-    kept = store.deliveries(Mode.TEST).rows
+    kept = store.deliveries.page(Mode.TEST).rows
     assert [row.verdict for row in kept] == [Verdict.VERIFIED, Verdict.VERIFIED]
 
 
@@ -185,7 +185,7 @@ def test_chunks_are_put_together_and_too_many_of_them_refused(
         peer.sendall(chunked(b" " * 262_145))
         assert read_answer(peer).startswith(b"413")
         assert closed_by_the_other_side(peer)
-    assert [row.verdict for row in store.deliveries(Mode.TEST).rows] == [Verdict.VERIFIED]
+    assert [row.verdict for row in store.deliveries.page(Mode.TEST).rows] == [Verdict.VERIFIED]
 
 
 def test_whoever_goes_away_leaves_nothing_behind(
@@ -207,7 +207,7 @@ def test_whoever_goes_away_leaves_nothing_behind(
     with connect(serving) as peer:
         peer.sendall(asked)
     # Its answer had nobody to go to; the delivery is durable all the same.
-    while not store.deliveries(Mode.TEST).rows:
+    while not store.deliveries.page(Mode.TEST).rows:
         pass
     while b"kusanya_requests_in_flight 0.0" not in (said := metrics()):
         pass
@@ -245,7 +245,7 @@ def test_a_request_out_of_bounds_is_refused_and_its_connection_closed(
         except (BrokenPipeError, ConnectionResetError):
             # It closed while we were still flooding: refused all the same.
             pass
-    assert store.deliveries(Mode.TEST).rows == ()
+    assert store.deliveries.page(Mode.TEST).rows == ()
 
 
 def test_64_headers_of_almost_16_kib_are_read(
@@ -279,7 +279,7 @@ def test_a_peer_that_stops_in_the_middle_is_cut(
         peer.sendall(beginning)
         assert read_answer(peer) == b"408 Request Timeout"
         assert closed_by_the_other_side(peer)
-    assert store.deliveries(Mode.TEST).rows == ()
+    assert store.deliveries.page(Mode.TEST).rows == ()
 
 
 def test_dripping_does_not_buy_time(store: Store, serve_app: Serve) -> None:
@@ -370,7 +370,7 @@ def test_slow_and_idle_connections_do_not_keep_honest_deliveries_out(  # noqa: P
                 answers.append(deliver(honest, number))
         assert answers == [b"200 OK"] * 24
         assert deliver(kept, 25) == b"200 OK"
-    assert len(store.deliveries(Mode.TEST).rows) == 26
+    assert len(store.deliveries.page(Mode.TEST).rows) == 26
 
 
 def test_a_connection_that_is_being_answered_never_gives_way(
@@ -467,7 +467,7 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
         assert process.wait(20) == 0
         connection.close()
     with Store.open(tmp_path / "s.db") as store:
-        assert [row.event_id for row in store.deliveries(Mode.TEST).rows] == ["evt_1"]
+        assert [row.event_id for row in store.deliveries.page(Mode.TEST).rows] == ["evt_1"]
 
 
 def test_an_address_for_people_is_complete() -> None:

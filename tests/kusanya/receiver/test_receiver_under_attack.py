@@ -95,9 +95,9 @@ def test_every_honest_delivery_is_answered_among_hostile_ones(
                 honest += 1
         connection.close()
     assert honest >= rounds / 11
-    verified = store.deliveries(
+    verified = store.deliveries.page(
         Mode.TEST, where=DeliveryFilter(verdicts=(Verdict.VERIFIED,)), limit=honest + 1
     )
     assert len(verified.rows) == honest
-    assert store.collection("col_999999", Mode.TEST) is None
-    assert store.event("evt_999999") is None
+    assert store.collections.get("col_999999", Mode.TEST) is None
+    assert store.events.get("evt_999999") is None

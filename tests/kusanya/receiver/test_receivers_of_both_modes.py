@@ -54,17 +54,22 @@ async def test_a_live_payment_stays_open_whatever_a_test_secret_signs(
             assert await deliver(Mode.TEST, forged) == 200
         else:
             assert await deliver(Mode.LIVE, wrong) == 400
-    row, state = store.collection("col_1", Mode.LIVE), store.state("col_1", Mode.LIVE)
+    row, state = (
+        store.collections.get("col_1", Mode.LIVE),
+        store.collections.state("col_1", Mode.LIVE),
+    )
     assert row is not None
     assert state is not None
     assert (row.status, row.final_seen_at, row.event_id) == ("created", None, None)
-    assert [one.id for one in store.open_collections(Mode.LIVE).rows] == ["col_1"]
-    found = anomalies(state, store.observations("col_1", Mode.LIVE))
+    assert [one.id for one in store.collections.still_open(Mode.LIVE).rows] == ["col_1"]
+    found = anomalies(state, store.collections.observations("col_1", Mode.LIVE))
     assert [one.kind for one in found] == [AnomalyKind.MODE_MISMATCH]
     assert found[0].urgent
     span = {"since": clock.now() - timedelta(days=1), "until": clock.now() + timedelta(days=1)}
-    assert [(one.status, one.count) for one in store.rollups(Mode.LIVE, **span)] == [("created", 1)]
-    assert store.check() == ()
+    assert [(one.status, one.count) for one in store.rollups.collections(Mode.LIVE, **span)] == [
+        ("created", 1)
+    ]
+    assert store.maintenance.check() == ()
 
 
 async def test_each_receiver_ends_the_payment_of_its_own_mode(
@@ -74,5 +79,5 @@ async def test_each_receiver_ends_the_payment_of_its_own_mode(
     store.record(created(live, clock.now()))
     assert await deliver(Mode.TEST, body(id="evt_forged", data={"status": "failed"})) == 200
     assert await deliver(Mode.LIVE, live) == 200
-    rows = [store.collection("col_1", mode) for mode in (Mode.LIVE, Mode.TEST)]
+    rows = [store.collections.get("col_1", mode) for mode in (Mode.LIVE, Mode.TEST)]
     assert [row and row.status for row in rows] == ["succeeded", "failed"]

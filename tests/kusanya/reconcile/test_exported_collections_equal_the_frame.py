@@ -104,7 +104,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
             fact = heard(number)
             store.record(delivered(fact) if fact.event_id else fact)
         for mode in Mode:
-            store.export(home / "out", mode)
+            store.parquet.write(home / "out", mode)
     loaded = load.inputs(str(home / "store.db"), mode="live", period="2026-03")
     charged = fees.tariff(loaded.frame, period=MARCH)
     return msgspec.structs.replace(loaded, tariff=charged)

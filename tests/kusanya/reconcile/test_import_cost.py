@@ -18,7 +18,7 @@ def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
 def test_reconciliation_knows_no_notebook() -> None:
     program = (
         "import sys;"
-        "from kusanya.reconcile import chart, failures, fees, load, show;"
+        "from kusanya.reconcile import chart, failures, fees, load, views;"
         "print(sorted({'IPython', 'ipywidgets', 'textual', 'rich'} & set(sys.modules)))"
     )
     answer = subprocess.run(

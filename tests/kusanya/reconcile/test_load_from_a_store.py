@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.intents import prepare_intent
 
 from kusanya.errors import ConfigurationError, StoreUnavailable
 from kusanya.reconcile.analysis import fees
@@ -84,7 +85,7 @@ def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
     assert frame["failure_code"].tolist() == [pd.NA, "insufficient_funds", pd.NA]
     assert frame["completed_at"][0] == NOON + timedelta(seconds=16)
     assert "255754123456" not in frame.to_csv()
-    assert made.as_of == store.head()
+    assert made.as_of == store.feed.head()
     assert made.quality[0].rows == 3
 
 
@@ -110,7 +111,7 @@ def test_the_period_is_widened_and_what_finished_in_it_is_there(store: Store, pa
 def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: str) -> None:
     store.record(heard(1, Source.ANSWER))
     store.record(heard(2))
-    position = store.head()
+    position = store.feed.head()
     before = load.inputs(path, period="2026-03").frame
     store.record(heard(1))
     store.record(heard(4))
@@ -151,8 +152,8 @@ def test_evidence_is_what_folding_every_collection_says(
 ) -> None:
     with TemporaryDirectory() as folder, Store.open(Path(folder) / "store.db") as kept:
         facts = [heard(number, source, fee=fee, status=now) for number, source, fee, now in said]
-        ends = [(kept.record(fact), kept.head())[1] for fact in facts]
-        upto = max(0, kept.head() - late)
+        ends = [(kept.record(fact), kept.feed.head())[1] for fact in facts]
+        upto = max(0, kept.feed.head() - late)
         made = load.inputs(f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto)
     for place, collection_id in enumerate(made.frame["id"]):
         state = fold(
@@ -169,7 +170,7 @@ def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_liv
     store: Store, path: str
 ) -> None:
     store.record(heard(1, Source.ANSWER, mode=Mode.LIVE))
-    before = store.head()
+    before = store.feed.head()
     store.record(heard(1, amount=7_000))
     store.record(heard(2, mode=Mode.LIVE))
     live = load.inputs(path, period="2026-03", mode="live", evidence=True)
@@ -196,7 +197,7 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
     assert total["gross"] == made.control.set_index("status").loc["succeeded", "amount_rollup"]
     lost = load.control(
         made.frame.iloc[1:],
-        store.rollups(Mode.TEST, since=made.period.begins, until=made.period.ends),
+        store.rollups.collections(Mode.TEST, since=made.period.begins, until=made.period.ends),
         period=made.period,
     )
     assert lost["agrees"].tolist() == [True, False]
@@ -211,7 +212,8 @@ def test_an_absurd_amount_does_not_keep_a_month_from_agreeing(store: Store, path
 
 
 def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path: str) -> None:
-    intent = store.prepare_intent(
+    intent = prepare_intent(
+        store,
         idempotency_key="k",
         body=b"{}",
         mode=Mode.TEST,
@@ -220,9 +222,9 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
         amount=500,
         phone="255754123456",
     )
-    store.begin_attempt(intent.id, at=NOON)
-    sent = store.head()
-    store.settle_intent(intent.id, collection_id=None, sentence="never arrived")
+    store.intents.begin_attempt(intent.id, at=NOON)
+    sent = store.feed.head()
+    store.intents.resolve(intent.id, collection_id=None, sentence="never arrived")
     assert load.inputs(path, period="2026-03").intents.empty
     then = load.inputs(path, period="2026-03", as_of=sent).intents
     assert then["reference"].tolist() == ["R-9"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.kit.intents import prepare_intent
 
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.pack import close
@@ -46,7 +47,7 @@ def addresses(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[
         with Store.open(address) as store:
             for fact in facts():
                 store.record(fact)
-            positions.append(store.head())
+            positions.append(store.feed.head())
             unknown_intent(store)
             for fact in late_facts():
                 store.record(fact)
@@ -99,7 +100,8 @@ def late_facts() -> Iterator[Observation]:
 
 
 def unknown_intent(store: Store) -> None:
-    intent = store.prepare_intent(
+    intent = prepare_intent(
+        store,
         idempotency_key="k",
         body=b"{}",
         mode=Mode.LIVE,
@@ -108,8 +110,8 @@ def unknown_intent(store: Store) -> None:
         amount=500,
         phone="255754000001",
     )
-    store.begin_attempt(intent.id, at=NOON)
-    store.settle_intent(intent.id, collection_id=None, sentence="never arrived")
+    store.intents.begin_attempt(intent.id, at=NOON)
+    store.intents.resolve(intent.id, collection_id=None, sentence="never arrived")
 
 
 def same(one: pd.DataFrame, other: pd.DataFrame) -> None:

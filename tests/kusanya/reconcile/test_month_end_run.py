@@ -202,7 +202,7 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
-    position = store.head()
+    position = store.feed.head()
     closed = reconcile.run(**options, out=tmp_path / "closed")
     store.record(paid(9, at=NOON + timedelta(hours=9)))
     store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.kit.intents import prepare_intent
 
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.inputs import load
@@ -90,7 +91,8 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     chosen = str(request.param)
     address = request.getfixturevalue("postgres") if chosen == "postgres" else str(home / "s.db")
     with Store.open(address) as store:
-        intent = store.prepare_intent(
+        intent = prepare_intent(
+            store,
             idempotency_key="k",
             body=b"{}",
             mode=Mode.LIVE,
@@ -99,13 +101,13 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             amount=1_000,
             phone="255754000001",
         )
-        store.begin_attempt(intent.id, at=datetime.fromisoformat("2026-11-11T12:00+03:00"))
+        store.intents.begin_attempt(intent.id, at=datetime.fromisoformat("2026-11-11T12:00+03:00"))
         for fact in FACTS:
             store.record(fact)
         if chosen != "export":
             return address
         for mode in Mode:
-            store.export(home / "out", mode)
+            store.parquet.write(home / "out", mode)
     return str(home / "out")
 
 
@@ -190,7 +192,7 @@ def test_a_booking_of_what_was_sent_and_never_answered_is_not_to_be_reversed(cod
 def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         store.record(FACTS[0])
-        store.export(tmp_path / "out", Mode.LIVE)
+        store.parquet.write(tmp_path / "out", Mode.LIVE)
     (tmp_path / "out" / "_intents" / "live.parquet").unlink()
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\n")
@@ -211,7 +213,7 @@ def test_a_later_fact_does_not_exist_for_what_is_looked_up_as_of_an_earlier_posi
 ) -> None:
     with Store.open(tmp_path / "s.db") as store:
         store.record(heard("R1", "2026-11-20T12:00", status="failed"))
-        before = store.head()
+        before = store.feed.head()
         store.record(heard("R2", "2026-10-01T12:00"))
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR2,1000,TZS,2026-11-12\n")

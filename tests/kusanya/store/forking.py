@@ -52,7 +52,7 @@ class Inherited:
         self.order = order
         self.store = Store.open(order["store"])
         self.client = Client(order["key"], base_url=order["base_url"])
-        self.store.head()
+        self.store.feed.head()
         if order["parent_writes"]:
             self.store.record(delivery("parent"))
             self.create("parent")
@@ -254,7 +254,7 @@ def _while_busy(inherited: Inherited) -> dict[str, Any]:
 
     def read() -> None:
         while not done.is_set():
-            inherited.store.collections(Mode.TEST)
+            inherited.store.collections.page(Mode.TEST)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(2)]
     threads += [threading.Thread(target=read) for _ in range(2)]
@@ -275,7 +275,7 @@ def _inside(inherited: Inherited) -> dict[str, Any]:
     order = inherited.order
 
     def child(_worker: int, say: Callable[[str], None]) -> None:
-        acts = (inherited.store.head, lambda: inherited.store.record(delivery("child")))
+        acts = (inherited.store.feed.head, lambda: inherited.store.record(delivery("child")))
         for act in (*acts, lambda: Store.open(order["store"]).close()):
             try:
                 act()

@@ -6,6 +6,7 @@ from sqlalchemy import text
 
 from kusanya.clock import SystemClock
 from kusanya.store import Store
+from kusanya.store.queries.base import Opened
 from kusanya.store.queries.search import index_references
 from kusanya.store.tables.engine import Engines
 from kusanya.store.tables.schema import metadata
@@ -36,7 +37,7 @@ class Journaled(Store):
             rejected=Limits(rows=10, body_bytes=1_000),
             chore=index_references,
         )
-        super().__init__(found, journal=journal, clock=SystemClock(), store_id="")
+        super().__init__(Opened(found, journal, SystemClock(), ""))
 
     def close(self) -> None:
         """Stop the writer; the connections are the test's."""

@@ -15,6 +15,7 @@ from typing import Any
 from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.queries.base import Opened
 from kusanya.store.queries.search import index_references
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sessions import SessionLimits
@@ -51,7 +52,7 @@ def main(url: str, idle_s: float, where: str) -> None:
         rejected=Limits(rows=10, body_bytes=1_000),
         chore=index_references,
     )
-    with Store(found, journal=journal, clock=SystemClock(), store_id="") as store:
+    with Store(Opened(found, journal, SystemClock(), "")) as store:
         store.record(make.arrival(1))
         # The fact and the act are in one transaction.
         writing = store._queue(

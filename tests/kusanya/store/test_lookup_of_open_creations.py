@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.kit.intents import prepare_intent
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
@@ -48,15 +49,16 @@ def created(store: Store, clock: ManualClock) -> Callable[..., IntentRow]:
         **ended: Any,
     ) -> IntentRow:
         at = clock.now() - ago
-        row = store.prepare_intent(
+        row = prepare_intent(
+            store,
             idempotency_key=f"key-{reference}", body=b"{}", mode=Mode.TEST, profile="shop",
             reference=reference, amount=amount, phone=phone, prepared_at=at,
         )  # fmt: skip
         if state is IntentState.PREPARED:
             return row
-        store.begin_attempt(row.id, at=at)
+        store.intents.begin_attempt(row.id, at=at)
         told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_000_000}
-        store.finish_attempt(
+        store.intents.finish_attempt(
             row.id, 1, at=at + timedelta(seconds=10), state=state, **(told | ended)
         ).result()
         return row
@@ -109,7 +111,7 @@ def test_a_creation_is_found_by_its_id_whatever_became_of_it(
     refused = created("INV-52", state=IntentState.REFUSED, outcome="refused", status=422)
     answered = created("INV-000007")
     store.record(make.heard(7, source=Source.POLL))
-    store.settle_intent(answered.id, collection_id="col_7", sentence="seen later")
+    store.intents.resolve(answered.id, collection_id="col_7", sentence="seen later")
     assert [m.way for m in ask(store, clock, lost.id).creations] == [Way.ID]
     assert [m.way for m in ask(store, clock, refused.id).creations] == [Way.ID]
     (match,) = ask(store, clock, answered.id).matches
@@ -121,7 +123,7 @@ def test_a_creation_that_became_a_collection_is_found_once_as_the_collection(
 ) -> None:
     intent = created("INV-000007", phone="255754000007", amount=5_000)
     store.record(make.heard(7, source=Source.POLL))
-    store.settle_intent(intent.id, collection_id="col_7", sentence="seen later")
+    store.intents.resolve(intent.id, collection_id="col_7", sentence="seen later")
     for text in ("INV-000007", "0754000007", "V-0000"):
         found = ask(store, clock, text)
         assert (len(found.matches), found.creations) == (1, ())
@@ -138,7 +140,7 @@ def test_a_creation_of_the_other_mode_is_counted_and_not_shown(
 
 def test_a_note_on_a_creation_leads_to_it(store: Store, clock: ManualClock, created: Any) -> None:
     intent = created()
-    store.add_note(intent.id, "SMS 9XK77QQ", author="asha", mode=Mode.TEST)
+    store.notes.add(intent.id, "SMS 9XK77QQ", author="asha", mode=Mode.TEST)
     (match,) = ask(store, clock, "9xk77").creations
     assert (match.intent.id, match.way) == (intent.id, Way.NOTE)
 

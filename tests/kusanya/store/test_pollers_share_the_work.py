@@ -114,7 +114,7 @@ def test_the_work_of_a_poller_that_died_is_taken_over(
     dead, alive = open_store(), open_store()
     fill(dead, make, 3)
     clock.sleep(60)
-    dead.claim_open(Mode.TEST, by="dead", until=clock.now() + timedelta(minutes=2))
+    dead.poll_leases.claim(Mode.TEST, by="dead", until=clock.now() + timedelta(minutes=2))
     assert round_of(service, alive, "alive").asked == 0
     clock.sleep(120)
     assert round_of(service, alive, "alive").asked == 3
@@ -126,12 +126,12 @@ def test_a_late_poller_does_not_take_back_what_another_has_taken_over(
     store = open_store()
     fill(store, make, 1)
     soon = clock.now() + timedelta(seconds=30)
-    store.claim_open(Mode.TEST, by="late", until=soon)
+    store.poll_leases.claim(Mode.TEST, by="late", until=soon)
     clock.sleep(31)
-    assert len(store.claim_open(Mode.TEST, by="other", until=clock.now() + HOUR)) == 1
-    store.prolong_open(Mode.TEST, {"col_0": clock.now() - HOUR}, by="late")
-    store.release_open(Mode.TEST, ["col_0"], by="late")
-    assert store.claim_open(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
+    assert len(store.poll_leases.claim(Mode.TEST, by="other", until=clock.now() + HOUR)) == 1
+    store.poll_leases.prolong(Mode.TEST, {"col_0": clock.now() - HOUR}, by="late")
+    store.poll_leases.release(Mode.TEST, ["col_0"], by="late")
+    assert store.poll_leases.claim(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
 
 
 def run_rounds(service: Service, store: Store, count: int) -> list[Round]:
@@ -170,7 +170,7 @@ def test_a_store_that_is_away_is_waited_for_and_said_once(
     fill(store, service.make, 1)
     clock.sleep(60)
     away: list[Exception] = [StoreUnavailable("cannot claim work: gone") for _ in range(8)]
-    monkeypatch.setattr(store, "claim_open", failing(store.claim_open, away))
+    monkeypatch.setattr(store.poll_leases, "claim", failing(store.poll_leases.claim, away))
     before = clock.monotonic()
     with caplog.at_level(logging.INFO, "kusanya.watch"):
         told = run_rounds(service, store, 2_000)
@@ -187,7 +187,7 @@ def test_a_store_that_is_away_is_waited_for_and_said_once(
 def test_what_waiting_does_not_help_ends_the_poller(
     store: Store, service: Service, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr(store, "claim_open", failing(store.claim_open, [error]))
+    monkeypatch.setattr(store.poll_leases, "claim", failing(store.poll_leases.claim, [error]))
     with pytest.raises(type(error)):
         run_rounds(service, store, 5)
 
@@ -208,16 +208,16 @@ def test_a_poller_says_in_the_store_that_it_runs(
     store: Store, clock: ManualClock, service: Service
 ) -> None:
     run_rounds(service, store, 3)
-    [poller] = store.pollers(Mode.TEST)
+    [poller] = store.poll_leases.pollers(Mode.TEST)
     assert f":{os.getpid()}:" in poller.name
-    assert store.pollers(Mode.LIVE) == ()
+    assert store.poll_leases.pollers(Mode.LIVE) == ()
     began = poller.polled_at
     run_rounds(service, store, 100)
-    newest, oldest = store.pollers(Mode.TEST)
+    newest, oldest = store.poll_leases.pollers(Mode.TEST)
     assert newest.polled_at > oldest.polled_at == began
     clock.sleep(8 * 24 * 3600)
     run_rounds(service, store, 1)
-    assert len(store.pollers(Mode.TEST)) == 1
+    assert len(store.poll_leases.pollers(Mode.TEST)) == 1
 
 
 def test_a_poller_that_stopped_is_an_alarm_while_something_is_open(

@@ -23,8 +23,8 @@ def fill(store: Store, make: Any) -> None:
         store.submit(make.arrival(number, status=status, **said))
     store.submit(make.arrival(3, status="odd"))
     store.submit(make.rejected(1))
-    store.add_note("col_1", "called", author="asha", mode=Mode.TEST)
-    store.add_audit(actor="asha", act="look")
+    store.notes.add("col_1", "called", author="asha", mode=Mode.TEST)
+    store.audit.add(actor="asha", act="look")
 
 
 def damage(store: Store, statement: str) -> None:
@@ -36,10 +36,10 @@ def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
     store: Store, make: Any
 ) -> None:
     fill(store, make)
-    before = (store.collections(Mode.TEST), store.head())
-    assert store.check() == ()
-    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
-    assert (store.collections(Mode.TEST), store.head()) == before
+    before = (store.collections.page(Mode.TEST), store.feed.head())
+    assert store.maintenance.check() == ()
+    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert (store.collections.page(Mode.TEST), store.feed.head()) == before
 
 
 @pytest.mark.parametrize(
@@ -60,57 +60,59 @@ def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
 def test_what_does_not_agree_is_found(store: Store, make: Any, statement: str, kind: str) -> None:
     fill(store, make)
     damage(store, statement)
-    assert kind in {finding.kind for finding in store.check()}
+    assert kind in {finding.kind for finding in store.maintenance.check()}
 
 
 def test_a_rebuild_restores_projection_and_rollups_from_the_facts(store: Store, make: Any) -> None:
     fill(store, make)
-    before = store.collections(Mode.TEST)
+    before = store.collections.page(Mode.TEST)
     damage(store, "UPDATE collection SET status = 'succeeded', fee = 0")
     damage(store, "DELETE FROM rollup WHERE status = 'failed'")
     damage(store, "DELETE FROM collection WHERE id = 'col_3'")
-    changed = store.rebuild()
+    changed = store.maintenance.rebuild()
     assert changed.collections == 12
     assert changed.rollups > 0
-    assert store.collections(Mode.TEST) == before
-    assert store.check() == ()
+    assert store.collections.page(Mode.TEST) == before
+    assert store.maintenance.check() == ()
 
 
 def test_a_damaged_fact_is_never_rebuilt_over(store: Store, make: Any) -> None:
     fill(store, make)
     damage(store, "UPDATE observation SET payload = digest WHERE seq = 3")
     with pytest.raises(StoreUnavailable, match="restore a backup"):
-        store.rebuild()
+        store.maintenance.rebuild()
 
 
 def test_old_bodies_are_forgotten_and_nothing_else_changes(store: Store, make: Any) -> None:
     old = store.record(make.arrival(1))
     new = store.record(make.arrival(2, at=make.noon + timedelta(days=40)))
-    rows = store.deliveries(Mode.TEST)
-    assert store.forget_bodies(before=make.noon + timedelta(days=1)) == 1
-    assert store.forget_bodies(before=make.noon + timedelta(days=1)) == 0
-    gone, kept = store.delivery_body(old.delivery_id), store.delivery_body(new.delivery_id)
+    rows = store.deliveries.page(Mode.TEST)
+    assert store.maintenance.forget_bodies(before=make.noon + timedelta(days=1)) == 1
+    assert store.maintenance.forget_bodies(before=make.noon + timedelta(days=1)) == 0
+    gone, kept = store.deliveries.body(old.delivery_id), store.deliveries.body(new.delivery_id)
     assert gone is not None
     assert kept is not None
     assert (gone.body, gone.headers) == (None, ())
     assert kept.body is not None
-    assert store.deliveries(Mode.TEST) == rows
-    assert store.check() == ()
+    assert store.deliveries.page(Mode.TEST) == rows
+    assert store.maintenance.check() == ()
     assert store.record(make.arrival(1)).verdict == "repeat"
 
 
 def test_a_backup_of_a_store_in_use_is_a_whole_store(tmp_path: Path, make: Any) -> None:
     with Store.open(str(tmp_path / "store.db")) as store:
         fill(store, make)
-        store.backup(tmp_path / "copy.db")
+        store.maintenance.backup(tmp_path / "copy.db")
         store.record(make.arrival(90))
         with pytest.raises(StoreUnavailable, match="never overwrites"):
-            store.backup(tmp_path / "copy.db")
+            store.maintenance.backup(tmp_path / "copy.db")
         with Store.open(str(tmp_path / "copy.db")) as copy:
-            assert copy.check() == ()
+            assert copy.maintenance.check() == ()
             assert copy.store_id == store.store_id
-            assert copy.collection("col_90", Mode.TEST) is None
-            assert copy.collection("col_1", Mode.TEST) == store.collection("col_1", Mode.TEST)
+            assert copy.collections.get("col_90", Mode.TEST) is None
+            assert copy.collections.get("col_1", Mode.TEST) == store.collections.get(
+                "col_1", Mode.TEST
+            )
 
 
 def test_a_file_with_overwritten_pages_is_noticed(tmp_path: Path, make: Any) -> None:
@@ -122,4 +124,4 @@ def test_a_file_with_overwritten_pages_is_noticed(tmp_path: Path, make: Any) -> 
     content[last : last + 200] = b"\xa5" * 200
     path.write_bytes(bytes(content))
     with Store.open(str(path)) as store:
-        assert {finding.kind for finding in store.check()} == {"integrity"}
+        assert {finding.kind for finding in store.maintenance.check()} == {"integrity"}

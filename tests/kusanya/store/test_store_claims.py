@@ -23,15 +23,15 @@ def test_claimed_work_is_not_given_out_again_until_it_ends(
 ) -> None:
     fill(store, make, 5)
     until = make.noon + timedelta(seconds=30)
-    first = store.claim_open(Mode.TEST, by="a", until=until, limit=3)
-    rest = store.claim_open(Mode.TEST, by="b", until=until)
+    first = store.poll_leases.claim(Mode.TEST, by="a", until=until, limit=3)
+    rest = store.poll_leases.claim(Mode.TEST, by="b", until=until)
     assert [row.id for row in first] == ["col_0", "col_1", "col_2"]
     assert [row.id for row in rest] == ["col_3", "col_4"]
-    assert store.claim_open(Mode.TEST, by="c", until=until) == ()
-    store.release_open(Mode.TEST, ["col_0", "col_3"], by="a")
-    assert [row.id for row in store.claim_open(Mode.TEST, by="c", until=until)] == ["col_0"]
+    assert store.poll_leases.claim(Mode.TEST, by="c", until=until) == ()
+    store.poll_leases.release(Mode.TEST, ["col_0", "col_3"], by="a")
+    assert [row.id for row in store.poll_leases.claim(Mode.TEST, by="c", until=until)] == ["col_0"]
     clock.sleep(30)
-    later = store.claim_open(Mode.TEST, by="c", until=until + timedelta(minutes=1))
+    later = store.poll_leases.claim(Mode.TEST, by="c", until=until + timedelta(minutes=1))
     assert len(later) == 5
 
 
@@ -41,7 +41,7 @@ def test_only_open_collections_of_the_mode_and_age_are_given_out(store: Store, m
     store.record(make.heard(9, source=Source.ANSWER, mode="live"))
     until = make.noon + timedelta(minutes=1)
     soon = make.noon + timedelta(seconds=3)
-    given = store.claim_open(Mode.TEST, by="a", until=until, created_before=soon)
+    given = store.poll_leases.claim(Mode.TEST, by="a", until=until, created_before=soon)
     assert [row.id for row in given] == ["col_0", "col_2"]
 
 
@@ -53,7 +53,9 @@ def test_pollers_that_claim_at_once_share_without_overlap(open_store: Opener, ma
 
     def work(which: int) -> None:
         for _ in range(10):
-            rows = stores[which].claim_open(Mode.TEST, by=f"poller {which}", until=until, limit=7)
+            rows = stores[which].poll_leases.claim(
+                Mode.TEST, by=f"poller {which}", until=until, limit=7
+            )
             claimed.extend(row.id for row in rows)
 
     threads = [threading.Thread(target=work, args=(which,)) for which in range(4)]
@@ -62,7 +64,7 @@ def test_pollers_that_claim_at_once_share_without_overlap(open_store: Opener, ma
     for thread in threads:
         thread.join()
     assert len(claimed) == len(set(claimed))
-    leftover = stores[0].claim_open(Mode.TEST, by="last", until=until, limit=200)
+    leftover = stores[0].poll_leases.claim(Mode.TEST, by="last", until=until, limit=200)
     assert sorted([*claimed, *(row.id for row in leftover)]) == sorted(
         f"col_{n}" for n in range(120)
     )

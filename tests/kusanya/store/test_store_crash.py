@@ -40,14 +40,14 @@ def test_every_acknowledged_arrival_survives_kill_9(
         acknowledged = acknowledged_until_killed(url, first=first, lines=chance.randint(1, 400))
         assert acknowledged
         for number, delivery_id in acknowledged.items():
-            body = store.delivery_body(delivery_id)
+            body = store.deliveries.body(delivery_id)
             assert body is not None
             assert body.body == make.body(number)
-            row = store.collection(f"col_{number}", Mode.TEST)
+            row = store.collections.get(f"col_{number}", Mode.TEST)
             assert row is not None
             assert (row.status, row.event_id) == ("succeeded", f"evt_{number}")
-    assert store.check() == ()
-    assert store.rebuild().collections == 0
-    assert [change.seq for change in store.changes(0, limit=10**6)] == list(
-        range(1, store.head() + 1)
+    assert store.maintenance.check() == ()
+    assert store.maintenance.rebuild().collections == 0
+    assert [change.seq for change in store.feed.changes(0, limit=10**6)] == list(
+        range(1, store.feed.head() + 1)
     )

@@ -18,17 +18,19 @@ TEST, LIVE = Mode.TEST, Mode.LIVE
 
 def kinds(store: Store, mode: Mode, name: str = "col_1") -> list[str]:
     """Return what is odd about a collection, as the console and `show` say it."""
-    state = store.state(name, mode)
+    state = store.collections.state(name, mode)
     assert state is not None
     return [
-        one.kind.value for one in anomalies(state, store.observations(name, mode)) if one.urgent
+        one.kind.value
+        for one in anomalies(state, store.collections.observations(name, mode))
+        if one.urgent
     ]
 
 
 def sound(store: Store) -> None:
     """Hold that the store agrees with itself, and that its sums are those of its rows."""
-    assert store.check() == ()
-    rebuilt = store.rebuild()
+    assert store.maintenance.check() == ()
+    rebuilt = store.maintenance.rebuild()
     assert (rebuilt.collections, rebuilt.rollups) == (0, 0)
 
 
@@ -47,21 +49,21 @@ def test_a_test_signature_never_ends_a_live_collection(
 ) -> None:
     for name in order:
         store.record(said(make)[name])
-    row = store.collection("col_1", LIVE)
+    row = store.collections.get("col_1", LIVE)
     assert row is not None
     assert (row.mode, row.status, row.amount, row.final_seen_at) == (LIVE, "created", 5000, None)
     assert row.contradictions == 1
     assert kinds(store, LIVE) == [AnomalyKind.MODE_MISMATCH]
-    assert [one.id for one in store.open_collections(LIVE).rows] == ["col_1"]
+    assert [one.id for one in store.collections.still_open(LIVE).rows] == ["col_1"]
     until = store._clock.now() + timedelta(minutes=1)
-    assert [one.id for one in store.claim_open(LIVE, by="a", until=until)] == ["col_1"]
-    unwell = store.collections(LIVE, where=CollectionFilter(unwell=True)).rows
+    assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
+    unwell = store.collections.page(LIVE, where=CollectionFilter(unwell=True)).rows
     assert [one.id for one in unwell] == ["col_1"]
-    assert {fact.heard_in for fact in store.observations("col_1", LIVE)} == {LIVE}
+    assert {fact.heard_in for fact in store.collections.observations("col_1", LIVE)} == {LIVE}
     span = {"since": make.noon, "until": make.noon + timedelta(days=1)}
-    [counted] = store.rollups(LIVE, **span)
+    [counted] = store.rollups.collections(LIVE, **span)
     assert (counted.status, counted.count, counted.amount) == ("created", 1, 5000)
-    [counted] = store.rollups(TEST, **span)
+    [counted] = store.rollups.collections(TEST, **span)
     assert (counted.status, counted.count, counted.amount) == ("succeeded", 1, 77)
     sound(store)
 
@@ -71,16 +73,16 @@ def test_each_mode_keeps_its_own_collection_events_notes_and_claims(
 ) -> None:
     store.record(make.arrival(1, mode="live"))
     store.record(make.arrival(1, event_id="evt_9", mode="test", amount=77))
-    rows = [store.collection("col_1", mode) for mode in (LIVE, TEST)]
+    rows = [store.collections.get("col_1", mode) for mode in (LIVE, TEST)]
     assert [row and (row.mode, row.amount) for row in rows] == [(LIVE, 5000), (TEST, 77)]
-    assert [one.id for one in store.events_of("col_1", LIVE)] == ["evt_1"]
-    assert [one.id for one in store.events_of("col_1", TEST)] == ["evt_9"]
+    assert [one.id for one in store.events.of_collection("col_1", LIVE)] == ["evt_1"]
+    assert [one.id for one in store.events.of_collection("col_1", TEST)] == ["evt_9"]
     assert kinds(store, LIVE) == kinds(store, TEST) == [AnomalyKind.MODE_MISMATCH]
     for mode, name in ((LIVE, "evt_1"), (TEST, "evt_9")):
-        arrived = store.deliveries(mode, where=DeliveryFilter(collection_id="col_1")).rows
+        arrived = store.deliveries.page(mode, where=DeliveryFilter(collection_id="col_1")).rows
         assert [one.event_id for one in arrived] == [name]
-    store.add_note("col_1", "on the test one", author="asha", mode=TEST)
-    assert store.notes("col_1", LIVE) == ()
+    store.notes.add("col_1", "on the test one", author="asha", mode=TEST)
+    assert store.notes.of("col_1", LIVE) == ()
     sound(store)
 
 
@@ -90,13 +92,13 @@ def test_open_collections_of_both_modes_with_one_id_are_claimed_apart(
     for mode in ("live", "test"):
         store.record(make.heard(1, source=Source.ANSWER, mode=mode))
     until = store._clock.now() + timedelta(minutes=1)
-    assert [one.id for one in store.claim_open(LIVE, by="a", until=until)] == ["col_1"]
-    assert [one.id for one in store.claim_open(TEST, by="b", until=until)] == ["col_1"]
-    store.release_open(LIVE, ["col_1"], by="b")
-    assert store.claim_open(LIVE, by="c", until=until) == ()
-    store.release_open(LIVE, ["col_1"], by="a")
-    assert [one.id for one in store.claim_open(LIVE, by="c", until=until)] == ["col_1"]
-    assert store.claim_open(TEST, by="c", until=until) == ()
+    assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
+    assert [one.id for one in store.poll_leases.claim(TEST, by="b", until=until)] == ["col_1"]
+    store.poll_leases.release(LIVE, ["col_1"], by="b")
+    assert store.poll_leases.claim(LIVE, by="c", until=until) == ()
+    store.poll_leases.release(LIVE, ["col_1"], by="a")
+    assert [one.id for one in store.poll_leases.claim(LIVE, by="c", until=until)] == ["col_1"]
+    assert store.poll_leases.claim(TEST, by="c", until=until) == ()
 
 
 def test_a_search_finds_in_a_mode_what_that_mode_said(store: Store, make: Any) -> None:
@@ -124,14 +126,14 @@ def test_a_delivery_of_the_wrong_mode_is_an_anomaly_of_the_collection_that_it_na
     own = make.heard(1, source=Source.ANSWER, mode="live")
     for fact in (own, wrong, wrong) if known_first else (wrong, wrong, own):
         store.record(fact)
-    row = store.collection("col_1", LIVE)
+    row = store.collections.get("col_1", LIVE)
     assert row is not None
     assert (row.status, row.final_seen_at, row.contradictions) == ("created", None, 1)
     assert kinds(store, LIVE) == [AnomalyKind.MODE_MISMATCH]
-    assert store.collection("col_1", TEST) is None
-    assert store.event("evt_9") is None
+    assert store.collections.get("col_1", TEST) is None
+    assert store.events.get("evt_9") is None
     for where in (DeliveryFilter(unwell=True), DeliveryFilter(collection_id="col_1")):
-        arrived = store.deliveries(LIVE, where=where).rows
+        arrived = store.deliveries.page(LIVE, where=where).rows
         assert [one.verdict for one in arrived] == [Verdict.WRONG_MODE] * 2
     sound(store)
 
@@ -140,11 +142,11 @@ def test_a_delivery_of_the_wrong_mode_about_nothing_known_makes_no_collection(
     store: Store, make: Any
 ) -> None:
     store.record(make.disputed(make.arrival(1), heard_in=LIVE))
-    assert [store.collection("col_1", mode) for mode in Mode] == [None, None]
+    assert [store.collections.get("col_1", mode) for mode in Mode] == [None, None]
     span = {"since": make.noon, "until": make.noon + timedelta(days=1)}
-    assert [store.rollups(mode, **span) for mode in Mode] == [(), ()]
-    assert store.observations("col_1", LIVE) == ()
-    assert store.state("col_1", LIVE) is None
+    assert [store.rollups.collections(mode, **span) for mode in Mode] == [(), ()]
+    assert store.collections.observations("col_1", LIVE) == ()
+    assert store.collections.state("col_1", LIVE) is None
     sound(store)
 
 
@@ -170,15 +172,15 @@ def test_one_event_id_with_two_bodies_is_an_anomaly_of_the_payment(  # noqa: PLR
         Verdict.CONFLICT,
         Verdict.CONFLICT,
     ]
-    row, state = store.collection("col_1", TEST), store.state("col_1", TEST)
+    row, state = store.collections.get("col_1", TEST), store.collections.state("col_1", TEST)
     assert row is not None
     assert state is not None
     assert (row.status, row.amount, row.contradictions) == (status, 5000, len(state.contradictions))
     assert {doubt.field for doubt in state.contradictions} == fields
     assert AnomalyKind.EVENT_CHANGED in kinds(store, TEST)
-    unwell = store.collections(TEST, where=CollectionFilter(unwell=True)).rows
+    unwell = store.collections.page(TEST, where=CollectionFilter(unwell=True)).rows
     assert [one.id for one in unwell] == ["col_1"]
-    event = store.event("evt_1", TEST)
+    event = store.events.get("evt_1", TEST)
     assert event is not None
     assert event.arrivals == 1
     sound(store)
@@ -193,7 +195,7 @@ def test_an_event_id_that_comes_again_with_another_collection_marks_both_and_end
     again = make.arrival(2, event_id="evt_1")
     for fact in (open_one, again) if known_first else (again, open_one):
         store.record(fact)
-    first, second = (store.collection(f"col_{n}", TEST) for n in (1, 2))
+    first, second = (store.collections.get(f"col_{n}", TEST) for n in (1, 2))
     assert first is not None
     assert second is not None
     assert (first.status, first.contradictions) == ("succeeded", 1)
@@ -205,6 +207,6 @@ def test_an_event_id_that_comes_again_with_another_collection_marks_both_and_end
 def test_what_is_disputed_comes_back_as_it_was_kept(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
     store.record(make.arrival(1, amount=9000))
-    facts = store._facts("col_1")
+    facts = store.collections._facts("col_1")
     assert [fact.disputed for fact in facts] == [None, Dispute.OTHER_BODY]
-    assert store.observations("col_1", TEST) == facts[:1]
+    assert store.collections.observations("col_1", TEST) == facts[:1]

@@ -47,9 +47,9 @@ def test_a_bad_row_fails_alone_and_its_neighbours_are_kept(open_store: Opener, m
     assert [future.result().verdict for future in waiting] == [Verdict.VERIFIED] * 11
     with pytest.raises(StoreUnavailable, match="this item cannot be kept"):
         bad.result()
-    assert store.collection("col_6", Mode.TEST) is None
-    assert len(store.deliveries(Mode.TEST).rows) == 11
-    assert store.check() == ()
+    assert store.collections.get("col_6", Mode.TEST) is None
+    assert len(store.deliveries.page(Mode.TEST).rows) == 11
+    assert store.maintenance.check() == ()
 
 
 def test_a_fact_that_no_wire_could_carry_fails_alone(store: Store, make: Any) -> None:
@@ -85,7 +85,7 @@ def test_a_store_that_fails_fails_its_futures_and_recovers_by_itself(
     with store._engines.writer.begin() as connection:
         connection.execute(text("ALTER TABLE away RENAME TO feed_head"))
     assert store.record(make.arrival(2)).verdict is Verdict.VERIFIED
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 @pytest.mark.postgres
@@ -109,7 +109,7 @@ def test_connections_cut_by_the_server_cost_one_answer_at_most(
             else:
                 assert receipt.verdict is Verdict.VERIFIED
                 break
-        assert store.collection("col_2", Mode.TEST) is not None
+        assert store.collections.get("col_2", Mode.TEST) is not None
 
 
 def test_errors_name_no_value(store: Store, make: Any) -> None:
@@ -128,7 +128,7 @@ def test_what_was_queued_before_closing_is_written(open_store: Opener, make: Any
     waiting = [store.submit(make.arrival(n)) for n in range(50)]
     store.close()
     assert all(future.done() for future in waiting)
-    assert len(open_store().deliveries(Mode.TEST).rows) == 50
+    assert len(open_store().deliveries.page(Mode.TEST).rows) == 50
     with pytest.raises(StoreUnavailable, match="closed"):
         store.submit(make.arrival(51))
 
@@ -146,7 +146,7 @@ def test_many_threads_share_one_writer(store: Store, make: Any) -> None:
         thread.join()
     assert len({receipt.seq for receipt in receipts}) == 80
     assert {receipt.verdict for receipt in receipts} == {Verdict.VERIFIED}
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 def test_a_full_disk_acknowledges_nothing_and_is_recovered_from(tmp_path: Path, make: Any) -> None:
@@ -168,12 +168,12 @@ def test_a_full_disk_acknowledges_nothing_and_is_recovered_from(tmp_path: Path, 
                 store.record(make.arrival(number, description="x" * 5_000))
             except StoreUnavailable as error:
                 refused.append(str(error))
-                assert store.collection(f"col_{number}", Mode.TEST) is None
+                assert store.collections.get(f"col_{number}", Mode.TEST) is None
             else:
-                assert store.collection(f"col_{number}", Mode.TEST) is not None
+                assert store.collections.get(f"col_{number}", Mode.TEST) is not None
         assert len(refused) > 20
         assert all("full" in sentence for sentence in refused)
         full = False
         store._engines.writer.dispose()
         assert store.record(make.arrival(99)).verdict is Verdict.VERIFIED
-        assert store.check() == ()
+        assert store.maintenance.check() == ()

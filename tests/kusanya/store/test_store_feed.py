@@ -13,17 +13,21 @@ from kusanya.wire import Mode
 
 
 def test_the_feed_of_an_empty_store_is_empty(store: Store) -> None:
-    assert store.head() == 0
-    assert store.changes(0) == ()
+    assert store.feed.head() == 0
+    assert store.feed.changes(0) == ()
 
 
 def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
     store.record(make.heard(1, source=Source.POLL))
-    store.add_note("col_1", "seen", author="asha", mode=Mode.TEST)
-    store.add_audit(actor="asha", act="look")
-    changes = store.changes(0)
-    assert [change.seq for change in changes] == [1, 2, 3, 4, 5] == list(range(1, store.head() + 1))
+    store.notes.add("col_1", "seen", author="asha", mode=Mode.TEST)
+    store.audit.add(actor="asha", act="look")
+    changes = store.feed.changes(0)
+    assert (
+        [change.seq for change in changes]
+        == [1, 2, 3, 4, 5]
+        == list(range(1, store.feed.head() + 1))
+    )
     assert [change.kind for change in changes] == [
         ChangeKind.DELIVERY,
         ChangeKind.OBSERVATION,
@@ -32,7 +36,7 @@ def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> N
         ChangeKind.AUDIT,
     ]
     assert {change.collection_id for change in changes} == {"col_1", None}
-    assert store.changes(3, limit=1) == changes[3:4]
+    assert store.feed.changes(3, limit=1) == changes[3:4]
 
 
 @pytest.mark.scale(40, 400, 4000)
@@ -49,7 +53,7 @@ def test_a_follower_of_many_writers_sees_every_change_once(
         after = 0
         while True:
             last_look = done.is_set()
-            step = reader.changes(after, limit=13)
+            step = reader.feed.changes(after, limit=13)
             assert [change.seq for change in step] == sorted({change.seq for change in step})
             seen.extend(step)
             after = step[-1].seq if step else after
@@ -74,9 +78,9 @@ def test_a_follower_of_many_writers_sees_every_change_once(
         thread.join()
     done.set()
     follower.join()
-    assert [change.seq for change in seen] == list(range(1, reader.head() + 1))
+    assert [change.seq for change in seen] == list(range(1, reader.feed.head() + 1))
     events = {n if n % 2 else n + 10_000 * which for n in range(rounds) for which in range(4)}
     kinds = [change.kind for change in seen]
     assert kinds.count(ChangeKind.DELIVERY) == 4 * rounds
     assert kinds.count(ChangeKind.OBSERVATION) == len(events)
-    assert reader.check() == ()
+    assert reader.maintenance.check() == ()

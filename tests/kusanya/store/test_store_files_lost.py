@@ -94,7 +94,7 @@ def opened_elsewhere(path: Path) -> str:
     """Open the store in a process of its own; return its journal's end and findings, or why not."""
     program = (
         "import sys; from kusanya.store import Store\n"
-        "with Store.open(sys.argv[1]) as store: print(store.head(), store.check())"
+        "with Store.open(sys.argv[1]) as store: print(store.feed.head(), store.maintenance.check())"
     )
     ended = subprocess.run(
         [sys.executable, "-P", "-c", program, str(path)],
@@ -119,7 +119,7 @@ def running(path: Path, make: Any) -> Iterator[Store]:
         checkpoint(path)
         copy(path, path.with_name("older.db"))
         take(store, make, range(10, 20))
-        store.backup(path.with_name("backup.db"))
+        store.maintenance.backup(path.with_name("backup.db"))
         checkpoint(path)
         take(store, make, range(20, 30))
         yield store
@@ -139,7 +139,7 @@ def test_nothing_is_read_from_files_that_are_not_the_store(
 ) -> None:
     act(path)
     with pytest.raises(StoreUnavailable, match=r"store\.db"):
-        running.head()
+        running.feed.head()
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=list(ACTS))
@@ -147,16 +147,16 @@ def test_a_process_that_only_reads_notices_too(
     act: Callable[[Path], None], running: Store, path: Path
 ) -> None:
     with Store.open(path, read_only=True) as reader:
-        assert reader.head() == 60
+        assert reader.feed.head() == 60
         act(path)
         with pytest.raises(StoreUnavailable, match=r"store\.db"):
-            reader.collection("col_1", Mode.TEST)
+            reader.collections.get("col_1", Mode.TEST)
 
 
 def test_the_refusal_says_what_happened_and_what_to_do(running: Store, path: Path) -> None:
     remove(path, "")
     with pytest.raises(StoreUnavailable, match="was removed while") as caught:
-        running.head()
+        running.feed.head()
     assert "stop every program that uses this store" in str(caught.value)
 
 
@@ -176,8 +176,8 @@ def test_what_a_removed_wal_held_is_saved_into_the_file(
     assert take(running, make, range(100, 101)) == []
     running.close()
     with Store.open(path) as again:
-        assert [n for n in range(30) if again.collection(f"col_{n}", Mode.TEST) is None] == []
-        assert again.check() == ()
+        assert [n for n in range(30) if again.collections.get(f"col_{n}", Mode.TEST) is None] == []
+        assert again.maintenance.check() == ()
 
 
 def test_a_store_without_its_shm_is_whole_when_it_is_opened_anew(
@@ -195,10 +195,10 @@ def test_checkpoints_of_other_programs_are_no_loss(running: Store, path: Path, m
         for number in range(100, 130):
             assert take(running if number % 2 else other, make, range(number, number + 1))
             checkpoint(path)
-            assert running.head() == other.head()
-    running.backup(path.with_name("another.db"))
+            assert running.feed.head() == other.feed.head()
+    running.maintenance.backup(path.with_name("another.db"))
     assert take(running, make, range(130, 140)) == list(range(130, 140))
-    assert running.check() == ()
+    assert running.maintenance.check() == ()
 
 
 def test_closing_a_lost_store_leaves_alone_what_stands_in_its_place(
@@ -212,7 +212,7 @@ def test_closing_a_lost_store_leaves_alone_what_stands_in_its_place(
         running.close()
         assert [one.stat().st_ino for one in beside(path, "", "-wal", "-shm")] == before
         assert take(new, make, range(50, 60)) == list(range(50, 60))
-        assert new.check() == ()
+        assert new.maintenance.check() == ()
 
 
 def test_a_new_store_is_not_begun_in_silence_where_one_lay(running: Store, path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_new_store_is_not_begun_in_silence_where_one_lay(running: Store, path:
     assert not path.exists()
     with Store.open(path, migrate=True) as new:
         assert new.store_id != running.store_id
-        assert new.head() == 0
+        assert new.feed.head() == 0
     Store.open(path).close()
 
 
@@ -237,7 +237,7 @@ def test_an_empty_file_is_not_taken_for_a_store(path: Path, contents: bytes | st
     with pytest.raises(StoreUnavailable, match=r"holds no store.*kusanya store migrate"):
         Store.open(path)
     with Store.open(path, migrate=True) as begun:
-        assert begun.check() == ()
+        assert begun.maintenance.check() == ()
 
 
 def test_a_fresh_store_is_whole_in_its_file_alone(path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_wal_removed_before_a_kill_is_told_at_the_next_start(
         Store.open(path)
     with Store.open(path, migrate=True) as store:
         # A person has said to go on without it.
-        assert store.check() == ()
+        assert store.maintenance.check() == ()
 
 
 def test_a_killed_program_that_left_everything_is_no_reason_to_refuse(
@@ -284,8 +284,8 @@ def test_a_killed_program_that_left_everything_is_no_reason_to_refuse(
     child.kill()
     child.wait()
     with Store.open(path) as store:
-        assert store.head() > 100
-        assert store.check() == ()
+        assert store.feed.head() > 100
+        assert store.maintenance.check() == ()
 
 
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
@@ -299,7 +299,7 @@ def test_a_second_program_is_refused_while_the_first_works_without_it(
     child.wait()
     if end == "-shm":
         with Store.open(path) as store:
-            assert store.check() == ()
+            assert store.maintenance.check() == ()
 
 
 @pytest.mark.parametrize("act", [move_a_backup_over, copy_a_backup_over], ids=["moved", "copied"])
@@ -335,11 +335,11 @@ def test_a_link_to_the_file_is_the_same_store(path: Path, make: Any) -> None:
     link.symlink_to(path)
     with Store.open(path) as store, Store.open(link) as same:
         store.record(make.arrival(1))
-        assert same.collection("col_1", Mode.TEST) is not None
+        assert same.collections.get("col_1", Mode.TEST) is not None
         link.unlink()
         with pytest.raises(StoreUnavailable):
-            same.head()
-        assert store.head() == 2
+            same.feed.head()
+        assert store.feed.head() == 2
 
 
 @pytest.fixture
@@ -371,16 +371,16 @@ def test_a_file_that_is_mounted_alone_is_refused(mounted: Path, path: Path) -> N
 def test_an_intent_is_not_kept_in_a_store_that_is_gone(running: Store, path: Path) -> None:
     remove(path, "", "-wal", "-shm")
     with pytest.raises(StoreError, match="was removed"):
-        running.add_note("col_1", "who asked", author="asha", mode=Mode.TEST)
+        running.notes.add("col_1", "who asked", author="asha", mode=Mode.TEST)
     with pytest.raises(StoreError, match="was removed"):
-        running.claim_open(Mode.TEST, by="me", until=NOON, limit=1)
+        running.poll_leases.claim(Mode.TEST, by="me", until=NOON, limit=1)
 
 
 def test_a_table_that_others_changed_is_not_a_replaced_file(running: Store, path: Path) -> None:
     with running._engines.reader.connect() as connection:
         connection.execute(text("SELECT 1"))
     checkpoint(path)
-    assert running.head() == 60
+    assert running.feed.head() == 60
 
 
 @pytest.fixture
@@ -419,4 +419,4 @@ def test_a_store_replaced_around_a_fork_is_noticed_after_it(
     path.with_name("backup.db").rename(path)
     assert take(running, make, range(100, 110)) == []
     with pytest.raises(StoreUnavailable, match="was replaced"):
-        running.head()
+        running.feed.head()

@@ -68,17 +68,17 @@ def _check(url: str, forked: Forked) -> None:
     assert (forked.failed, forked.hung) == (0, 0)
     with Store.open(url) as store:
         kept: set[str | None] = set()
-        page = store.deliveries(Mode.TEST)
+        page = store.deliveries.page(Mode.TEST)
         kept.update(row.event_id for row in page.rows)
         while page.more:
-            page = store.deliveries(Mode.TEST, older_than=page.rows[-1].key)
+            page = store.deliveries.page(Mode.TEST, older_than=page.rows[-1].key)
             kept.update(row.event_id for row in page.rows)
         confirmed = {event_id for [event_id] in forked.of("delivery")}
         assert confirmed - kept == set(), "a confirmed delivery is lost"
         for asked, answered in forked.of("creation"):
             assert answered == asked, "one worker was given another's answer"
-            assert len(store.intents_by_reference(Mode.TEST, asked)) == 1
-        assert store.check() == ()
+            assert len(store.intents.by_reference(Mode.TEST, asked)) == 1
+        assert store.maintenance.check() == ()
 
 
 def _cases() -> list[Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.kit.intents import prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
@@ -25,17 +26,17 @@ def prepare(store: Store, key: str = "key-1", **said: Any) -> IntentRow:
         "amount": 5000,
         "phone": "255754000001",
     }
-    return store.prepare_intent(**{**fields, **said})
+    return prepare_intent(store, **{**fields, **said})
 
 
 @pytest.mark.spec("post-1")
 def test_the_same_key_and_body_is_the_same_intent(store: Store) -> None:
     first = prepare(store)
     assert prepare(store) == first
-    assert store.intents().rows == (first,)
+    assert store.intents.page().rows == (first,)
     assert first.state is IntentState.PREPARED
-    assert store.intent_by_key(Mode.TEST, "shop", "key-1") == first
-    assert store.intent_by_key(Mode.LIVE, "shop", "key-1") is None
+    assert store.intents.by_key(Mode.TEST, "shop", "key-1") == first
+    assert store.intents.by_key(Mode.LIVE, "shop", "key-1") is None
 
 
 @pytest.mark.spec("post-2")
@@ -44,7 +45,7 @@ def test_the_same_key_with_another_body_is_refused(store: Store) -> None:
     with pytest.raises(IntentError, match="another body") as caught:
         prepare(store, body=b'{"amount":6000}')
     assert caught.value.intent_id == first.id
-    assert store.intents().rows == (first,)
+    assert store.intents.page().rows == (first,)
 
 
 def test_a_key_belongs_to_its_mode_and_profile(store: Store) -> None:
@@ -54,8 +55,8 @@ def test_a_key_belongs_to_its_mode_and_profile(store: Store) -> None:
 
 def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make: Any) -> None:
     intent = prepare(store)
-    first = store.begin_attempt(intent.id, at=make.noon)
-    sent = store.finish_attempt(
+    first = store.intents.begin_attempt(intent.id, at=make.noon)
+    sent = store.intents.finish_attempt(
         intent.id,
         first.number,
         at=make.noon + timedelta(seconds=2),
@@ -67,12 +68,15 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         sentence="no answer",
     ).result()
     assert (sent.state, sent.outcome) == (IntentState.UNKNOWN, "no answer")
-    second = store.begin_attempt(intent.id, at=make.noon + timedelta(minutes=1))
-    row = store.intent(intent.id)
+    second = store.intents.begin_attempt(intent.id, at=make.noon + timedelta(minutes=1))
+    row = store.intents.get(intent.id)
     assert row is not None
     assert (row.attempts, row.first_sent_at, row.state) == (2, make.noon, IntentState.SENT)
-    assert [(a.number, a.outcome) for a in store.attempts(intent.id)] == [(1, "lost"), (2, None)]
-    answered = store.finish_attempt(
+    assert [(a.number, a.outcome) for a in store.intents.attempts(intent.id)] == [
+        (1, "lost"),
+        (2, None),
+    ]
+    answered = store.intents.finish_attempt(
         intent.id,
         second.number,
         at=make.noon + timedelta(minutes=1, seconds=1),
@@ -85,13 +89,13 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
     ).result()
     assert (answered.state, answered.collection_id) == (IntentState.ANSWERED, "col_1")
     with pytest.raises(IntentError, match="answered"):
-        store.begin_attempt(intent.id, at=make.noon)
+        store.intents.begin_attempt(intent.id, at=make.noon)
 
 
 def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: Any) -> None:
     intent = prepare(store)
     with pytest.raises(IntentError, match="never begun"):
-        store.finish_attempt(
+        store.intents.finish_attempt(
             intent.id,
             1,
             at=make.noon,
@@ -102,14 +106,14 @@ def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: A
             state=IntentState.UNKNOWN,
         ).result()
     with pytest.raises(IntentError, match="no such intent"):
-        store.begin_attempt("int_unknown", at=make.noon)
+        store.intents.begin_attempt("int_unknown", at=make.noon)
 
 
 def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> None:
     intent = prepare(store)
-    number = store.begin_attempt(intent.id, at=make.noon).number
-    store.settle_intent(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
-    late = store.finish_attempt(
+    number = store.intents.begin_attempt(intent.id, at=make.noon).number
+    store.intents.resolve(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
+    late = store.intents.finish_attempt(
         intent.id,
         number,
         at=make.noon,
@@ -137,28 +141,28 @@ def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> Begun:
         "by": "a",
         "until": make.noon + timedelta(minutes=1),
     }
-    return store.begin_intent(**{**fields, **said}).result()
+    return store.intents.begin(**{**fields, **said}).result()
 
 
 def test_a_new_intent_is_kept_with_its_claim_and_its_first_attempt(store: Store, make: Any) -> None:
     begun = begin(store, make)
     assert begun.new
-    row = store.intent(begun.intent.id)
+    row = store.intents.get(begun.intent.id)
     assert row == begun.intent
     assert row is not None
     assert (row.state, row.attempts, row.first_sent_at) == (IntentState.SENT, 1, make.noon)
     assert (row.claimed_by, row.claimed_until) == ("a", make.noon + timedelta(minutes=1))
-    [attempt] = store.attempts(row.id)
+    [attempt] = store.intents.attempts(row.id)
     assert (attempt.number, attempt.sent_at, attempt.outcome) == (1, make.noon, None)
-    assert not store.claim_intent(row.id, by="b", until=make.noon + timedelta(minutes=2))
+    assert not store.intents.claim(row.id, by="b", until=make.noon + timedelta(minutes=2))
 
 
 def test_a_known_key_begins_nothing_and_leaves_the_intent_as_it_is(store: Store, make: Any) -> None:
     first = begin(store, make)
-    head = store.head()
+    head = store.feed.head()
     again = begin(store, make, by="b", at=make.noon + timedelta(hours=1))
     assert again == Begun(intent=first.intent, new=False)
-    assert store.head() == head
+    assert store.feed.head() == head
     with pytest.raises(IntentError, match="another body"):
         begin(store, make, body=b"{}")
 
@@ -168,14 +172,14 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
     with pytest.raises(IntentError, match="used before") as caught:
         begin(store, make, "key-2")
     assert caught.value.intent_id == first.intent.id
-    assert store.intents().rows == (first.intent,)
+    assert store.intents.page().rows == (first.intent,)
     other_mode = begin(store, make, "key-2", mode=Mode.LIVE)
     assert other_mode.new
     why = Repeat(actor="asha", reason="second instalment")
     with pytest.raises(IntentError, match="may still be charged"):
         begin(store, make, "key-3", repeat=why)
-    assert store.audit().rows == ()
-    store.finish_attempt(
+    assert store.audit.page().rows == ()
+    store.intents.finish_attempt(
         first.intent.id,
         1,
         at=make.noon,
@@ -187,20 +191,20 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
         collection_id="col_1",
     ).result()
     assert begin(store, make, "key-3", repeat=why).new
-    [row] = store.audit().rows
-    assert (row.actor, row.subject) == (store.actor, first.intent.id)
+    [row] = store.audit.page().rows
+    assert (row.actor, row.subject) == (store.audit.actor, first.intent.id)
     assert row.detail == "second instalment (as asha)"
 
 
 def test_a_reference_of_which_nothing_came_is_free_again(store: Store, make: Any) -> None:
     first = begin(store, make)
-    store.settle_intent(first.intent.id, collection_id=None, sentence="nothing was created")
+    store.intents.resolve(first.intent.id, collection_id=None, sentence="nothing was created")
     assert begin(store, make, "key-2").new
 
 
 def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, make: Any) -> None:
     results = [
-        store.begin_intent(
+        store.intents.begin(
             idempotency_key=f"key-{n}",
             body=b"{}",
             mode=Mode.TEST,
@@ -216,7 +220,7 @@ def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, 
     ]
     failed = [result.exception() for result in results]
     assert [type(error) for error in failed if error is not None] == [IntentError] * 15
-    assert len(store.intents().rows) == 1
+    assert len(store.intents.page().rows) == 1
 
 
 def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
@@ -226,7 +230,7 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
     heard = make.heard(1, source=Source.ANSWER)
     commits: list[None] = []
     event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
-    row = store.finish_attempt(
+    row = store.intents.finish_attempt(
         begun.intent.id,
         1,
         at=make.noon,
@@ -240,12 +244,12 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
         by="a",
     ).result()
     assert commits == [None]
-    assert row == store.intent(begun.intent.id)
+    assert row == store.intents.get(begun.intent.id)
     assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
-    assert store.observations("col_1", Mode.TEST) == (heard,)
-    [fact, change] = store.changes(begun.intent.seq)
+    assert store.collections.observations("col_1", Mode.TEST) == (heard,)
+    [fact, change] = store.feed.changes(begun.intent.seq)
     assert (fact.kind, change.kind) == (ChangeKind.OBSERVATION, ChangeKind.INTENT)
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 @pytest.mark.parametrize("late", [IntentState.UNKNOWN, IntentState.REFUSED, IntentState.PREPARED])
@@ -253,9 +257,9 @@ def test_only_an_answer_changes_an_intent_that_is_over(
     store: Store, make: Any, late: IntentState
 ) -> None:
     begun = begin(store, make)
-    store.begin_attempt(begun.intent.id, at=make.noon)
+    store.intents.begin_attempt(begun.intent.id, at=make.noon)
     ended: dict[str, Any] = {"at": make.noon, "status": None, "request_id": None, "took_us": 1}
-    store.finish_attempt(
+    store.intents.finish_attempt(
         begun.intent.id,
         2,
         outcome="answered",
@@ -263,34 +267,36 @@ def test_only_an_answer_changes_an_intent_that_is_over(
         collection_id="col_1",
         **ended,
     ).result()
-    row = store.finish_attempt(begun.intent.id, 1, outcome="lost", state=late, **ended).result()
+    row = store.intents.finish_attempt(
+        begun.intent.id, 1, outcome="lost", state=late, **ended
+    ).result()
     assert (row.state, row.collection_id) == (IntentState.ANSWERED, "col_1")
-    assert [a.outcome for a in store.attempts(begun.intent.id)] == ["lost", "answered"]
+    assert [a.outcome for a in store.intents.attempts(begun.intent.id)] == ["lost", "answered"]
 
 
 def test_a_settlement_from_other_states_only_leaves_the_intent(store: Store, make: Any) -> None:
     begun = begin(store, make)
-    row = store.settle_intent(
+    row = store.intents.resolve(
         begun.intent.id,
         collection_id=None,
         sentence="late",
         only_from=(IntentState.PREPARED, IntentState.UNKNOWN),
     )
-    assert row == begun.intent == store.intent(begun.intent.id)
+    assert row == begun.intent == store.intents.get(begun.intent.id)
 
 
 def test_one_process_at_a_time_holds_a_claim(store: Store, clock: ManualClock, make: Any) -> None:
     intent = prepare(store)
     until = make.noon + timedelta(seconds=30)
-    assert store.claim_intent(intent.id, by="a", until=until)
-    assert not store.claim_intent(intent.id, by="b", until=until)
-    assert store.claim_intent(intent.id, by="a", until=until)
-    store.release_intent(intent.id, by="b")
-    assert not store.claim_intent(intent.id, by="b", until=until)
+    assert store.intents.claim(intent.id, by="a", until=until)
+    assert not store.intents.claim(intent.id, by="b", until=until)
+    assert store.intents.claim(intent.id, by="a", until=until)
+    store.intents.release(intent.id, by="b")
+    assert not store.intents.claim(intent.id, by="b", until=until)
     clock.sleep(31)
-    assert store.claim_intent(intent.id, by="b", until=until + timedelta(seconds=60))
-    store.release_intent(intent.id, by="b")
-    row = store.intent(intent.id)
+    assert store.intents.claim(intent.id, by="b", until=until + timedelta(seconds=60))
+    store.intents.release(intent.id, by="b")
+    row = store.intents.get(intent.id)
     assert row is not None
     assert row.claimed_by is None
 
@@ -300,23 +306,23 @@ def test_intents_are_listed_by_state_mode_and_page(store: Store, make: Any) -> N
         prepare(store, f"key-{n}", prepared_at=make.noon + timedelta(seconds=n)) for n in range(5)
     ]
     live = prepare(store, "key-live", mode=Mode.LIVE, reference="INV-9")
-    store.settle_intent(made[0].id, collection_id=None, sentence="given up by a person")
-    page = store.intents(Mode.TEST, limit=2)
+    store.intents.resolve(made[0].id, collection_id=None, sentence="given up by a person")
+    page = store.intents.page(Mode.TEST, limit=2)
     assert [row.id for row in page.rows] == [made[4].id, made[3].id]
     assert page.more
-    rest = store.intents(Mode.TEST, older_than=page.rows[-1].key)
+    rest = store.intents.page(Mode.TEST, older_than=page.rows[-1].key)
     assert [row.id for row in rest.rows] == [made[2].id, made[1].id, made[0].id]
     assert not rest.more
-    settled = store.intents(states=(IntentState.SETTLED,)).rows
+    settled = store.intents.page(states=(IntentState.SETTLED,)).rows
     assert [row.id for row in settled] == [made[0].id]
-    assert store.intents_by_reference(Mode.LIVE, "INV-9") == (live,)
+    assert store.intents.by_reference(Mode.LIVE, "INV-9") == (live,)
 
 
 def test_every_change_of_an_intent_is_in_the_feed(store: Store, make: Any) -> None:
     intent = prepare(store)
-    store.begin_attempt(intent.id, at=make.noon)
-    store.settle_intent(intent.id, collection_id="col_1", sentence="seen")
-    changes = store.changes(0)
+    store.intents.begin_attempt(intent.id, at=make.noon)
+    store.intents.resolve(intent.id, collection_id="col_1", sentence="seen")
+    changes = store.feed.changes(0)
     assert [change.kind for change in changes] == [ChangeKind.INTENT] * 3
     assert [change.seq for change in changes] == [1, 2, 3]
     assert {change.id for change in changes} == {intent.id}

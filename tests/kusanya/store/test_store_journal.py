@@ -16,15 +16,15 @@ from kusanya.wire import Mode
 @pytest.mark.spec("delivery-4")
 def test_a_repeated_event_is_kept_and_counted_and_changes_nothing(store: Store, make: Any) -> None:
     first = store.record(make.arrival(1))
-    before = store.collection("col_1", Mode.TEST)
+    before = store.collections.get("col_1", Mode.TEST)
     again = store.record(make.arrival(1, at=make.noon + timedelta(minutes=1)))
     assert (first.verdict, again.verdict) == (Verdict.VERIFIED, Verdict.REPEAT)
-    assert store.collection("col_1", Mode.TEST) == before
-    assert len(store.observations("col_1", Mode.TEST)) == 1
-    event = store.event("evt_1")
+    assert store.collections.get("col_1", Mode.TEST) == before
+    assert len(store.collections.observations("col_1", Mode.TEST)) == 1
+    event = store.events.get("evt_1")
     assert event is not None
     assert event.arrivals == 2
-    assert len(store.deliveries(Mode.TEST).rows) == 2
+    assert len(store.deliveries.page(Mode.TEST).rows) == 2
 
 
 @pytest.mark.spec("delivery-4")
@@ -33,58 +33,65 @@ def test_repeats_within_one_batch_are_found_too(store: Store, make: Any) -> None
     verdicts = [future.result().verdict for future in waiting]
     assert verdicts.count(Verdict.VERIFIED) == 3
     assert verdicts.count(Verdict.REPEAT) == 57
-    assert [len(store.observations(f"col_{n}", Mode.TEST)) for n in range(3)] == [1, 1, 1]
+    assert [len(store.collections.observations(f"col_{n}", Mode.TEST)) for n in range(3)] == [
+        1,
+        1,
+        1,
+    ]
 
 
 def test_the_exact_bytes_of_a_delivery_come_back(store: Store, make: Any) -> None:
     arrival = make.arrival(1, description="nul \0 and ☃", reference="odd \0 reference")
     receipt = store.record(arrival)
-    body = store.delivery_body(receipt.delivery_id)
+    body = store.deliveries.body(receipt.delivery_id)
     assert body is not None
     assert body.body == arrival.body
     assert body.headers == arrival.headers
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert row.description == "nul ␀ and ☃"
-    assert store.observations("col_1", Mode.TEST)[0].collection.description == "nul \0 and ☃"
+    assert (
+        store.collections.observations("col_1", Mode.TEST)[0].collection.description
+        == "nul \0 and ☃"
+    )
 
 
 def test_the_same_saying_is_one_observation(store: Store, make: Any) -> None:
     heard = make.heard(1, source=Source.POLL)
     first = store.record(heard)
     assert store.record(heard) == first
-    assert store.observations("col_1", Mode.TEST) == (heard,)
+    assert store.collections.observations("col_1", Mode.TEST) == (heard,)
 
 
 def test_a_delivery_is_known_by_its_row(store: Store, make: Any) -> None:
     arrival = make.arrival(7)
     receipt = store.record(arrival)
-    row = store.delivery(receipt.delivery_id)
+    row = store.deliveries.get(receipt.delivery_id)
     assert row is not None
     assert (row.seq, row.verdict, row.event_id) == (receipt.seq, Verdict.VERIFIED, "evt_7")
     assert (row.arrived_at, row.attempt) == (arrival.arrived_at, 1)
     assert row.body_bytes == len(arrival.body)
-    assert store.delivery("dlv_unknown") is None
-    assert store.delivery_body("dlv_unknown") is None
+    assert store.deliveries.get("dlv_unknown") is None
+    assert store.deliveries.body("dlv_unknown") is None
 
 
 def test_an_answer_and_its_event_lead_to_one_state(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.ANSWER))
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert (row.status, row.final_seen_at, row.event_id) == ("created", None, None)
     store.record(make.arrival(1))
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert (row.status, row.event_id, row.missing_event) == ("succeeded", "evt_1", False)
-    state = store.state("col_1", Mode.TEST)
+    state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert (state.status, state.observations) == ("succeeded", 2)
 
 
 def test_a_final_state_without_an_event_is_a_missing_event(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.POLL))
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert row.missing_event
 
@@ -93,11 +100,11 @@ def test_checking_an_event_leaves_its_mark(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
     check = make.heard(1, source=Source.EVENT_CHECK)
     store.record(check)
-    event = store.event("evt_1", Mode.TEST)
+    event = store.events.get("evt_1", Mode.TEST)
     assert event is not None
     assert event.checked_at == check.observed_at
-    assert store.event("evt_1", Mode.LIVE) is None
-    assert store.events_of("col_1", Mode.TEST) == (event,)
+    assert store.events.get("evt_1", Mode.LIVE) is None
+    assert store.events.of_collection("col_1", Mode.TEST) == (event,)
 
 
 def test_a_verified_arrival_without_its_fact_is_the_callers_mistake(

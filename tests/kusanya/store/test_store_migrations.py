@@ -112,7 +112,7 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
             old.record(make.arrival(number))
         old.record(make.heard(3, source=Source.EVENT_CHECK))
         old.record(make.rejected(1))
-        old.add_note("col_1", "kept", author="asha", mode=Mode.TEST)
+        old.notes.add("col_1", "kept", author="asha", mode=Mode.TEST)
     with found.writer.begin() as connection:
         connection.execute(text("DROP INDEX by_mode"))
         # Of intents that revision knew less than a journal writes today.
@@ -133,14 +133,14 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
     assert store.store_id == store_id
     after = everything(store._engines)
     assert after == before
-    kept = store.intent("int_1")
+    kept = store.intents.get("int_1")
     assert kept is not None
     assert (kept.body, kept.profile, kept.target) == (b"{}", "shop", None)
     assert len(before["delivery"]) == 21
-    assert store.check() == ()
-    unchecked = store.unchecked_events(Mode.TEST).rows
+    assert store.maintenance.check() == ()
+    unchecked = store.events.unchecked(Mode.TEST).rows
     assert [row.id for row in unchecked] == [f"evt_{n}" for n in range(20) if n != 3]
-    assert store.record(make.arrival(50)).seq == store.head() - 1
+    assert store.record(make.arrival(50)).seq == store.feed.head() - 1
 
 
 def test_every_revision_is_known_by_its_name() -> None:

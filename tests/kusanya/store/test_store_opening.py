@@ -30,7 +30,7 @@ def test_a_store_keeps_its_id_and_its_facts(open_store: Opener, make: Any) -> No
     again = open_store()
     assert again.store_id == first.store_id
     assert len(again.store_id) == 32
-    assert again.collection("col_1", Mode.TEST) is not None
+    assert again.collections.get("col_1", Mode.TEST) is not None
 
 
 def test_a_newer_store_is_refused_and_left_untouched(open_store: Opener, make: Any) -> None:
@@ -52,7 +52,7 @@ def test_a_reader_neither_creates_nor_writes(open_store: Opener, make: Any) -> N
     store = open_store()
     reader = open_store(read_only=True)
     store.record(make.arrival(1))
-    assert reader.collection("col_1", Mode.TEST) is not None
+    assert reader.collections.get("col_1", Mode.TEST) is not None
     assert reader.queue_depth == 0
     with pytest.raises(StoreUnavailable, match="read-only"):
         reader.submit(make.arrival(2))
@@ -83,7 +83,7 @@ def test_a_plain_path_is_an_sqlite_store_for_its_owner_alone(tmp_path: Path) -> 
     path = tmp_path / "new" / "folder" / "a store?.db"
     with Store.open(path) as store:
         assert store.url_shown == f"sqlite:///{path}"
-        assert store.collections(Mode.LIVE).rows == ()
+        assert store.collections.page(Mode.LIVE).rows == ()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         with store._engines.writer.connect() as connection:
             settings = [
@@ -148,5 +148,5 @@ def test_the_folder_of_a_new_store_and_of_a_backup_is_synced_after_its_name_is_t
     with Store.open(tmp_path / "stores" / "new.db") as store:
         # Without it the name of the file could be gone after a loss of power.
         assert "new.db" in synced[tmp_path / "stores"]
-        store.backup(tmp_path / "backups" / "copy.db")
+        store.maintenance.backup(tmp_path / "backups" / "copy.db")
         assert "copy.db" in synced[tmp_path / "backups"]

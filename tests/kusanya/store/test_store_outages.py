@@ -59,7 +59,7 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
 def test_a_store_is_not_writable_until_a_write_has_succeeded(store: Store, make: Any) -> None:
     disk = Disk(store)
     store.record(make.arrival(100))
-    head = store.head()
+    head = store.feed.head()
     disk.full = True
     refused(store, make, 1)
     with pytest.raises(StoreUnavailable, match="No space left"):
@@ -67,14 +67,14 @@ def test_a_store_is_not_writable_until_a_write_has_succeeded(store: Store, make:
     disk.full = False
     # Nothing else is written meanwhile: asking is what finds out.
     store.prove_writable()
-    assert store.head() == head
-    assert store.check() == ()
+    assert store.feed.head() == head
+    assert store.maintenance.check() == ()
 
 
 def test_an_idle_store_is_asked_by_writing(store: Store) -> None:
     disk = Disk(store)
     disk.full = True
-    assert store.head() == 0
+    assert store.feed.head() == 0
     with pytest.raises(StoreUnavailable, match="No space left"):
         store.prove_writable()
 

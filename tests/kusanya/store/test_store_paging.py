@@ -48,7 +48,9 @@ def walk_down(
     rows: list[CollectionRow] = []
     key = None
     while True:
-        page = store.collections(Mode.TEST, where=where, order=order, older_than=key, limit=limit)
+        page = store.collections.page(
+            Mode.TEST, where=where, order=order, older_than=key, limit=limit
+        )
         rows += page.rows
         if not page.more:
             return rows
@@ -57,11 +59,13 @@ def walk_down(
 
 
 def walk_up(store: Store, order: Order, limit: int, where: CollectionFilter) -> list[CollectionRow]:
-    page = store.oldest_collections(Mode.TEST, where=where, order=order, limit=limit)
+    page = store.collections.oldest(Mode.TEST, where=where, order=order, limit=limit)
     rows = list(page.rows)
     while page.more:
         key = rows[0].key_in(order)
-        page = store.collections(Mode.TEST, where=where, order=order, newer_than=key, limit=limit)
+        page = store.collections.page(
+            Mode.TEST, where=where, order=order, newer_than=key, limit=limit
+        )
         rows = [*page.rows, *rows]
     return rows
 
@@ -97,7 +101,7 @@ def plainly(rows: list[CollectionRow], where: CollectionFilter) -> list[Collecti
 def test_walking_a_list_down_or_up_gives_every_record_once(
     filled: Store, order: Order, limit: int, where: CollectionFilter
 ) -> None:
-    everything = list(filled.collections(Mode.TEST).rows)
+    everything = list(filled.collections.page(Mode.TEST).rows)
     listed = [row for row in everything if order is not Order.FINAL or row.final_seen_at]
     expected = sorted(plainly(listed, where), key=lambda row: row.key_in(order), reverse=True)
     assert walk_down(filled, order, limit, where) == expected
@@ -121,7 +125,7 @@ def test_an_amount_is_listed_alike_whether_its_rows_are_sorted_or_met_on_the_way
 
 
 def test_a_page_around_an_instant_has_both_sides(filled: Store, make: Any) -> None:
-    page = filled.collections_around(Mode.TEST, make.noon + timedelta(microseconds=7), limit=20)
+    page = filled.collections.around(Mode.TEST, make.noon + timedelta(microseconds=7), limit=20)
     offsets = [(row.created_at - make.noon) // timedelta(microseconds=1) for row in page.rows]
     assert offsets == sorted(offsets, reverse=True)
     assert len(page.rows) == 20
@@ -130,29 +134,29 @@ def test_a_page_around_an_instant_has_both_sides(filled: Store, make: Any) -> No
 
 
 def test_open_collections_come_oldest_first_and_leave_when_final(filled: Store, make: Any) -> None:
-    first = filled.open_collections(Mode.TEST, limit=15)
-    rest = filled.open_collections(Mode.TEST, after=first.rows[-1].key)
+    first = filled.collections.still_open(Mode.TEST, limit=15)
+    rest = filled.collections.still_open(Mode.TEST, after=first.rows[-1].key)
     found = [row.id for row in (*first.rows, *rest.rows)]
     assert found == [row.id for row in sorted((*first.rows, *rest.rows), key=lambda r: r.key)]
     assert sorted(found) == sorted(f"col_{n}" for n in range(60) if n % 3 == 0)
     assert (first.more, rest.more) == (True, False)
-    before = filled.open_collections(
+    before = filled.collections.still_open(
         Mode.TEST, created_before=make.noon + timedelta(microseconds=1)
     )
     assert [row.id for row in before.rows] == ["col_0", "col_3"]
-    assert filled.open_collections(Mode.LIVE).rows == ()
+    assert filled.collections.still_open(Mode.LIVE).rows == ()
 
 
 @FEW
 @given(limit=st.integers(1, 50))
 def test_walking_deliveries_down_and_up_gives_every_one_once(filled: Store, limit: int) -> None:
-    down = list(filled.deliveries(Mode.TEST, limit=limit).rows)
-    while (page := filled.deliveries(Mode.TEST, older_than=down[-1].key, limit=limit)).rows:
+    down = list(filled.deliveries.page(Mode.TEST, limit=limit).rows)
+    while (page := filled.deliveries.page(Mode.TEST, older_than=down[-1].key, limit=limit)).rows:
         down += page.rows
     assert len(down) == len({row.id for row in down}) == 40
     assert [row.key for row in down] == sorted((row.key for row in down), reverse=True)
     up = [down[-1]]
-    while (page := filled.deliveries(Mode.TEST, newer_than=up[0].key, limit=limit)).rows:
+    while (page := filled.deliveries.page(Mode.TEST, newer_than=up[0].key, limit=limit)).rows:
         up = [*page.rows, *up]
     assert up == down
 
@@ -164,7 +168,7 @@ def test_deliveries_are_filtered(store: Store, make: Any) -> None:
     store.record(make.arrival(2))
 
     def found(**terms: Any) -> set[str]:
-        page = store.deliveries(Mode.TEST, where=DeliveryFilter(**terms))
+        page = store.deliveries.page(Mode.TEST, where=DeliveryFilter(**terms))
         return {row.id for row in page.rows}
 
     assert found(unwell=True) == {again.delivery_id, forged.delivery_id}
@@ -184,15 +188,15 @@ def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> Non
     def ids(rows: tuple[CollectionRow, ...]) -> list[str]:
         return [row.id for row in rows]
 
-    assert ids(store.collections_by_reference(Mode.TEST, "A%_1")) == ["col_1"]
+    assert ids(store.collections.by_reference(Mode.TEST, "A%_1")) == ["col_1"]
     where = CollectionFilter(reference_prefix="A%_")
-    assert ids(store.collections(Mode.TEST, where=where).rows) == ["col_2", "col_1"]
-    assert ids(store.collections_by_phone(Mode.TEST, "255754000001")) == ["col_2", "col_1"]
-    assert ids(store.collections_by_phone(Mode.TEST, "+255754000001")) == ["col_2", "col_1"]
+    assert ids(store.collections.page(Mode.TEST, where=where).rows) == ["col_2", "col_1"]
+    assert ids(store.collections.by_phone(Mode.TEST, "255754000001")) == ["col_2", "col_1"]
+    assert ids(store.collections.by_phone(Mode.TEST, "+255754000001")) == ["col_2", "col_1"]
     since = make.noon + timedelta(seconds=2)
-    assert ids(store.collections_by_phone(Mode.TEST, "255754000001", since=since)) == ["col_2"]
-    assert store.collections_by_phone(Mode.LIVE, "255754000001") == ()
-    assert set(store.collections_by_id(["col_1", "col_3", "col_9"], Mode.TEST)) == {
+    assert ids(store.collections.by_phone(Mode.TEST, "255754000001", since=since)) == ["col_2"]
+    assert store.collections.by_phone(Mode.LIVE, "255754000001") == ()
+    assert set(store.collections.by_id(["col_1", "col_3", "col_9"], Mode.TEST)) == {
         "col_1",
         "col_3",
     }
@@ -200,7 +204,7 @@ def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> Non
 
 def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: Any) -> None:
     store.record(make.heard(1, source=Source.ANSWER))
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     with pytest.raises(ValueError, match="final"):
         row.key_in(Order.FINAL)
@@ -213,14 +217,14 @@ def test_events_that_were_never_double_checked_are_paged_oldest_first(
         store.record(make.arrival(number))
     store.record(make.arrival(9, mode="live"))
     store.record(make.heard(3, source=Source.EVENT_CHECK))
-    first = store.unchecked_events(Mode.TEST, limit=2)
+    first = store.events.unchecked(Mode.TEST, limit=2)
     assert [row.id for row in first.rows] == ["evt_0", "evt_1"]
     assert first.more
-    rest = store.unchecked_events(Mode.TEST, after=first.rows[-1].key)
+    rest = store.events.unchecked(Mode.TEST, after=first.rows[-1].key)
     assert [row.id for row in rest.rows] == ["evt_2", "evt_4"]
     assert not rest.more
     since = rest.rows[-1].first_arrived_at
-    assert store.unchecked_events(Mode.TEST, since=since).rows == rest.rows[-1:]
-    body = store.delivery_body(rest.rows[-1].delivery_id)
+    assert store.events.unchecked(Mode.TEST, since=since).rows == rest.rows[-1:]
+    body = store.deliveries.body(rest.rows[-1].delivery_id)
     assert body is not None
     assert body.body == make.body(4)

@@ -99,13 +99,13 @@ def test_what_was_mixed_is_parted_and_what_was_sound_stays(
     sound = [row for row in everything(older)["collection"] if "'col_3'" in row]
     older.dispose()
     store = open_store(migrate=True)
-    assert store.check() == ()
-    rebuilt = store.rebuild()
+    assert store.maintenance.check() == ()
+    rebuilt = store.maintenance.rebuild()
     assert (rebuilt.collections, rebuilt.rollups) == (0, 0)
     rows = {
         (row.id, row.mode): (row.status, row.amount, row.contradictions)
         for mode in Mode
-        for row in store.collections(mode).rows
+        for row in store.collections.page(mode).rows
     }
     assert rows == {
         ("col_1", LIVE): ("created", 5000, 1),
@@ -116,13 +116,19 @@ def test_what_was_mixed_is_parted_and_what_was_sound_stays(
         ("col_4", LIVE): ("created", 5000, 1),
     }
     assert [row for row in everything(store._engines)["collection"] if "'col_3'" in row] == sound
-    assert [row.id for row in store.open_collections(LIVE).rows] == ["col_1", "col_2", "col_4"]
+    assert [row.id for row in store.collections.still_open(LIVE).rows] == [
+        "col_1",
+        "col_2",
+        "col_4",
+    ]
     span = {"since": make.noon, "until": make.noon + timedelta(days=1)}
-    sums = {(row.status, row.count, row.amount) for row in store.rollups(LIVE, **span)}
+    sums = {(row.status, row.count, row.amount) for row in store.rollups.collections(LIVE, **span)}
     assert sums == {("created", 3, 15_000), ("succeeded", 1, 5_000)}
-    assert [(row.count, row.amount) for row in store.rollups(TEST, **span)] == [(2, 154)]
+    assert [(row.count, row.amount) for row in store.rollups.collections(TEST, **span)] == [
+        (2, 154)
+    ]
     store.record(make.heard(1, source=Source.POLL, mode="live", status="failed"))
-    ended = store.collection("col_1", LIVE)
+    ended = store.collections.get("col_1", LIVE)
     assert ended is not None
     assert ended.status == "failed"
     assert not store.migrate()
@@ -151,4 +157,4 @@ def test_a_migration_that_fails_leaves_the_older_store_as_it_was(
     again.dispose()
     monkeypatch.undo()
     with Store.open(url, migrate=True) as store:
-        assert store.check() == ()
+        assert store.maintenance.check() == ()

@@ -11,38 +11,38 @@ from kusanya.wire import Mode
 
 
 def test_notes_belong_to_a_subject_and_are_found_by_their_text(store: Store) -> None:
-    first = store.add_note("col_1", "Customer paid 50% twice", author="asha", mode=Mode.LIVE)
-    store.add_note("col_2", "called back", author="juma", mode=Mode.LIVE)
-    assert store.notes("col_1", Mode.LIVE) == (first,)
-    assert store.notes("col_1", Mode.TEST) == ()
-    assert store.search_notes(Mode.LIVE, "PAID") == (first,)
-    assert store.search_notes(Mode.LIVE, "50%") == (first,)
-    assert store.search_notes(Mode.LIVE, "50_") == ()
-    assert store.search_notes(Mode.TEST, "PAID") == ()
-    change = store.changes(0)[0]
+    first = store.notes.add("col_1", "Customer paid 50% twice", author="asha", mode=Mode.LIVE)
+    store.notes.add("col_2", "called back", author="juma", mode=Mode.LIVE)
+    assert store.notes.of("col_1", Mode.LIVE) == (first,)
+    assert store.notes.of("col_1", Mode.TEST) == ()
+    assert store.notes.search(Mode.LIVE, "PAID") == (first,)
+    assert store.notes.search(Mode.LIVE, "50%") == (first,)
+    assert store.notes.search(Mode.LIVE, "50_") == ()
+    assert store.notes.search(Mode.TEST, "PAID") == ()
+    change = store.feed.changes(0)[0]
     assert (change.kind, change.id, change.collection_id) == (ChangeKind.NOTE, first.id, "col_1")
 
 
 def test_the_audit_is_paged_newest_first(store: Store) -> None:
-    made = [store.add_audit(actor="asha", act="resend", subject=f"evt_{n}") for n in range(5)]
-    page = store.audit(limit=3)
+    made = [store.audit.add(actor="asha", act="resend", subject=f"evt_{n}") for n in range(5)]
+    page = store.audit.page(limit=3)
     assert page.rows == tuple(made[:1:-1])
     assert page.more
-    rest = store.audit(older_than=page.rows[-1].key)
+    rest = store.audit.page(older_than=page.rows[-1].key)
     assert rest.rows == tuple(made[1::-1])
     assert not rest.more
 
 
 def test_revealing_a_phone_leaves_an_audit_row(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
-    phone = store.reveal_phone("col_1", Mode.TEST, actor="asha", why="the customer asked")
+    phone = store.audit.reveal_phone("col_1", Mode.TEST, actor="asha", why="the customer asked")
     assert phone == "255754000001"
-    row = store.audit().rows[0]
-    assert (row.act, row.actor, row.subject) == ("reveal_phone", store.actor, "col_1")
+    row = store.audit.page().rows[0]
+    assert (row.act, row.actor, row.subject) == ("reveal_phone", store.audit.actor, "col_1")
     assert (row.detail, row.outcome) == ("the customer asked (as asha)", "revealed")
 
 
 def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
     with pytest.raises(StoreError, match="no such collection"):
-        store.reveal_phone("col_9", Mode.TEST, actor="asha", why="curious")
-    assert store.audit().rows[0].outcome == "unknown collection"
+        store.audit.reveal_phone("col_9", Mode.TEST, actor="asha", why="curious")
+    assert store.audit.page().rows[0].outcome == "unknown collection"

@@ -25,60 +25,66 @@ TEST = Mode.TEST
 
 
 def listed(**terms: Any) -> Callable[[Store, Any], object]:
-    return lambda store, _: store.collections(TEST, where=CollectionFilter(**terms))
+    return lambda store, _: store.collections.page(TEST, where=CollectionFilter(**terms))
 
 
 CALLS: dict[str, Callable[[Store, Any], object]] = {
-    "newest page": lambda s, _: s.collections(TEST),
-    "older page": lambda s, _: s.collections(TEST, older_than=KEY),
-    "newer page": lambda s, _: s.collections(TEST, newer_than=KEY),
-    "final page": lambda s, _: s.collections(TEST, order=Order.FINAL, older_than=KEY),
-    "amount page": lambda s, _: s.collections(TEST, order=Order.AMOUNT, older_than=KEY),
-    "oldest page": lambda s, _: s.oldest_collections(TEST),
-    "unwell page": lambda s, _: s.collections(TEST, where=CollectionFilter(unwell=True)),
-    "a day": lambda s, noon: s.collections(
+    "newest page": lambda s, _: s.collections.page(TEST),
+    "older page": lambda s, _: s.collections.page(TEST, older_than=KEY),
+    "newer page": lambda s, _: s.collections.page(TEST, newer_than=KEY),
+    "final page": lambda s, _: s.collections.page(TEST, order=Order.FINAL, older_than=KEY),
+    "amount page": lambda s, _: s.collections.page(TEST, order=Order.AMOUNT, older_than=KEY),
+    "oldest page": lambda s, _: s.collections.oldest(TEST),
+    "unwell page": lambda s, _: s.collections.page(TEST, where=CollectionFilter(unwell=True)),
+    "a day": lambda s, noon: s.collections.page(
         TEST, where=CollectionFilter(created_from=noon, created_to=noon + timedelta(days=1))
     ),
     "channels": listed(channels=("MPESA_TZ", "TIGO_TZ")),
     "a channel": listed(channels=("MPESA_TZ",)),
-    "a channel by amount": lambda s, _: s.collections(
+    "a channel by amount": lambda s, _: s.collections.page(
         TEST, where=CollectionFilter(channels=("MPESA_TZ",)), order=Order.AMOUNT
     ),
     "failure codes": listed(failure_codes=("invalid_pin", "x")),
     "a failure code": listed(failure_codes=("invalid_pin",)),
-    "around": lambda s, noon: s.collections_around(TEST, noon),
-    "open": lambda s, _: s.open_collections(TEST, after=KEY),
-    "by id": lambda s, _: s.collections_by_id(["col_1", "col_2"], Mode.TEST),
-    "delivery page": lambda s, _: s.deliveries(TEST, older_than=DELIVERY_KEY),
-    "unwell deliveries": lambda s, _: s.deliveries(TEST, where=DeliveryFilter(unwell=True)),
-    "delivery body": lambda s, _: s.delivery_body("dlv_0000000000000005"),
-    "event": lambda s, _: s.event("evt_1"),
-    "unchecked events": lambda s, noon: s.unchecked_events(TEST, since=noon, after=KEY),
-    "figures": lambda s, noon: s.rollups(TEST, since=noon, until=noon + timedelta(days=31)),
-    "delivery figures": lambda s, noon: s.delivery_rollups(
+    "around": lambda s, noon: s.collections.around(TEST, noon),
+    "open": lambda s, _: s.collections.still_open(TEST, after=KEY),
+    "by id": lambda s, _: s.collections.by_id(["col_1", "col_2"], Mode.TEST),
+    "delivery page": lambda s, _: s.deliveries.page(TEST, older_than=DELIVERY_KEY),
+    "unwell deliveries": lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(unwell=True)),
+    "delivery body": lambda s, _: s.deliveries.body("dlv_0000000000000005"),
+    "event": lambda s, _: s.events.get("evt_1"),
+    "unchecked events": lambda s, noon: s.events.unchecked(TEST, since=noon, after=KEY),
+    "figures": lambda s, noon: s.rollups.collections(
         TEST, since=noon, until=noon + timedelta(days=31)
     ),
-    "intents": lambda s, _: s.intents(older_than=KEY),
-    "unknown intents": lambda s, _: s.intents(states=(IntentState.UNKNOWN,)),
-    "intent by key": lambda s, _: s.intent_by_key(TEST, "shop", "key"),
-    "audit": lambda s, _: s.audit(older_than=Key(5, "audit_1")),
-    "notes": lambda s, _: s.notes("col_1", Mode.TEST),
+    "delivery figures": lambda s, noon: s.rollups.deliveries(
+        TEST, since=noon, until=noon + timedelta(days=31)
+    ),
+    "intents": lambda s, _: s.intents.page(older_than=KEY),
+    "unknown intents": lambda s, _: s.intents.page(states=(IntentState.UNKNOWN,)),
+    "intent by key": lambda s, _: s.intents.by_key(TEST, "shop", "key"),
+    "audit": lambda s, _: s.audit.page(older_than=Key(5, "audit_1")),
+    "notes": lambda s, _: s.notes.of("col_1", Mode.TEST),
 }
 # A few rows that one indexed look-up finds may be sorted afterwards.
 FEW: dict[str, Callable[[Store, Any], object]] = {
-    "changes": lambda s, _: s.changes(5, limit=10),
-    "observations": lambda s, _: s.observations("col_1", Mode.TEST),
-    "reference": lambda s, _: s.collections_by_reference(TEST, "INV-000001"),
-    "prefix": lambda s, _: s.collections(TEST, where=CollectionFilter(reference_prefix="INV-0")),
-    "phone": lambda s, _: s.collections_by_phone(TEST, "255754000001"),
-    "events of": lambda s, _: s.events_of("col_1", Mode.TEST),
-    "attempts of an event": lambda s, _: s.deliveries(TEST, where=DeliveryFilter(event_id="evt_1")),
-    "deliveries of a collection": lambda s, _: s.deliveries(
+    "changes": lambda s, _: s.feed.changes(5, limit=10),
+    "observations": lambda s, _: s.collections.observations("col_1", Mode.TEST),
+    "reference": lambda s, _: s.collections.by_reference(TEST, "INV-000001"),
+    "prefix": lambda s, _: s.collections.page(
+        TEST, where=CollectionFilter(reference_prefix="INV-0")
+    ),
+    "phone": lambda s, _: s.collections.by_phone(TEST, "255754000001"),
+    "events of": lambda s, _: s.events.of_collection("col_1", Mode.TEST),
+    "attempts of an event": lambda s, _: s.deliveries.page(
+        TEST, where=DeliveryFilter(event_id="evt_1")
+    ),
+    "deliveries of a collection": lambda s, _: s.deliveries.page(
         TEST, where=DeliveryFilter(collection_id="col_1", verdicts=(Verdict.VERIFIED,))
     ),
-    "intents by reference": lambda s, _: s.intents_by_reference(TEST, "INV-1"),
-    "open intents by phone": lambda s, _: s.open_intents(TEST, phone="255754000001"),
-    "open intents by a part": lambda s, _: s.open_intents(TEST, reference_part="NV-1"),
+    "intents by reference": lambda s, _: s.intents.by_reference(TEST, "INV-1"),
+    "open intents by phone": lambda s, _: s.intents.still_open(TEST, phone="255754000001"),
+    "open intents by a part": lambda s, _: s.intents.still_open(TEST, reference_part="NV-1"),
 }
 
 
@@ -165,7 +171,7 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
         "ix_collection_mode_amount_id",
     ),
     "an amount by its end": (
-        lambda s, _: s.collections(
+        lambda s, _: s.collections.page(
             TEST,
             where=CollectionFilter(amount_min=5_000, amount_max=5_000),
             order=Order.FINAL,
@@ -175,13 +181,13 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     ),
     "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
     "rejected deliveries": (
-        lambda s, _: s.deliveries(TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))),
+        lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))),
         "ix_delivery_unwell",
     ),
     "intents by reference": (FEW["intents by reference"], "ix_intent_mode_reference"),
     "unchecked events": (CALLS["unchecked events"], "ix_event_unchecked"),
     "deliveries to an endpoint": (
-        lambda s, _: s.deliveries(TEST, where=DeliveryFilter(endpoints=("shop",))),
+        lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(endpoints=("shop",))),
         "ix_delivery_mode_endpoint_arrived_at_seq",
     ),
 }

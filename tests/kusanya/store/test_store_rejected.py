@@ -19,23 +19,26 @@ Opener = Callable[..., Store]
 
 def kept(store: Store, reason: str = "wrong_digest") -> list[int]:
     """Return the numbers of the rejected deliveries whose rows are kept, newest first."""
-    rows = store.deliveries(Mode.TEST, limit=1000).rows
+    rows = store.deliveries.page(Mode.TEST, limit=1000).rows
     return [row.arrived_at.microsecond // 1000 for row in rows if row.reason == reason]
 
 
 def counted(store: Store, make: Any) -> dict[str | None, int]:
-    rows = store.delivery_rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+    rows = store.rollups.deliveries(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
     return {row.reason: row.count for row in rows if row.verdict is Verdict.REJECTED}
 
 
 @pytest.mark.spec("signature-4")
 def test_a_rejected_delivery_is_kept_and_changes_no_collection(store: Store, make: Any) -> None:
     receipt = store.record(make.rejected(1))
-    row = store.delivery(receipt.delivery_id)
+    row = store.deliveries.get(receipt.delivery_id)
     assert row is not None
     assert (row.verdict, row.reason, row.attempt) == (Verdict.REJECTED, "wrong_digest", None)
-    assert store.collections(Mode.TEST).rows == ()
-    assert store.rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13)) == ()
+    assert store.collections.page(Mode.TEST).rows == ()
+    assert (
+        store.rollups.collections(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+        == ()
+    )
 
 
 def test_a_flood_is_counted_exactly_and_sampled(
@@ -55,7 +58,7 @@ def test_a_flood_is_counted_exactly_and_sampled(
     assert kept(store)[0] == 301
     assert len(kept(store)) == 10
     assert counted(store, make) == {"wrong_digest": 204}
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 def test_each_reason_has_its_own_room(open_store: Opener, make: Any) -> None:
@@ -66,13 +69,13 @@ def test_each_reason_has_its_own_room(open_store: Opener, make: Any) -> None:
     store.record(make.arrival(1))
     assert kept(store, "stale") == [50]
     assert counted(store, make) == {"wrong_digest": 20, "stale": 1}
-    assert store.collection("col_1", Mode.TEST) is not None
+    assert store.collections.get("col_1", Mode.TEST) is not None
 
 
 def test_bodies_beyond_the_bound_go_oldest_first(open_store: Opener, make: Any) -> None:
     store = open_store(rejected_body_bytes=2_500)
     ids = [store.record(make.rejected(n, size=1_000)).delivery_id for n in range(5)]
-    bodies = [store.delivery_body(delivery_id) for delivery_id in ids]
+    bodies = [store.deliveries.body(delivery_id) for delivery_id in ids]
     assert [body is not None and body.body is not None for body in bodies] == [
         False,
         False,
@@ -80,7 +83,7 @@ def test_bodies_beyond_the_bound_go_oldest_first(open_store: Opener, make: Any) 
         True,
         True,
     ]
-    assert [row.body_bytes for row in store.deliveries(Mode.TEST).rows] == [1_000] * 5
+    assert [row.body_bytes for row in store.deliveries.page(Mode.TEST).rows] == [1_000] * 5
 
 
 def test_claims_of_any_size_and_spelling_are_survived(store: Store, make: Any) -> None:
@@ -92,7 +95,7 @@ def test_claims_of_any_size_and_spelling_are_survived(store: Store, make: Any) -
         collection_id="c" * 100_000,
         event_type="☃" * 5_000,
     )
-    row = store.delivery(store.record(forged).delivery_id)
+    row = store.deliveries.get(store.record(forged).delivery_id)
     assert row is not None
     assert row.amount is None
     assert row.reference is not None
@@ -106,14 +109,14 @@ def test_all_endpoints_and_reasons_together_have_a_bound_too(open_store: Opener,
         endpoint = f"till{n % 4}"
         forged = replace(make.rejected(n, reason=f"why{n}", size=1_000), endpoint=endpoint)
         assert store.record(forged).delivery_id != ""
-    rows = store.deliveries(Mode.TEST, limit=1000).rows
+    rows = store.deliveries.page(Mode.TEST, limit=1000).rows
     assert [row.reason for row in rows] == [f"why{n}" for n in range(19, 7, -1)]
-    bodies = [store.delivery_body(row.id) for row in rows]
+    bodies = [store.deliveries.body(row.id) for row in rows]
     held = [len(body.body) for body in bodies if body is not None and body.body is not None]
     assert held == [1_000] * 5
     assert counted(store, make) == {f"why{n}": 1 for n in range(20)}
-    assert store.check() == ()
-    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert store.maintenance.check() == ()
+    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
 
 
 def test_an_event_that_is_repeated_without_end_is_counted_and_kept_twenty_times(
@@ -129,18 +132,18 @@ def test_an_event_that_is_repeated_without_end_is_counted_and_kept_twenty_times(
     store = open_store()
     assert store.record(genuine).delivery_id == ""
     assert store.record(make.arrival(2)).delivery_id != ""
-    found = store.event("evt_1")
+    found = store.events.get("evt_1")
     assert found is not None
     assert found.arrivals == 51
-    rows = store.deliveries(Mode.TEST, limit=1000).rows
+    rows = store.deliveries.page(Mode.TEST, limit=1000).rows
     assert [row.verdict for row in rows if row.event_id == "evt_1"].count(Verdict.REPEAT) == 19
-    rollups = store.delivery_rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+    rollups = store.rollups.deliveries(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
     assert {row.verdict: row.count for row in rollups} == {
         Verdict.VERIFIED: 2,
         Verdict.REPEAT: 50,
     }
-    assert store.check() == ()
-    assert store.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert store.maintenance.check() == ()
+    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
 
 
 def without_effect(make: Any, verdict: Verdict, number: int) -> Arrival:
@@ -160,14 +163,14 @@ def test_of_what_has_no_effect_each_body_is_kept_and_its_repeats_twenty_times(
     for number in (1, 2):
         futures = [store.submit(without_effect(make, verdict, number)) for _ in range(30)]
         assert {future.result().verdict for future in futures} == {verdict}
-    kept_ones = [row for row in store.deliveries(Mode.TEST).rows if row.verdict is verdict]
+    kept_ones = [row for row in store.deliveries.page(Mode.TEST).rows if row.verdict is verdict]
     bodies = Counter(
-        body.body for row in kept_ones if (body := store.delivery_body(row.id)) is not None
+        body.body for row in kept_ones if (body := store.deliveries.body(row.id)) is not None
     )
     assert sorted(bodies.values()) == [20, 20]
-    rollups = store.delivery_rollups(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
+    rollups = store.rollups.deliveries(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
     assert {row.count for row in rollups if row.verdict is verdict} == {60}
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 def test_a_body_whose_commit_failed_is_not_taken_for_kept(store: Store, make: Any) -> None:
@@ -183,6 +186,6 @@ def test_a_body_whose_commit_failed_is_not_taken_for_kept(store: Store, make: An
         with pytest.raises(StoreUnavailable):
             store.record(unread)
     receipt = store.record(unread)
-    found = store.delivery_body(receipt.delivery_id)
+    found = store.deliveries.body(receipt.delivery_id)
     assert found is not None
     assert found.body == unread.body

@@ -67,7 +67,7 @@ def test_at_every_commit_rollups_equal_a_scan_and_rows_equal_the_fold(
         for future in [store.submit(fact(make, said)) for said in batch]:
             future.result()
         for mode in Mode:
-            rows = store.rollups(
+            rows = store.rollups.collections(
                 mode, since=make.noon - timedelta(days=1), until=make.noon + timedelta(days=1)
             )
             with store._engines.reader.connect() as connection:
@@ -75,44 +75,46 @@ def test_at_every_commit_rollups_equal_a_scan_and_rows_equal_the_fold(
             assert {key(row)[0]: key(row)[1] for row in rows} == {
                 tuple(line[:5]): tuple(line[5:]) for line in scan
             }
-            for row in store.collections(mode).rows:
-                state = store.state(row.id, row.mode)
+            for row in store.collections.page(mode).rows:
+                state = store.collections.state(row.id, row.mode)
                 assert state is not None
                 assert (row.status, row.amount, row.fee) == (state.status, state.amount, state.fee)
                 assert row.contradictions == len(state.contradictions)
                 assert row.final_seen_at == state.final_seen_at
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 def test_a_collection_moves_from_one_bucket_to_another(store: Store, make: Any) -> None:
     span = {"since": make.noon, "until": make.noon + timedelta(hours=1)}
     store.record(make.heard(1, source=Source.ANSWER))
-    (created,) = store.rollups(Mode.TEST, **span)
+    (created,) = store.rollups.collections(Mode.TEST, **span)
     assert (created.status, created.count, created.amount, created.fee) == ("created", 1, 5000, 50)
     store.record(make.arrival(1, status="failed", failure_code="invalid_pin"))
-    (failed,) = store.rollups(Mode.TEST, **span)
+    (failed,) = store.rollups.collections(Mode.TEST, **span)
     assert (failed.status, failed.failure_code, failed.count) == ("failed", "invalid_pin", 1)
     store.record(make.heard(1, source=Source.POLL, status="succeeded"))
-    (torn,) = store.rollups(Mode.TEST, **span)
+    (torn,) = store.rollups.collections(Mode.TEST, **span)
     assert (torn.status, torn.count) == (CONTRADICTION, 1)
-    assert store.rollups(Mode.LIVE, **span) == ()
+    assert store.rollups.collections(Mode.LIVE, **span) == ()
 
 
 def test_an_absurd_amount_cannot_break_the_sums(store: Store, make: Any) -> None:
     for number in range(3):
         store.record(make.arrival(number, amount=2**63 - 1, fee=-(2**63)))
-    (row,) = store.rollups(Mode.TEST, since=make.noon, until=make.noon + timedelta(hours=1))
+    (row,) = store.rollups.collections(
+        Mode.TEST, since=make.noon, until=make.noon + timedelta(hours=1)
+    )
     assert (row.count, row.amount, row.fee) == (3, 3 * 10**12, -3 * 10**12)
-    kept = store.collection("col_0", Mode.TEST)
+    kept = store.collections.get("col_0", Mode.TEST)
     assert kept is not None
     assert (kept.amount, kept.fee) == (2**63 - 1, -(2**63))
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 def test_what_no_service_says_is_kept_and_shown(store: Store, make: Any) -> None:
     odd = make.heard(1, status="☃" * 300, channel="\0" * 300, currency="€" * 300)
     store.record(replace(odd, source_id="x" * 5000))
-    row = store.collection("col_1", Mode.TEST)
+    row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert row.status == "☃" * 63 + "…"
-    assert store.check() == ()
+    assert store.maintenance.check() == ()

@@ -25,7 +25,7 @@ def index(store: Store) -> None:
 
 
 def found(store: Store, fragment: str, **options: Any) -> list[str]:
-    rows = store.search_reference(Mode.TEST, fragment, **options)
+    rows = store.collections.containing(Mode.TEST, fragment, **options)
     return [row.reference for row in rows]
 
 
@@ -42,19 +42,19 @@ def test_any_part_in_any_case_finds_it(store: Store, make: Any, indexed: bool) -
     assert found(store, "%_%") == ["%_%"]
     assert found(store, "000125") == []
     assert found(store, "NV-0", limit=1) == ["inv-000124"]
-    assert store.search_reference(Mode.LIVE, "000123") == ()
+    assert store.collections.containing(Mode.LIVE, "000123") == ()
 
 
 def test_fewer_than_three_characters_are_the_callers_mistake(store: Store) -> None:
     with pytest.raises(ValueError, match="3 characters"):
-        store.search_reference(Mode.TEST, "ab")
+        store.collections.containing(Mode.TEST, "ab")
 
 
 def test_a_collection_is_indexed_once_whatever_is_heard_of_it(store: Store, make: Any) -> None:
     for _ in range(3):
         store.record(make.arrival(1))
         index(store)
-        store.record(make.heard(1, source_id=f"later {store.head()}"))
+        store.record(make.heard(1, source_id=f"later {store.feed.head()}"))
     assert found(store, "000001") == ["INV-000001"]
     index(store)
     assert found(store, "000001") == ["INV-000001"]
@@ -75,7 +75,7 @@ def test_an_idle_journal_catches_up_by_itself(store: Store, make: Any) -> None:
         future.result()
     index(store)
     assert len(found(store, "INV-0", limit=1000)) == 600
-    assert store.check() == ()
+    assert store.maintenance.check() == ()
 
 
 @settings(
@@ -92,7 +92,7 @@ def test_every_part_of_every_reference_finds_it(
     fragment = reference[part.start : part.stop]
     store.record(make.arrival(number, reference=reference))
     index(store)
-    row = store.collection(f"col_{number}", Mode.TEST)
+    row = store.collections.get(f"col_{number}", Mode.TEST)
     assert row is not None
     if len(fragment.casefold()) >= 3 and row.reference == reference:
-        assert row in store.search_reference(Mode.TEST, fragment, limit=1000)
+        assert row in store.collections.containing(Mode.TEST, fragment, limit=1000)

@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.queries.base import Opened
 from kusanya.store.queries.search import index_references
 from kusanya.store.records import Arrival, Verdict
 from kusanya.store.tables.engine import engines
@@ -57,7 +58,7 @@ def impatient(postgres_url: str, clock: ManualClock) -> Iterator[Store]:
         rejected=Limits(rows=10, body_bytes=1_000),
         chore=index_references,
     )
-    with Store(found, journal=journal, clock=clock, store_id="") as store:
+    with Store(Opened(found, journal, clock, "")) as store:
         yield store
 
 
@@ -79,13 +80,13 @@ def test_a_stopped_writer_stops_nobody_else(
         assert record_until_taken(impatient, make.arrival(3)) is Verdict.VERIFIED
         for number in range(4, 20):
             assert impatient.record(make.arrival(number)).verdict is Verdict.VERIFIED
-        assert impatient.collection("col_2", Mode.TEST) is None
+        assert impatient.collections.get("col_2", Mode.TEST) is None
         child.send_signal(signal.SIGCONT)
         assert child.stdout is not None
         assert child.stdout.read().split() == ["refused", "verified"]
         assert child.wait() == 0
-    assert len(impatient.deliveries(Mode.TEST).rows) == 19
-    assert impatient.check() == ()
+    assert len(impatient.deliveries.page(Mode.TEST).rows) == 19
+    assert impatient.maintenance.check() == ()
 
 
 @pytest.mark.ci
@@ -95,7 +96,7 @@ def test_a_store_with_the_usual_limits_goes_on_beside_a_stopped_writer(
 ) -> None:
     with Store.open(postgres_url) as store, stopped_writer(postgres_url, where):
         assert record_until_taken(store, make.arrival(3)) is Verdict.VERIFIED
-        assert store.check() == ()
+        assert store.maintenance.check() == ()
 
 
 def test_every_transaction_is_bounded_and_nothing_outlives_it(postgres_url: str) -> None:
@@ -140,7 +141,7 @@ def test_options_of_an_address_are_respected(postgres_url: str, make: Any) -> No
         connection.execute(text("CREATE SCHEMA shop"))
     with Store.open(f"{postgres_url}&options=-csearch_path%3Dshop") as store:
         store.record(make.arrival(1))
-        assert store.check() == ()
+        assert store.maintenance.check() == ()
     with admin.begin() as connection:
         assert connection.execute(text("SELECT count(*) FROM shop.delivery")).scalar_one() == 1
         assert connection.execute(text("SELECT count(*) FROM public.delivery")).scalar_one() == 0

@@ -107,8 +107,8 @@ def test_preloaded_workers_create_each_collection_once_and_hear_their_own_answer
         assert (answer.status, answer.text) == (200, f"order-{number}")
     with Store.open(url) as store:
         for number in answers:
-            assert len(store.intents_by_reference(Mode.TEST, f"order-{number}")) == 1
-        assert store.check() == ()
+            assert len(store.intents.by_reference(Mode.TEST, f"order-{number}")) == 1
+        assert store.maintenance.check() == ()
 
 
 @pytest.mark.scale(30, 300, 2000)
@@ -128,6 +128,10 @@ def test_preloaded_workers_keep_every_delivery_that_they_acknowledge(
         answers = _everywhere(deliver, rounds)
     assert {answer.status for answer in answers.values()} == {200}
     with Store.open(url) as store:
-        kept = {row.id for number in answers for row in store.events_of(f"col_{number}", Mode.TEST)}
+        kept = {
+            row.id
+            for number in answers
+            for row in store.events.of_collection(f"col_{number}", Mode.TEST)
+        }
         assert kept == {f"evt_{number}" for number in answers}
-        assert store.check() == ()
+        assert store.maintenance.check() == ()

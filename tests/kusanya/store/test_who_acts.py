@@ -14,8 +14,8 @@ def test_the_actor_of_an_audit_row_is_whom_the_store_knows(
     for name in ("USER", "LOGNAME", "USERNAME", "LNAME"):
         monkeypatch.setenv(name, "somebody-else")
     role = "postgres" if url.startswith("postgres") else pwd.getpwuid(os.getuid()).pw_name
-    row = store.add_audit(actor="till 4", act="note", detail="seen")
+    row = store.audit.add(actor="till 4", act="note", detail="seen")
     assert (row.actor, row.detail) == (role, "seen (as till 4)")
-    assert store.audit().rows[0] == row
-    assert store.actor == role
-    assert store.add_audit(actor=role, act="note", detail="seen").detail == "seen"
+    assert store.audit.page().rows[0] == row
+    assert store.audit.actor == role
+    assert store.audit.add(actor=role, act="note", detail="seen").detail == "seen"

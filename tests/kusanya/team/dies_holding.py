@@ -28,7 +28,7 @@ def main(url: str, noon: str) -> None:
 
     with Store.open(url, clock=clock, create=False) as store:
         until = clock.now() + timedelta(minutes=1)
-        claimed = store.claim_open(Mode.TEST, by="doomed", until=until)
+        claimed = store.poll_leases.claim(Mode.TEST, by="doomed", until=until)
         sys.stdout.write(f"{len(claimed)}\n")
         client = Client(
             "svc_test_sk_4242", base_url="http://127.0.0.1:9", clock=clock, transport=silent

@@ -52,7 +52,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
         for kept in [poller.submit(fact) for fact in facts]:
             kept.result()
         until = clock.now() + timedelta(minutes=1)
-        while claimed := poller.claim_open(Mode.TEST, by="poller", until=until, limit=50):
+        while claimed := poller.poll_leases.claim(Mode.TEST, by="poller", until=until, limit=50):
             for row in claimed:
                 number = int(row.id.removeprefix("col_"))
                 status = "succeeded" if number in ENDED_UNHEARD else "created"
@@ -62,7 +62,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
         seen: list[Change] = []
         while True:
             last_look = done.is_set()
-            found = store.changes(seen[-1].seq if seen else 0, limit=37)
+            found = store.feed.changes(seen[-1].seq if seen else 0, limit=37)
             seen += found
             if last_look and not found:
                 return seen
@@ -80,17 +80,19 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
         seen = [read.result() for read in reading]
     assert verdicts == {Verdict.VERIFIED: EVENTS, Verdict.REPEAT: EVENTS}
     assert {
-        event.arrivals for n in range(EVENTS) for event in poller.events_of(f"col_{n}", Mode.TEST)
+        event.arrivals
+        for n in range(EVENTS)
+        for event in poller.events.of_collection(f"col_{n}", Mode.TEST)
     } == {2}
-    rows = poller.collections(Mode.TEST, limit=1_000).rows
+    rows = poller.collections.page(Mode.TEST, limit=1_000).rows
     assert len(rows) == ENDED_UNHEARD.stop
     assert {row.status for row in rows} == {"succeeded"}
     assert sum(row.missing_event for row in rows) == len(ENDED_UNHEARD)
-    head = poller.head()
+    head = poller.feed.head()
     assert [change.seq for change in seen[0]] == list(range(1, head + 1))
     assert seen[1] == seen[0]
     assert seen[2] == seen[0]
-    assert poller.check() == ()
+    assert poller.maintenance.check() == ()
 
 
 @pytest.mark.spec("post-1")
@@ -132,7 +134,7 @@ def test_members_that_create_the_same_at_once_send_each_intent_once(
         heard = Counter(id_ for ids in team.map(member, [join() for _ in range(3)]) for id_ in ids)
     assert left == {f"order-{number}": 1 for number in range(30)}
     assert set(heard) == set(made)
-    intents = join().intents(Mode.TEST).rows
+    intents = join().intents.page(Mode.TEST).rows
     assert len(intents) == 30
     assert {intent.state for intent in intents} == {IntentState.ANSWERED}
     assert {intent.attempts for intent in intents} == {1}
@@ -152,7 +154,7 @@ def test_what_a_killed_member_held_is_taken_over(
     ) as doomed:
         assert doomed.stdout is not None
         claimed, holding = doomed.stdout.readline(), doomed.stdout.readline()
-        [intent] = store.intents(Mode.TEST).rows
+        [intent] = store.intents.page(Mode.TEST).rows
         client = Client(
             "svc_test_sk_4242",
             base_url="http://127.0.0.1:9",
@@ -167,10 +169,10 @@ def test_what_a_killed_member_held_is_taken_over(
     made = resume(store, client, intent)
     assert (made.intent.state, made.intent.attempts) == (IntentState.ANSWERED, 2)
     until = clock.now() + timedelta(minutes=2)
-    ours = {row.id for row in store.claim_open(Mode.TEST, by="another", until=until)}
+    ours = {row.id for row in store.poll_leases.claim(Mode.TEST, by="another", until=until)}
     assert ours == {made.collection.id}
     clock.sleep(61)
-    taken_over = store.claim_open(Mode.TEST, by="another", until=until)
+    taken_over = store.poll_leases.claim(Mode.TEST, by="another", until=until)
     assert {row.id for row in taken_over} == {f"col_{n}" for n in range(5)}
 
 

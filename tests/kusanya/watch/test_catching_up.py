@@ -26,9 +26,9 @@ def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> N
     found = catch_up(scene.store, scene.client, progress=told.append)
     assert found == CaughtUp(asked=4, became_final=3, missing_events=3, still_open=1)
     assert told == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
-    assert [scene.store.collection(made, Mode.TEST).status for made in ids] == ["succeeded"] * 3 + [
-        "created"
-    ]
+    assert [scene.store.collections.get(made, Mode.TEST).status for made in ids] == [
+        "succeeded"
+    ] * 3 + ["created"]
 
 
 def test_events_are_double_checked_once(scene: Any) -> None:
@@ -36,7 +36,7 @@ def test_events_are_double_checked_once(scene: Any) -> None:
     scene.advance(60)
     scene.receive_all()
     assert catch_up(scene.store, scene.client) == CaughtUp(events_checked=3)
-    facts = [fact.source for fact in scene.store.observations(made[0], Mode.TEST)]
+    facts = [fact.source for fact in scene.store.collections.observations(made[0], Mode.TEST)]
     assert facts == [Source.ANSWER, Source.EVENT, Source.EVENT_CHECK]
     assert catch_up(scene.store, scene.client) == CaughtUp()
 
@@ -47,7 +47,7 @@ def test_an_event_that_the_service_tells_otherwise_is_named(scene: Any) -> None:
     scene.receive_all(amount=999_999)
     found = catch_up(scene.store, scene.client)
     assert found.events_differing == (scene.service.deliveries[0].event["id"],)
-    state = scene.store.state(made, Mode.TEST)
+    state = scene.store.collections.state(made, Mode.TEST)
     assert state.contradictions
 
 
@@ -130,7 +130,9 @@ def test_every_page_is_asked_about_and_no_more_than_one_is_held(
 
         return ask
 
-    monkeypatch.setattr(scene.store, "open_collections", seen(scene.store.open_collections))
+    monkeypatch.setattr(
+        scene.store.collections, "still_open", seen(scene.store.collections.still_open)
+    )
     found = catch_up(scene.store, scene.client, page=3)
     assert found == CaughtUp(asked=14, became_final=7, missing_events=7, still_open=7)
     assert max(read) == 3
@@ -181,7 +183,7 @@ def test_it_settles_intents_whose_collections_it_finds(scene: Any) -> None:
     scene.advance(60)
     scene.receive_all()
     assert catch_up(scene.store, scene.client).settled == 1
-    [intent] = scene.store.intents().rows
+    [intent] = scene.store.intents.page().rows
     assert intent.state is IntentState.SETTLED
 
 
@@ -206,7 +208,7 @@ def test_what_the_other_mode_says_of_an_id_does_not_keep_us_from_asking(
 ) -> None:
     made = scene.create(1)
     scene.advance(31)
-    fact = scene.store.observations(made, Mode.TEST)[0]
+    fact = scene.store.collections.observations(made, Mode.TEST)[0]
     ended = replace(fact.collection, status="expired", mode=Mode.LIVE)
     scene.store.record(replace(fact, heard_in=Mode.LIVE, collection=ended))
     if asks == "catch up":
@@ -215,5 +217,5 @@ def test_what_the_other_mode_says_of_an_id_does_not_keep_us_from_asking(
         core = scene.client.core
         found = scene.client.run(look(scene.store, core, by="a", rhythm=Rhythm()))
         assert found.became_final == 1
-    row = scene.store.collection(made, Mode.TEST)
+    row = scene.store.collections.get(made, Mode.TEST)
     assert (row.status, row.contradictions) == ("succeeded", 1)

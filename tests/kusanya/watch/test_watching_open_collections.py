@@ -34,10 +34,10 @@ def test_a_final_state_without_an_event_is_learned_and_is_a_missing_event(scene:
     made = scene.create(1)
     scene.advance(31)
     assert _look(scene) == Round(asked=1, became_final=1, missing_events=1)
-    row = scene.store.collection(made, Mode.TEST)
+    row = scene.store.collections.get(made, Mode.TEST)
     assert (row.status, row.learned_from, row.missing_event) == ("succeeded", "poll", True)
     assert _look(scene).asked == 0
-    assert [fact.source for fact in scene.store.observations(made, Mode.TEST)] == [
+    assert [fact.source for fact in scene.store.collections.observations(made, Mode.TEST)] == [
         Source.ANSWER,
         Source.POLL,
     ]
@@ -58,7 +58,7 @@ def test_an_open_collection_is_asked_for_less_and_less_and_leaves_no_rows(scene:
         asked.append(_look(scene).asked)
     assert 5 <= sum(asked[:60]) <= 6
     assert sum(asked[60:]) <= 6
-    assert len(scene.store.observations(made, Mode.TEST)) == 1
+    assert len(scene.store.collections.observations(made, Mode.TEST)) == 1
 
 
 def test_a_round_keeps_to_its_budget_and_the_next_goes_on(scene: Any) -> None:
@@ -88,13 +88,13 @@ def test_a_silent_service_ends_the_round_and_not_the_poller(scene: Any) -> None:
 
 def test_a_collection_that_the_service_does_not_know_is_counted_and_kept(scene: Any) -> None:
     made = scene.create(1)
-    raw = scene.store.observations(made, Mode.TEST)[0].collection.raw
+    raw = scene.store.collections.observations(made, Mode.TEST)[0].collection.raw
     stranger = decode_collection(raw.replace(b"col_", b"col_9"))
     scene.store.record(answered(stranger, key="elsewhere", at=scene.clock.now()))
     scene.advance(31)
     found = _look(scene)
     assert (found.unknown, found.became_final) == (1, 1)
-    assert scene.store.collection(stranger.id, Mode.TEST).status == "created"
+    assert scene.store.collections.get(stranger.id, Mode.TEST).status == "created"
 
 
 def test_rounds_are_made_until_they_are_stopped(scene: Any) -> None:

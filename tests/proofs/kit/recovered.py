@@ -42,4 +42,4 @@ def look(path: Path, bodies: Iterable[bytes]) -> Found:
 def disagreements(path: Path) -> list[str]:
     """Open the store as the product does, and return what it finds wrong with itself."""
     with Store.open(path) as store:
-        return [finding.sentence for finding in store.check()]
+        return [finding.sentence for finding in store.maintenance.check()]

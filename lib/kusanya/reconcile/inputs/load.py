@@ -86,7 +86,7 @@ def inputs(
         return _exported(Path(url), chosen, wanted, turn, tolerance=tolerance, given=given)
     with Store.open(url, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
-        head = opened.head()
+        head = opened.feed.head()
         upto = head if as_of is None else as_of
         if not 0 <= upto <= head:
             raise ConfigurationError(f"the store's journal ends at {head}; {upto} is not in it")
@@ -115,10 +115,10 @@ def inputs(
         finally:
             found.dispose()
         outside = elsewhere.new(dress(named, key=opened.store_id, cutoff=turn), frame)
-        rollups = opened.rollups(chosen, since=span.begins, until=span.ends)
+        rollups = opened.rollups.collections(chosen, since=span.begins, until=span.ends)
         # Rollups know no past: once the journal has moved on they speak of another moment.
-        still = opened.head() == upto
-        heard = opened.changes(upto - 1, limit=1) if upto else ()
+        still = opened.feed.head() == upto
+        heard = opened.feed.changes(upto - 1, limit=1) if upto else ()
         at = heard[0].at if heard else span.begins
         loaded = Quality(source="collections", rows=len(frame), kept=len(frame))
         return Inputs(
@@ -152,7 +152,7 @@ def of_mode(store: str, mode: str, *, period: str = LATEST, cutoff: str = "00:00
 
 def newest_month(store: Store, *, mode: Mode, cutoff: timedelta) -> Period:
     """Return the month of the newest collection. Raises ConfigurationError when there is none."""
-    newest = store.collections(mode, limit=1).rows
+    newest = store.collections.page(mode, limit=1).rows
     if not newest:
         raise ConfigurationError(
             f"the store holds no {mode.value} collection yet; name a period, or the other mode"

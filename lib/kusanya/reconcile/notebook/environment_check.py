@@ -61,11 +61,11 @@ def _store(url: str) -> list[tuple[str, str, bool]]:
     try:
         with Store.open(url, read_only=True) as opened:
             newest = {
-                mode: opened.collections(mode, limit=1).rows for mode in (Mode.LIVE, Mode.TEST)
+                mode: opened.collections.page(mode, limit=1).rows for mode in (Mode.LIVE, Mode.TEST)
             }
             return [
                 ("store", opened.url_shown, True),
-                ("journal position", f"{opened.head():,}", True),
+                ("journal position", f"{opened.feed.head():,}", True),
                 *(
                     (
                         f"newest {mode.value} collection",

@@ -42,9 +42,9 @@ Row = tuple[datetime, str, str]
 
 def _from_store(inputs: Inputs, url: str, collection_id: str) -> list[Row]:
     with Store.open(url, read_only=True) as opened:
-        heard = opened.observations(collection_id, inputs.mode)
+        heard = opened.collections.observations(collection_id, inputs.mode)
         where = DeliveryFilter(collection_id=collection_id)
-        arrived = opened.deliveries(inputs.mode, where=where, limit=_DELIVERIES).rows
+        arrived = opened.deliveries.page(inputs.mode, where=where, limit=_DELIVERIES).rows
     rows: list[Row] = []
     for fact in heard:
         said = fact.collection

@@ -16,7 +16,7 @@ from sqlalchemy import and_, select
 from kusanya.business_day import EAT
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import mask_phone
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import CollectionRow, Exported, IntentState
 from kusanya.store.tables.engine import only_store_errors
@@ -39,10 +39,10 @@ def business_day(at: datetime) -> date:
     return at.astimezone(EAT).date()
 
 
-class Export(Base):
+class Parquet(StorePart):
     """Writing collections out for other tools."""
 
-    def export(
+    def write(
         self,
         folder: str | Path,
         mode: Mode,
@@ -169,7 +169,7 @@ class Export(Base):
             found = connection.execute(query.execution_options(yield_per=_ROWS))
             for part in found.partitions():
                 given = [to_row(row[:-1]) for row in part]
-                keys = _phone_keys([row.phone for row in given], self.store_id)
+                keys = _phone_keys([row.phone for row in given], self._store_id)
                 records = [
                     _record(row, maybe_at(of[-1]), phone_key=key, masked=masked)
                     for row, of, key in zip(given, part, keys, strict=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, exists, func, select, text, update
 
 from kusanya.errors import StoreDamaged, StoreUnavailable
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.records import Finding, IntentState, Rebuilt
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.payload import body_digest
@@ -46,7 +46,7 @@ _SHOWN: Final = 20
 _JOURNAL: Final = (observation, delivery, intent_change, note, audit)
 
 
-class Care(Base):
+class Maintenance(StorePart):
     """Checking, rebuilding, copying and clearing."""
 
     def check(self) -> tuple[Finding, ...]:

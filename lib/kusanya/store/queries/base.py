@@ -1,10 +1,11 @@
-"""What every room of the store stands on: reading connections, and acts through the journal."""
+"""What every part of the store stands on: reading connections, and writes through the journal."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeVar
 
+import msgspec
 from sqlalchemy import Connection
 
 from kusanya.clock import Clock
@@ -17,17 +18,23 @@ from kusanya.store.writer.journal import Journal
 Result = TypeVar("Result")
 
 
-class Base:
-    """The shared parts of one open store."""
+class Opened(msgspec.Struct, frozen=True):
+    """What all parts of one open store share; `journal` is None where it is only read."""
 
-    def __init__(
-        self, engines: Engines, *, journal: Journal | None, clock: Clock, store_id: str
-    ) -> None:
-        self._engines = engines
-        self._journal = journal
-        self._clock = clock
-        self.store_id = store_id
-        """An id minted when the store was created."""
+    engines: Engines
+    journal: Journal | None
+    clock: Clock
+    store_id: str
+
+
+class StorePart:
+    """One part of an open store, such as `store.intents`."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._engines = opened.engines
+        self._journal = opened.journal
+        self._clock = opened.clock
+        self._store_id = opened.store_id
 
     @contextmanager
     def _reading(self, doing: str) -> Iterator[Connection]:

@@ -21,8 +21,8 @@ from sqlalchemy import (
 
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
-from kusanya.store.queries.base import Base
 from kusanya.store.queries.planner_hints import unindexed, unsearched
+from kusanya.store.queries.search import ReferenceSearch
 from kusanya.store.records import CollectionFilter, CollectionRow, Key, Order, Page
 from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, observation
@@ -48,10 +48,10 @@ _LAST: Final = "\U0010ffff"
 """Above every character: PREFIX and this close the range of what begins with PREFIX."""
 
 
-class Collections(Base):
+class Collections(ReferenceSearch):
     """Reading the projection and what it follows from."""
 
-    def collections(
+    def page(
         self,
         mode: Mode,
         *,
@@ -78,7 +78,7 @@ class Collections(Base):
             query = query.order_by(value.desc(), collection.c.id.desc())
         return self._page(query, limit, reverse=newer_than is not None)
 
-    def oldest_collections(
+    def oldest(
         self,
         mode: Mode,
         *,
@@ -90,7 +90,7 @@ class Collections(Base):
         value, query = self._listed(mode, where, order)
         return self._page(query.order_by(value, collection.c.id), limit, reverse=True)
 
-    def collections_around(
+    def around(
         self, mode: Mode, at: datetime, *, where: CollectionFilter = _ALL, limit: int = 200
     ) -> Page[CollectionRow]:
         """Return collections created about `at`, newest first: half after it, half up to it.
@@ -99,11 +99,11 @@ class Collections(Base):
         """
         # No id reaches this key, so what was created at `at` itself lies below it.
         middle = Key(to_us(at), _LAST)
-        after = self.collections(mode, where=where, newer_than=middle, limit=limit // 2)
-        upto = self.collections(mode, where=where, older_than=middle, limit=limit - len(after.rows))
+        after = self.page(mode, where=where, newer_than=middle, limit=limit // 2)
+        upto = self.page(mode, where=where, older_than=middle, limit=limit - len(after.rows))
         return Page(rows=after.rows + upto.rows, more=upto.more)
 
-    def open_collections(
+    def still_open(
         self,
         mode: Mode,
         *,
@@ -120,17 +120,17 @@ class Collections(Base):
             query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
         return self._page(query.order_by(it.created_at, it.id), limit, reverse=False)
 
-    def collection(self, collection_id: str, mode: Mode) -> CollectionRow | None:
+    def get(self, collection_id: str, mode: Mode) -> CollectionRow | None:
         """Return one collection of one mode, or None where that mode does not know it."""
-        return self.collections_by_id((collection_id,), mode).get(collection_id)
+        return self.by_id((collection_id,), mode).get(collection_id)
 
-    def collections_by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
+    def by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
         """Return the ones of `ids` that a mode knows, by id."""
         asked = {"of": [clean(text) for text in ids], "in": mode.value}
         with self._reading("read collections") as connection:
             return {row[0]: to_row(row) for row in connection.execute(_BY_ID, asked)}
 
-    def collections_by_reference(
+    def by_reference(
         self, mode: Mode, reference: str, *, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
         """Return the collections with exactly this reference, newest first."""
@@ -143,9 +143,7 @@ class Collections(Base):
         )
         return self._rows(query)
 
-    def collections_by_prefix(
-        self, mode: Mode, prefix: str, *, limit: int = 50
-    ) -> Page[CollectionRow]:
+    def by_prefix(self, mode: Mode, prefix: str, *, limit: int = 50) -> Page[CollectionRow]:
         """Return collections whose reference begins with `prefix`, newest first.
 
         Where more than a thousand do, those with the highest references: finding the newest of
@@ -159,7 +157,7 @@ class Collections(Base):
             query = query.order_by(it.reference.desc())
         return self._page(query, limit, reverse=False)
 
-    def collections_by_phone(
+    def by_phone(
         self, mode: Mode, phone: str, *, since: datetime | None = None, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
         """Return the collections of a phone, with or without a leading +, newest first."""

@@ -1,18 +1,16 @@
-"""Deliveries and events as they arrived: lists, single ones, exact bytes."""
+"""Deliveries as they arrived: lists, single ones, exact bytes."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_, union_all
 
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import (
     DeliveryBody,
     DeliveryFilter,
     DeliveryRow,
-    EventRow,
     Key,
     Page,
     Verdict,
@@ -24,13 +22,12 @@ from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
 _DELIVERY: Final = tuple(delivery.c[name] for name in DeliveryRow.__struct_fields__ if name != "id")
-_EVENT: Final = tuple(event.c[name] for name in EventRow.__struct_fields__)
 
 
-class Deliveries(Base):
-    """Reading what arrived."""
+class Deliveries(StorePart):
+    """Reading deliveries."""
 
-    def deliveries(
+    def page(
         self,
         mode: Mode,
         *,
@@ -61,16 +58,16 @@ class Deliveries(Base):
         rows = found[:limit]
         return Page(rows=rows if newer_than is None else rows[::-1], more=len(found) > limit)
 
-    def delivery(self, id_: str) -> DeliveryRow | None:
+    def get(self, id_: str) -> DeliveryRow | None:
         """Return one arrival, or None where it is unknown."""
-        return self.deliveries_by_id((id_,)).get(id_)
+        return self.by_id((id_,)).get(id_)
 
-    def deliveries_by_id(self, ids: Sequence[str]) -> dict[str, DeliveryRow]:
+    def by_id(self, ids: Sequence[str]) -> dict[str, DeliveryRow]:
         """Return the known ones of `ids`, by id."""
         query = select(*_DELIVERY).where(delivery.c.seq.in_(_seqs(ids)))
         return {row.id: row for row in self._deliveries(query)}
 
-    def delivery_body(self, id_: str) -> DeliveryBody | None:
+    def body(self, id_: str) -> DeliveryBody | None:
         """Return the exact bytes of one arrival, or None where it is unknown."""
         query = select(delivery.c.body, delivery.c.headers).where(delivery.c.seq.in_(_seqs((id_,))))
         with self._reading("read a delivery") as connection:
@@ -82,50 +79,9 @@ class Deliveries(Base):
             body=None if body is None else bytes(body), headers=unpack_headers(headers)
         )
 
-    def event(self, event_id: str, mode: Mode | None = None) -> EventRow | None:
-        """Return an event by its id, of one mode or of whichever knows it, live first."""
-        query = select(*_EVENT).where(event.c.id == clean(event_id))
-        if mode is not None:
-            query = query.where(event.c.mode == mode.value)
-        found = self._events(query.order_by(event.c.mode))
-        return found[0] if found else None
-
-    def events_of(self, collection_id: str, mode: Mode) -> tuple[EventRow, ...]:
-        """Return the events of a collection of one mode in the order of their first arrival."""
-        it = event.c
-        query = select(*_EVENT).where(
-            it.collection_id == clean(collection_id), unsearched(it.mode) == mode.value
-        )
-        return self._events(query.order_by(event.c.seq))
-
-    def unchecked_events(
-        self,
-        mode: Mode,
-        *,
-        since: datetime | None = None,
-        after: Key | None = None,
-        limit: int = 200,
-    ) -> Page[EventRow]:
-        """Return events that were never double-checked, the first to arrive first.
-
-        From those that arrived at `since` on, and from just after a key on.
-        """
-        it = event.c
-        query = select(*_EVENT).where(it.mode == mode.value, it.checked_at.is_(None))
-        if since is not None:
-            query = query.where(it.first_arrived_at >= to_us(since))
-        if after is not None:
-            query = query.where(tuple_(it.first_arrived_at, it.id) > tuple_(after.value, after.id))
-        found = self._events(query.order_by(it.first_arrived_at, it.id).limit(limit + 1))
-        return Page(rows=found[:limit], more=len(found) > limit)
-
     def _deliveries(self, query: Select[Any]) -> tuple[DeliveryRow, ...]:
         with self._reading("read deliveries") as connection:
             return tuple(_to_delivery(row) for row in connection.execute(query).mappings())
-
-    def _events(self, query: Select[Any]) -> tuple[EventRow, ...]:
-        with self._reading("read events") as connection:
-            return tuple(_to_event(row) for row in connection.execute(query).mappings())
 
 
 def _seqs(ids: Sequence[str]) -> list[int]:
@@ -149,18 +105,6 @@ def _to_delivery(row: Any) -> DeliveryRow:
             "verdict": Verdict(row["verdict"]),
             "event_created_at": maybe_at(row["event_created_at"]),
             "signed_at": maybe_at(row["signed_at"]),
-        }
-    )
-
-
-def _to_event(row: Any) -> EventRow:
-    return EventRow(
-        **{
-            **row,
-            "mode": Mode(row["mode"]),
-            "created_at": from_us(row["created_at"]),
-            "first_arrived_at": from_us(row["first_arrived_at"]),
-            "checked_at": maybe_at(row["checked_at"]),
         }
     )
 

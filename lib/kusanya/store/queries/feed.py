@@ -19,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.records import Change, ChangeKind
 from kusanya.store.tables.schema import audit, delivery, feed_head, intent_change, note, observation
 from kusanya.store.tables.values import delivery_id, from_us
@@ -29,7 +29,7 @@ from kusanya.wire import Mode
 _NOTHING: Final = cast(null(), String)
 
 
-class Feed(Base):
+class Feed(StorePart):
     """Reading the journal forward."""
 
     def head(self) -> int:

@@ -17,8 +17,8 @@ from sqlalchemy import bindparam, insert, update
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
-from kusanya.store.queries.base import Base
-from kusanya.store.queries.intents import (
+from kusanya.store.queries.base import StorePart
+from kusanya.store.queries.intent_rows import (
     added,
     change,
     new_intent_id,
@@ -58,10 +58,10 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Sending(Base):
+class IntentAttempts(StorePart):
     """Beginning and ending the attempts of intents."""
 
-    def begin_intent(
+    def begin(
         self,
         *,
         idempotency_key: str,
@@ -127,52 +127,6 @@ class Sending(Base):
             return Begun(intent=row, new=True)
 
         return self._queue(act)
-
-    def prepare_intent(
-        self,
-        *,
-        idempotency_key: str,
-        body: bytes,
-        mode: Mode,
-        profile: str,
-        reference: str,
-        amount: int,
-        phone: str,
-        prepared_at: datetime | None = None,
-        intent_id: str | None = None,
-    ) -> IntentRow:
-        """Make an intent durable and return it, or the one that has this key and body already.
-
-        Nothing is claimed or sent. Keys are unique per mode and profile. Raises IntentError when
-        the key belongs to an intent with another body.
-        """
-
-        def act(writing: Writing) -> IntentRow:
-            known = _under_key(writing, mode, profile, idempotency_key, body)
-            if known is not None:
-                return known
-            at = prepared_at or writing.now
-            row = IntentRow(
-                id=intent_id or new_intent_id(),
-                seq=writing.seq(),
-                idempotency_key=idempotency_key,
-                body=body,
-                mode=mode,
-                profile=clean(profile),
-                reference=clean(reference, NAME_MAX),
-                amount=amount,
-                phone=clean(phone),
-                state=IntentState.PREPARED,
-                prepared_at=at,
-                first_sent_at=None,
-                collection_id=None,
-                outcome=None,
-                attempts=0,
-            )
-            added(writing, row, at=at)
-            return row
-
-        return self._act(act)
 
     def begin_attempt(
         self, intent_id: str, *, at: datetime, target: str | None = None

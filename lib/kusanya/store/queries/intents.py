@@ -6,42 +6,35 @@ by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.int
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, Select, bindparam, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, func, or_, select, tuple_, update
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.privacy import mask_phone, mask_text
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.intent_attempts import IntentAttempts
+from kusanya.store.queries.intent_rows import (
+    BY_ID,
+    INTENT_COLUMNS,
+    change,
+    one,
+    same_reference,
+    the_intent,
+    to_intent,
+    under_key,
+)
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import AttemptRow, CollectionRow, IntentRow, IntentState, Key, Page
-from kusanya.store.tables.schema import collection, intent, intent_attempt, intent_change
-from kusanya.store.tables.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
+from kusanya.store.tables.schema import collection, intent, intent_attempt
+from kusanya.store.tables.values import NAME_MAX, clean, from_us, maybe_at, to_us
 from kusanya.store.writer.batch import Writing
 from kusanya.text import safe
 from kusanya.wire import Mode
 
-INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
-_new_ids: Final = Ids("int")
-# Made once: building a statement costs many times what running it does.
-_BY_ID: Final = select(*INTENT_COLUMNS).where(intent.c.id == bindparam("of"))
-_BY_KEY: Final = select(*INTENT_COLUMNS).where(
-    intent.c.mode == bindparam("of_mode"),
-    intent.c.profile == bindparam("of_profile"),
-    intent.c.idempotency_key == bindparam("of_key"),
-)
-_BY_REFERENCE: Final = (
-    select(*INTENT_COLUMNS)
-    .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
-    .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
-)
-_ADD: Final = insert(intent)
-_CHANGE: Final = update(intent).where(intent.c.id == bindparam("of"))
-_JOURNAL: Final = insert(intent_change)
+_OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,10 +44,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Intents(Base):
-    """Keeping and reading intents."""
+class Intents(IntentAttempts):
+    """Keeping and reading intents, and beginning and ending their attempts."""
 
-    def claim_intent(self, intent_id: str, *, by: str, until: datetime) -> bool:
+    def claim(self, intent_id: str, *, by: str, until: datetime) -> bool:
         """Reserve an intent for one process until `until`; False while another holds it.
 
         A claim of one's own is prolonged. Raises IntentError for an unknown intent.
@@ -78,7 +71,7 @@ class Intents(Base):
 
         return self._act(act)
 
-    def release_intent(self, intent_id: str, *, by: str) -> None:
+    def release(self, intent_id: str, *, by: str) -> None:
         """Give up one's own claim; another's stays."""
 
         def act(writing: Writing) -> None:
@@ -107,7 +100,7 @@ class Intents(Base):
 
         return self._act(act)
 
-    def settle_intent(
+    def resolve(
         self,
         intent_id: str,
         *,
@@ -151,17 +144,17 @@ class Intents(Base):
 
         return self._act(act)
 
-    def intent(self, intent_id: str) -> IntentRow | None:
+    def get(self, intent_id: str) -> IntentRow | None:
         """Return an intent, or None where it is unknown."""
         with self._reading("read intents") as connection:
-            return one(connection, _BY_ID, of=clean(intent_id))
+            return one(connection, BY_ID, of=clean(intent_id))
 
-    def intent_by_key(self, mode: Mode, profile: str, key: str) -> IntentRow | None:
+    def by_key(self, mode: Mode, profile: str, key: str) -> IntentRow | None:
         """Return the intent with this idempotency key, or None."""
         with self._reading("read intents") as connection:
             return under_key(connection, mode, profile, clean(key))
 
-    def intents(
+    def page(
         self,
         mode: Mode | None = None,
         *,
@@ -189,6 +182,48 @@ class Intents(Base):
             found = tuple(to_intent(row) for row in connection.execute(query).mappings())
         return Page(rows=found[:limit], more=len(found) > limit)
 
+    def still_open(
+        self,
+        mode: Mode,
+        *,
+        phone: str | None = None,
+        reference: str | None = None,
+        reference_part: str | None = None,
+        amount: int | None = None,
+        prepared_from: datetime | None = None,
+        prepared_to: datetime | None = None,
+        limit: int = 200,
+    ) -> tuple[IntentRow, ...]:
+        """Return the intents that are neither answered nor over, newest first.
+
+        Terms are joined by AND, None does not restrict. `phone` is found with and without its
+        leading +, `reference_part` in any case. Only the open ones are looked through, and those
+        are few.
+        """
+        it = intent.c
+        query = (
+            select(*INTENT_COLUMNS)
+            .where(it.mode == mode.value, it.state.in_(_OPEN))
+            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
+            .limit(limit)
+        )
+        if phone is not None:
+            digits = clean(phone).removeprefix("+")
+            query = query.where(it.phone.in_((digits, f"+{digits}")))
+        if reference is not None:
+            query = query.where(it.reference == clean(reference, NAME_MAX))
+        if reference_part is not None:
+            wanted = clean(reference_part, NAME_MAX).lower()
+            query = query.where(func.lower(it.reference).contains(wanted, autoescape=True))
+        if amount is not None:
+            query = query.where(it.amount == amount)
+        if prepared_from is not None:
+            query = query.where(it.prepared_at >= to_us(prepared_from))
+        if prepared_to is not None:
+            query = query.where(it.prepared_at < to_us(prepared_to))
+        with self._reading("read intents") as connection:
+            return tuple(to_intent(row) for row in connection.execute(query).mappings())
+
     def attempts(self, intent_id: str) -> tuple[AttemptRow, ...]:
         """Return the attempts of an intent, first to last."""
         query = (
@@ -208,7 +243,7 @@ class Intents(Base):
                 for row in connection.execute(query).mappings()
             )
 
-    def intents_by_reference(self, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
+    def by_reference(self, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
         """Return the intents with exactly this reference, newest first."""
         with self._reading("read intents") as connection:
             return same_reference(connection, mode, reference)
@@ -259,89 +294,3 @@ def _check_decided(connection: Connection, row: IntentRow, collection_id: str | 
             reason=IntentReason.OTHER_COLLECTION,
             intent_id=row.id,
         )
-
-
-def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:
-    """Return the one intent that `query` finds, or None."""
-    row = connection.execute(query, values).mappings().one_or_none()
-    return None if row is None else to_intent(row)
-
-
-def the_intent(connection: Connection, intent_id: str) -> IntentRow:
-    """Return an intent. Raises IntentError for an unknown one."""
-    row = one(connection, _BY_ID, of=intent_id)
-    if row is None:
-        raise IntentError(
-            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
-        )
-    return row
-
-
-def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> IntentRow | None:
-    """Return the intent with this idempotency key, or None."""
-    return one(connection, _BY_KEY, of_mode=mode.value, of_profile=clean(profile), of_key=key)
-
-
-def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
-    """Return the intents with exactly this reference, newest first."""
-    wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
-    return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
-
-
-def new_intent_id() -> str:
-    """Return an id that no intent has."""
-    return _new_ids.new()
-
-
-def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
-    """Insert the intent and append it to the journal."""
-    values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
-    writing.connection.execute(_ADD, values)
-    _journal(writing, row, at)
-
-
-def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
-    """Update fields of the intent, append the change to the journal and return what it is now."""
-    now = msgspec.structs.replace(row, seq=writing.seq(), **said)
-    values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
-    writing.connection.execute(_CHANGE, {"of": row.id, **values})
-    _journal(writing, now, at)
-    return now
-
-
-def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
-    writing.connection.execute(
-        _JOURNAL,
-        {
-            "seq": row.seq,
-            "intent_id": row.id,
-            "mode": row.mode.value,
-            "at": to_us(at),
-            "state": row.state.value,
-            "collection_id": row.collection_id,
-            "outcome": row.outcome,
-        },
-    )
-
-
-def _held(value: Any) -> Any:
-    """Return a field as its column holds it."""
-    if isinstance(value, datetime):
-        return to_us(value)
-    return value.value if isinstance(value, Enum) else value
-
-
-def to_intent(row: Any) -> IntentRow:
-    """Return a row of the table as the record it is."""
-    return IntentRow(
-        **{
-            **row,
-            "body": bytes(row["body"]),
-            "mode": Mode(row["mode"]),
-            "state": IntentState(row["state"]),
-            "prepared_at": from_us(row["prepared_at"]),
-            "first_sent_at": maybe_at(row["first_sent_at"]),
-            "claimed_until": maybe_at(row["claimed_until"]),
-            "window_closed_at": maybe_at(row["window_closed_at"]),
-        }
-    )

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, func, insert, select
 from sqlalchemy import text as sql_text
 
 from kusanya.errors import StoreError
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.records import AuditRow, Key, NoteRow, Page
 from kusanya.store.tables.schema import audit, collection, note
 from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
@@ -20,20 +20,10 @@ _note_ids: Final = Ids("note")
 _audit_ids: Final = Ids("audit")
 
 
-class People(Base):
-    """Keeping and reading notes and audit rows; neither is ever changed or removed."""
+class Notes(StorePart):
+    """Keeping and reading notes; none is ever changed or removed."""
 
-    @property
-    def actor(self) -> str:
-        """Return who works on the store: the name that audit rows are kept under.
-
-        PostgreSQL tells the login role, an SQLite file the operating system's user of this process.
-        Neither can be chosen by the environment. Raises StoreError.
-        """
-        with self._reading("read who is logged in") as connection:
-            return _actor(connection)
-
-    def add_note(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
+    def add(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
         """Make a note on the collection or intent `subject` durable and return it."""
 
         def act(writing: Writing) -> NoteRow:
@@ -54,7 +44,7 @@ class People(Base):
 
         return self._act(act)
 
-    def notes(self, subject: str, mode: Mode) -> tuple[NoteRow, ...]:
+    def of(self, subject: str, mode: Mode) -> tuple[NoteRow, ...]:
         """Return the notes on a subject of one mode, oldest first."""
         query = (
             select(*_NOTE)
@@ -64,7 +54,7 @@ class People(Base):
         with self._reading("read notes") as connection:
             return tuple(_to_note(row) for row in connection.execute(query))
 
-    def search_notes(self, mode: Mode, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
+    def search(self, mode: Mode, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
         """Return the notes of one mode whose text contains `text`, in any case, newest first."""
         wanted = clean(text).lower()
         query = (
@@ -79,7 +69,21 @@ class People(Base):
         with self._reading("read notes") as connection:
             return tuple(_to_note(row) for row in connection.execute(query))
 
-    def add_audit(
+
+class Audit(StorePart):
+    """Keeping and reading audit rows; none is ever changed or removed."""
+
+    @property
+    def actor(self) -> str:
+        """Return who works on the store: the name that audit rows are kept under.
+
+        PostgreSQL tells the login role, an SQLite file the operating system's user of this process.
+        Neither can be chosen by the environment. Raises StoreError.
+        """
+        with self._reading("read who is logged in") as connection:
+            return _actor(connection)
+
+    def add(
         self,
         *,
         actor: str,
@@ -99,7 +103,7 @@ class People(Base):
             )
         )
 
-    def audit(self, *, older_than: Key | None = None, limit: int = 200) -> Page[AuditRow]:
+    def page(self, *, older_than: Key | None = None, limit: int = 200) -> Page[AuditRow]:
         """Return a page of audit rows, newest first."""
         query = select(*_AUDIT).order_by(audit.c.seq.desc()).limit(limit + 1)
         if older_than is not None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Select, and_, delete, or_, select, update
 
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.records import CollectionRow
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.inserting import insert_into
@@ -36,10 +36,10 @@ class Poller(msgspec.Struct, frozen=True, kw_only=True):
     polled_at: datetime
 
 
-class Claims(Base):
+class PollLeases(StorePart):
     """Sharing out the collections that have no final state yet."""
 
-    def claim_open(
+    def claim(
         self,
         mode: Mode,
         *,
@@ -87,7 +87,7 @@ class Claims(Base):
             if won or not free:
                 return won
 
-    def prolong_open(self, mode: Mode, until: Mapping[str, datetime], *, by: str) -> None:
+    def prolong(self, mode: Mode, until: Mapping[str, datetime], *, by: str) -> None:
         """Keep one's own claims on these collections of a mode until the instants given.
 
         Durable on return. A claim that ended and was taken over stays the other's.
@@ -107,7 +107,7 @@ class Claims(Base):
 
         self._act(act)
 
-    def release_open(self, mode: Mode, ids: Sequence[str], *, by: str) -> None:
+    def release(self, mode: Mode, ids: Sequence[str], *, by: str) -> None:
         """Give up one's own claims on these collections of a mode; those of others stay."""
 
         def act(writing: Writing) -> None:

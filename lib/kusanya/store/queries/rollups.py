@@ -4,17 +4,17 @@ from datetime import datetime
 
 from sqlalchemy import select
 
-from kusanya.store.queries.base import Base
+from kusanya.store.queries.base import StorePart
 from kusanya.store.records import DeliveryRollupRow, RollupRow, Verdict
 from kusanya.store.tables.schema import delivery_rollup, rollup
 from kusanya.store.tables.values import from_us, hour_of, to_us
 from kusanya.wire import Mode
 
 
-class Figures(Base):
+class Rollups(StorePart):
     """Reading the rollups."""
 
-    def rollups(self, mode: Mode, *, since: datetime, until: datetime) -> tuple[RollupRow, ...]:
+    def collections(self, mode: Mode, *, since: datetime, until: datetime) -> tuple[RollupRow, ...]:
         """Return the buckets of the hours from `since` up to, not including, `until`.
 
         One row per hour of creation, channel, currency, status and failure code. The hour that
@@ -65,7 +65,7 @@ class Figures(Base):
                 ) in connection.execute(query)
             )
 
-    def delivery_rollups(
+    def deliveries(
         self, mode: Mode, *, since: datetime, until: datetime
     ) -> tuple[DeliveryRollupRow, ...]:
         """Return the counts of arrivals in the hours from `since` up to, not including, `until`.

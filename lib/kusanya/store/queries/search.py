@@ -1,4 +1,4 @@
-"""References by any part of them, and the open intents by what a person knows of them.
+"""References by any part of them.
 
 An index of three-letter pieces leads to few candidates, and each is then looked at. The journal
 keeps it when it has nothing better to do, so that arrivals do not pay for it; what it has not
@@ -7,7 +7,6 @@ reached yet is looked through one by one.
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -16,7 +15,6 @@ from sqlalchemy import (
     and_,
     column,
     exists,
-    func,
     or_,
     select,
     table,
@@ -24,12 +22,11 @@ from sqlalchemy import (
     update,
 )
 
-from kusanya.store.queries.base import Base
-from kusanya.store.queries.intents import INTENT_COLUMNS, to_intent
+from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed
-from kusanya.store.records import CollectionRow, IntentRow, IntentState
-from kusanya.store.tables.schema import collection, feed_head, intent, observation
-from kusanya.store.tables.values import NAME_MAX, clean, to_us
+from kusanya.store.records import CollectionRow
+from kusanya.store.tables.schema import collection, feed_head, observation
+from kusanya.store.tables.values import NAME_MAX, clean
 from kusanya.store.writer.batch import Writing
 from kusanya.store.writer.projection import COLUMNS, to_row
 from kusanya.wire import Mode
@@ -46,14 +43,13 @@ _LOOKED_AT: Final = 20_000
 """Candidates that are looked at before giving up: a bound on the time of one question."""
 
 _AT_A_TIME: Final = 200
-_OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
 _search: Final = table("reference_search", column("rowid"), column("seq"))
 
 
-class Search(Base):
+class ReferenceSearch(StorePart):
     """Finding collections by a part of their reference."""
 
-    def search_reference(
+    def containing(
         self, mode: Mode, fragment: str, *, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
         """Return collections whose reference contains `fragment` in any case.
@@ -76,48 +72,6 @@ class Search(Base):
                 if len(found) >= limit:
                     break
         return tuple(found.values())[:limit]
-
-    def open_intents(
-        self,
-        mode: Mode,
-        *,
-        phone: str | None = None,
-        reference: str | None = None,
-        reference_part: str | None = None,
-        amount: int | None = None,
-        prepared_from: datetime | None = None,
-        prepared_to: datetime | None = None,
-        limit: int = 200,
-    ) -> tuple[IntentRow, ...]:
-        """Return the intents that are neither answered nor over, newest first.
-
-        Terms are joined by AND, None does not restrict. `phone` is found with and without its
-        leading +, `reference_part` in any case. Only the open ones are looked through, and those
-        are few.
-        """
-        it = intent.c
-        query = (
-            select(*INTENT_COLUMNS)
-            .where(it.mode == mode.value, it.state.in_(_OPEN))
-            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
-            .limit(limit)
-        )
-        if phone is not None:
-            digits = clean(phone).removeprefix("+")
-            query = query.where(it.phone.in_((digits, f"+{digits}")))
-        if reference is not None:
-            query = query.where(it.reference == clean(reference, NAME_MAX))
-        if reference_part is not None:
-            wanted = clean(reference_part, NAME_MAX).lower()
-            query = query.where(func.lower(it.reference).contains(wanted, autoescape=True))
-        if amount is not None:
-            query = query.where(it.amount == amount)
-        if prepared_from is not None:
-            query = query.where(it.prepared_at >= to_us(prepared_from))
-        if prepared_to is not None:
-            query = query.where(it.prepared_at < to_us(prepared_to))
-        with self._reading("read intents") as connection:
-            return tuple(to_intent(row) for row in connection.execute(query).mappings())
 
 
 def _matching(connection: Connection, mode: Mode, wanted: str, seqs: Sequence[int]) -> list[str]:

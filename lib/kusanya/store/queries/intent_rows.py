@@ -1,0 +1,120 @@
+"""Rows of intents: read, added and changed inside an open transaction."""
+
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Select, bindparam, insert, select, update
+
+from kusanya.errors import IntentError, IntentReason
+from kusanya.store.queries.planner_hints import unindexed
+from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.tables.schema import intent, intent_change
+from kusanya.store.tables.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
+from kusanya.store.writer.batch import Writing
+from kusanya.wire import Mode
+
+INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
+_new_ids: Final = Ids("int")
+# Made once: building a statement costs many times what running it does.
+BY_ID: Final = select(*INTENT_COLUMNS).where(intent.c.id == bindparam("of"))
+_BY_KEY: Final = select(*INTENT_COLUMNS).where(
+    intent.c.mode == bindparam("of_mode"),
+    intent.c.profile == bindparam("of_profile"),
+    intent.c.idempotency_key == bindparam("of_key"),
+)
+_BY_REFERENCE: Final = (
+    select(*INTENT_COLUMNS)
+    .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
+    .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
+)
+_ADD: Final = insert(intent)
+_CHANGE: Final = update(intent).where(intent.c.id == bindparam("of"))
+_JOURNAL: Final = insert(intent_change)
+
+
+def one(connection: Connection, query: Select[Any], **values: str) -> IntentRow | None:
+    """Return the one intent that `query` finds, or None."""
+    row = connection.execute(query, values).mappings().one_or_none()
+    return None if row is None else to_intent(row)
+
+
+def the_intent(connection: Connection, intent_id: str) -> IntentRow:
+    """Return an intent. Raises IntentError for an unknown one."""
+    row = one(connection, BY_ID, of=intent_id)
+    if row is None:
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
+    return row
+
+
+def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> IntentRow | None:
+    """Return the intent with this idempotency key, or None."""
+    return one(connection, _BY_KEY, of_mode=mode.value, of_profile=clean(profile), of_key=key)
+
+
+def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
+    """Return the intents with exactly this reference, newest first."""
+    wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
+    return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
+
+
+def new_intent_id() -> str:
+    """Return an id that no intent has."""
+    return _new_ids.new()
+
+
+def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
+    """Insert the intent and append it to the journal."""
+    values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
+    writing.connection.execute(_ADD, values)
+    _journal(writing, row, at)
+
+
+def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
+    """Update fields of the intent, append the change to the journal and return what it is now."""
+    now = msgspec.structs.replace(row, seq=writing.seq(), **said)
+    values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
+    writing.connection.execute(_CHANGE, {"of": row.id, **values})
+    _journal(writing, now, at)
+    return now
+
+
+def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
+    writing.connection.execute(
+        _JOURNAL,
+        {
+            "seq": row.seq,
+            "intent_id": row.id,
+            "mode": row.mode.value,
+            "at": to_us(at),
+            "state": row.state.value,
+            "collection_id": row.collection_id,
+            "outcome": row.outcome,
+        },
+    )
+
+
+def _held(value: Any) -> Any:
+    """Return a field as its column holds it."""
+    if isinstance(value, datetime):
+        return to_us(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def to_intent(row: Any) -> IntentRow:
+    """Return a row of the table as the record it is."""
+    return IntentRow(
+        **{
+            **row,
+            "body": bytes(row["body"]),
+            "mode": Mode(row["mode"]),
+            "state": IntentState(row["state"]),
+            "prepared_at": from_us(row["prepared_at"]),
+            "first_sent_at": maybe_at(row["first_sent_at"]),
+            "claimed_until": maybe_at(row["claimed_until"]),
+            "window_closed_at": maybe_at(row["window_closed_at"]),
+        }
+    )
