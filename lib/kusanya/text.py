@@ -93,3 +93,8 @@ class Untrusted:
 
     def __hash__(self) -> int:
         return hash((Untrusted, self._text))
+
+
+def claimed(text: str, *, who: str, actor: str) -> str:
+    """Return a text with the name that a caller gave itself, where the store knows another."""
+    return text if actor.strip() in {"", who} else f"{text} (as {actor})".lstrip()

@@ -34,8 +34,8 @@ from kusanya.intents.recording import Opening, Recorded, Tied
 from kusanya.intents.settling import OPEN, review
 from kusanya.intents.targets import Place
 from kusanya.store import Store
-from kusanya.store.queries.intent_attempts import Begun, Repeat, check_reference, other_body
-from kusanya.store.records import IntentRow
+from kusanya.store.intent_rules import check_reference, other_body
+from kusanya.store.records import Begun, IntentRow, Repeat
 from kusanya.wire import Collection, Mode
 
 DEFAULT_PROFILE: Final = "default"

@@ -15,10 +15,9 @@ from kusanya.intents.log import log_resolved
 from kusanya.intents.settling import OPEN, is_being_sent, meant_by
 from kusanya.intents.window import CLOCKS_APART, replay_left
 from kusanya.store import Store
-from kusanya.store.queries.intents import Decision, differences
-from kusanya.store.queries.notes_and_audit import claimed
-from kusanya.store.records import CollectionRow, IntentRow, IntentState
-from kusanya.text import safe
+from kusanya.store.intent_rules import differences
+from kusanya.store.records import CollectionRow, Decision, IntentRow, IntentState
+from kusanya.text import claimed, safe
 from kusanya.wire import is_collection_id
 
 

@@ -27,8 +27,7 @@ from kusanya.intents.settling import OPEN
 from kusanya.intents.targets import Place
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
-from kusanya.store.queries.intent_attempts import Begun
-from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.records import AttemptRow, Begun, IntentRow, IntentState
 from kusanya.wire import Collection
 
 Opening = Callable[[Claim, datetime, datetime, str], "Future[Begun]"]

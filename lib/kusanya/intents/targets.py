@@ -10,7 +10,6 @@ import msgspec
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import IntentRow, IntentState
-from kusanya.store.tables.values import clean
 from kusanya.text import safe
 
 
@@ -24,7 +23,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_profile(self, intent: IntentRow) -> None:
         """Raise IntentError where the intent belongs to another profile than the named one."""
-        if self.profile is not None and clean(self.profile) != intent.profile:
+        if self.profile is not None and not intent.belongs_to(self.profile):
             raise IntentError(
                 f"this intent belongs to profile {_shown(intent.profile)}: use that one",
                 reason=IntentReason.OTHER_PROFILE,

@@ -9,8 +9,7 @@ from tests.kusanya.intents.orders import NewClient, the_intent
 from kusanya.errors import IntentError
 from kusanya.intents import decide
 from kusanya.store import Store
-from kusanya.store.queries.intents import Decision
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import Decision, IntentRow, IntentState
 from kusanya.wire import Mode
 
 

@@ -11,8 +11,7 @@ from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.queries.intent_attempts import Begun, Repeat
-from kusanya.store.records import ChangeKind, IntentRow, IntentState
+from kusanya.store.records import Begun, ChangeKind, IntentRow, IntentState, Repeat
 from kusanya.wire import Mode
 
 

@@ -7,16 +7,15 @@ here is what must hold for all processes at once: one intent per key, one standi
 reference, attempts numbered without a gap, and nothing sent for an intent that is over.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from typing import Final
 
-import msgspec
 from sqlalchemy import bindparam, insert, update
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
+from kusanya.store.intent_rules import OVER, check_reference, other_body
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.intent_rows import (
     added,
@@ -27,35 +26,18 @@ from kusanya.store.queries.intent_rows import (
     under_key,
 )
 from kusanya.store.queries.notes_and_audit import audited
-from kusanya.store.records import AttemptRow, IntentRow, IntentState
+from kusanya.store.records import AttemptRow, Begun, IntentRow, IntentState, Repeat
 from kusanya.store.tables.schema import intent_attempt
 from kusanya.store.tables.values import NAME_MAX, clean, maybe_clean, to_us
 from kusanya.store.writer.batch import Writing
 from kusanya.wire import Mode
 
-OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
-"""States after which nothing is sent any more."""
 # Made once: building a statement costs many times what running it does.
 _BEGIN: Final = insert(intent_attempt)
 _END: Final = update(intent_attempt).where(
     intent_attempt.c.intent_id == bindparam("of"),
     intent_attempt.c.number == bindparam("at_number"),
 )
-_NOTHING_HAPPENED: Final = frozenset({IntentState.REFUSED, IntentState.SETTLED})
-
-
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent under a key: `new` where its first attempt began just now."""
-
-    intent: IntentRow
-    new: bool
-
-
-class Repeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Who uses a reference once more, and why; audited."""
-
-    actor: str
-    reason: str
 
 
 class IntentAttempts(StorePart):
@@ -226,47 +208,6 @@ class IntentAttempts(StorePart):
             )
 
         return self._queue(act, heard=heard)
-
-
-def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow | None:
-    """Return the intent of which a new one is a repeat, or None where the reference is free.
-
-    `same` are the intents with this reference. Raises IntentError where one of them may still
-    become a collection, `repeated` or not, for a repeat would then be a second charge; and where
-    one became a collection and the new one is not meant as a repeat.
-    """
-    unsettled = next((row for row in same if row.state not in OVER), None)
-    if unsettled is not None:
-        raise IntentError(
-            f"this reference was used before, by {unsettled.id} ({unsettled.state.value}), and "
-            "the customer may still be charged for it: resume that one first, or decide it by "
-            "hand once its replay window is over",
-            reason=IntentReason.REFERENCE_OPEN,
-            intent_id=unsettled.id,
-        )
-    standing = next((row for row in same if _became_something(row)), None)
-    if standing is not None and not repeated:
-        raise IntentError(
-            f"this reference was used before, by {standing.id} ({standing.state.value}): look at "
-            "that one, or force a repeat with a reason (--again)",
-            reason=IntentReason.REFERENCE_USED,
-            intent_id=standing.id,
-        )
-    return standing
-
-
-def _became_something(row: IntentRow) -> bool:
-    return row.collection_id is not None or row.state not in _NOTHING_HAPPENED
-
-
-def other_body(known: IntentRow) -> IntentError:
-    """Return the error of a key that is used for something else than before."""
-    return IntentError(
-        "this idempotency key belongs to an intent with another body: "
-        "look at that one before creating anew",
-        reason=IntentReason.KEY_USED,
-        intent_id=known.id,
-    )
 
 
 def _under_key(

@@ -8,11 +8,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
-import msgspec
 from sqlalchemy import Connection, func, or_, select, tuple_, update
 
 from kusanya.errors import IntentError, IntentReason
-from kusanya.privacy import mask_phone, mask_text
+from kusanya.store.intent_rules import differing_fields
 from kusanya.store.queries.intent_attempts import IntentAttempts
 from kusanya.store.queries.intent_rows import (
     BY_ID,
@@ -26,22 +25,21 @@ from kusanya.store.queries.intent_rows import (
 )
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.planner_hints import unindexed
-from kusanya.store.records import AttemptRow, CollectionRow, IntentRow, IntentState, Key, Page
+from kusanya.store.records import (
+    AttemptRow,
+    Decision,
+    IntentRow,
+    IntentState,
+    Key,
+    Page,
+)
 from kusanya.store.tables.schema import collection, intent, intent_attempt
 from kusanya.store.tables.values import NAME_MAX, clean, from_us, maybe_at, to_us
 from kusanya.store.writer.batch import Writing
-from kusanya.text import safe
 from kusanya.wire import Mode
 
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
 _OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
-
-
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Who decided an intent, and what and why; audited."""
-
-    actor: str
-    detail: str
 
 
 class Intents(IntentAttempts):
@@ -249,33 +247,6 @@ class Intents(IntentAttempts):
             return same_reference(connection, mode, reference)
 
 
-def differences(intended: IntentRow, seen: CollectionRow) -> tuple[str, ...]:
-    """Return in what a collection differs from the creation it is said to be, a clause each."""
-    return _differences(
-        intended,
-        mode=seen.mode.value,
-        reference=seen.reference,
-        amount=seen.amount,
-        phone=seen.phone,
-    )
-
-
-def _differences(
-    intended: IntentRow, *, mode: str, reference: str, amount: int, phone: str
-) -> tuple[str, ...]:
-    said = (
-        ("mode", mode, intended.mode.value),
-        ("reference", safe(mask_text(reference), 60), safe(mask_text(intended.reference), 60)),
-        ("amount", f"{amount:,}", f"{intended.amount:,}"),
-    )
-    found = [f"its {what} is {its}, not {ours}" for what, its, ours in said if its != ours]
-    if reference != intended.reference and not any("reference" in one for one in found):
-        found.append("its reference is another")
-    if phone.removeprefix("+") != intended.phone.removeprefix("+"):
-        found.append(f"its phone is {mask_phone(phone)}, not {mask_phone(intended.phone)}")
-    return tuple(found)
-
-
 def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:
     """Raise IntentError where the store knows the collection, and it is not this intent's."""
     if collection_id is None:
@@ -285,7 +256,7 @@ def _check_decided(connection: Connection, row: IntentRow, collection_id: str | 
         select(it.mode, it.reference, it.amount, it.phone).where(it.id == clean(collection_id))
     ).all()
     differing = [
-        _differences(row, mode=mode, reference=reference, amount=amount, phone=phone)
+        differing_fields(row, mode=mode, reference=reference, amount=amount, phone=phone)
         for mode, reference, amount, phone in known
     ]
     if differing and all(differing):

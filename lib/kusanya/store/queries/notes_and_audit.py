@@ -12,6 +12,7 @@ from kusanya.store.records import AuditRow, Key, NoteRow, Page
 from kusanya.store.tables.schema import audit, collection, note
 from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
 from kusanya.store.writer.batch import Writing
+from kusanya.text import claimed
 from kusanya.wire import Mode
 
 _NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
@@ -157,11 +158,6 @@ def audited(
     values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
     writing.connection.execute(insert(audit).values(**{**values, "at": to_us(row.at)}))
     return row
-
-
-def claimed(text: str, *, who: str, actor: str) -> str:
-    """Return a text with the name that a caller gave itself, where the store knows another."""
-    return text if actor.strip() in {"", who} else f"{text} (as {actor})".lstrip()
 
 
 def _actor(connection: Connection) -> str:

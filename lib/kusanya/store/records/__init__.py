@@ -14,10 +14,12 @@ from kusanya.store.records.paging import Key, Page, Record
 from kusanya.store.records.rows import (
     AttemptRow,
     AuditRow,
+    Begun,
     Change,
     ChangeKind,
     CollectionFilter,
     CollectionRow,
+    Decision,
     Exported,
     Finding,
     IntentRow,
@@ -25,6 +27,7 @@ from kusanya.store.records.rows import (
     NoteRow,
     Order,
     Rebuilt,
+    Repeat,
     RollupRow,
 )
 
@@ -32,10 +35,12 @@ __all__ = [
     "Arrival",
     "AttemptRow",
     "AuditRow",
+    "Begun",
     "Change",
     "ChangeKind",
     "CollectionFilter",
     "CollectionRow",
+    "Decision",
     "DeliveryBody",
     "DeliveryFilter",
     "DeliveryRollupRow",
@@ -52,6 +57,7 @@ __all__ = [
     "Rebuilt",
     "Receipt",
     "Record",
+    "Repeat",
     "RollupRow",
     "Verdict",
 ]

@@ -12,7 +12,7 @@ import msgspec
 
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.records.paging import Key
-from kusanya.store.tables.values import to_us
+from kusanya.store.tables.values import clean, to_us
 from kusanya.wire import Mode
 
 
@@ -180,6 +180,10 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
     window_closed_at: datetime | None = None
     """When its replay window was closed before its time, for good; None where it runs."""
 
+    def belongs_to(self, profile: str) -> bool:
+        """Return whether the intent was made under this profile."""
+        return clean(profile) == self.profile
+
     @property
     def key(self) -> Key:
         """Return this record's place in the order of preparation."""
@@ -191,6 +195,27 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
             f"reference={mask_text(self.reference)!r}, amount={self.amount}, "
             f"phone={mask_phone(self.phone)!r})"
         )
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent under a key: `new` where its first attempt began just now."""
+
+    intent: IntentRow
+    new: bool
+
+
+class Repeat(msgspec.Struct, frozen=True, kw_only=True):
+    """Who uses a reference once more, and why; audited."""
+
+    actor: str
+    reason: str
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """Who decided an intent, and what and why; audited."""
+
+    actor: str
+    detail: str
 
 
 class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
