@@ -15,6 +15,7 @@ from kusanya_service.errors import BadOption
 from kusanya_service.simulation.faults import FaultRule
 from kusanya_service.simulation.networks import Mix
 from kusanya_service.simulation.rules import Bounds
+from kusanya_service.simulation.stored_clock import ReadUptime
 from kusanya_service.simulation.tariff import DEFAULT_TARIFF, Tariff
 
 _PORTS: Final = 65_536
@@ -49,6 +50,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Certificates to trust in place of the public ones, for endpoints of one's own."""
     resolve: Resolve | None = None
     """Takes the place of the machine's resolver."""
+    uptime: ReadUptime | None = None
+    """Takes the place of the machine's uptime, which tells how long the service was stopped."""
 
 
 def parse_places(texts: Iterable[str]) -> tuple[SocketAddress, ...]:

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from kusanya.clock import ScaledClock
 from kusanya_service.asgi import App, Receive, Scope, Send, send_json
 from kusanya_service.dashboard.app import make_dashboard
 from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes
@@ -16,10 +15,10 @@ from kusanya_service.dashboard.endpoints import EndpointRoutes
 from kusanya_service.dashboard.keys import KeyRoutes
 from kusanya_service.delivery.address_policy import AddressPolicy, SocketAddress
 from kusanya_service.delivery.dispatcher import Dispatcher
-from kusanya_service.delivery.event_runner import LAST_MS, EventRunner
+from kusanya_service.delivery.event_runner import EventRunner
 from kusanya_service.delivery.http_sender import HttpSender
 from kusanya_service.delivery.resolver import Resolver
-from kusanya_service.errors import DataDamaged, method_not_allowed, no_such_path
+from kusanya_service.errors import method_not_allowed, no_such_path
 from kusanya_service.http.api import Api, RequestIds, send_error
 from kusanya_service.http.auth import (
     FULL,
@@ -38,19 +37,12 @@ from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Operators
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.seeded_random import SeededRandom
-from kusanya_service.simulation.timeline import (
-    RunningTimeline,
-    StoredClock,
-    Timeline,
-    make_timeline,
-    to_ms,
-)
+from kusanya_service.simulation.stored_clock import load_clock, load_number, store_clock
+from kusanya_service.simulation.timeline import Timeline, make_timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.store import Storage
 
 _SEED: Final = "seed"
-_ORIGIN: Final = "origin_ms"
-_SPEED: Final = "speed"
 _SEED_BITS: Final = 63
 
 
@@ -226,22 +218,16 @@ async def _build(options: Options, storage: Storage, own: SocketAddress | None) 
 
 
 async def _open_timeline(options: Options, storage: Storage) -> Timeline:
-    stored = StoredClock(
-        last_ms=_whole(queries.meta(storage.reader, LAST_MS)),
-        origin_ms=_whole(queries.meta(storage.reader, _ORIGIN)),
-        speed=_number(queries.meta(storage.reader, _SPEED)),
+    stored = load_clock(storage.reader)
+    timeline = make_timeline(
+        options.clock, stored, starts_at=options.starts_at, uptime=options.uptime
     )
-    timeline = make_timeline(options.clock, stored, starts_at=options.starts_at)
-    if isinstance(timeline, RunningTimeline) and isinstance(timeline.clock, ScaledClock):
-        origin = str(to_ms(timeline.clock.origin))
-        await storage.write(changes.set_meta, _ORIGIN, origin)
-        await storage.write(changes.set_meta, _SPEED, repr(timeline.clock.speed))
-    await storage.write(changes.set_meta, LAST_MS, str(timeline.monotonic_ms()))
+    await storage.write(store_clock, timeline.to_store(), extend_claims_ms=timeline.doubtful_ms)
     return timeline
 
 
 async def _seed(options: Options, storage: Storage) -> int:
-    known = _whole(queries.meta(storage.reader, _SEED))
+    known = load_number(storage.reader, _SEED)
     seed = options.seed if options.seed is not None else known
     if seed is None:
         seed = secrets.randbits(_SEED_BITS)
@@ -268,17 +254,3 @@ async def _open_credentials(
             await storage.write(add_key, made, mode=mode, access=FULL, now_ms=now_ms, rules=rules)
         )
     return fresh
-
-
-def _whole(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        raise DataDamaged("the data folder remembers something that is no number") from None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        raise DataDamaged("the data folder remembers something that is no number") from None

@@ -14,17 +14,17 @@ from kusanya_service.errors import StorageError
 from kusanya_service.simulation.event_queue import DueAttempt, DueItem, DueOutcome, EventQueue
 from kusanya_service.simulation.finalise import finalise
 from kusanya_service.simulation.rules import Rules
+from kusanya_service.simulation.stored_clock import store_clock
 from kusanya_service.simulation.timeline import (
     SECOND_MS,
     RunningTimeline,
     Timeline,
     VirtualTimeline,
 )
-from kusanya_service.storage import changes, queries
+from kusanya_service.storage import queries
 from kusanya_service.storage.records import OpenDelivery
 from kusanya_service.storage.store import Storage
 
-LAST_MS: Final = "last_ms"
 _TOGETHER: Final = 200
 """Outcomes in one transaction."""
 _OVERDUE_PER_MS: Final = 2
@@ -92,7 +92,7 @@ class EventRunner:
                 raise end
 
     async def _store_time(self) -> None:
-        await self._storage.write(changes.set_meta, LAST_MS, str(self._timeline.monotonic_ms()))
+        await self._storage.write(store_clock, self._timeline.to_store())
 
     # Time passes by itself
 

@@ -1,6 +1,7 @@
 """The service's time: wall time to print and sign with, monotonic time to schedule by.
 
-Monotonic time never jumps: it starts at the wall's time and grows with the monotonic clock, so
+Monotonic time never jumps: it starts at the wall's time, goes on after a restart of the service as
+far as the machine's uptime tells, and grows with the monotonic clock, so
 that a changed wall clock neither shortens the retention of a key nor hastens an attempt. With a
 virtual clock both stand still until they are moved. All instants are whole milliseconds since 1970
 in UTC: a float loses instants and a datetime costs too much per request.
@@ -14,6 +15,7 @@ import msgspec
 
 from kusanya.clock import Clock, ScaledClock, SystemClock, parse_speed
 from kusanya_service.errors import BadOption, ClockBehind
+from kusanya_service.simulation.stored_clock import ReadUptime, StoredClock, read_uptime
 
 SECOND_MS: Final = 1_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,12 +72,21 @@ class Timeline(Protocol):
         """Return the monotonic time: for what is scheduled and compared."""
         ...
 
+    @property
+    def doubtful_ms(self) -> int:
+        """Return how much of the time since an earlier run only the wall clock vouches for."""
+        ...
+
     async def asleep(self, seconds: float) -> None:
         """Suspend for `seconds` of service time."""
         ...
 
     def state(self) -> "ClockState":
         """Return what a follower of this clock needs to know."""
+        ...
+
+    def to_store(self) -> StoredClock:
+        """Return what the next start needs to know."""
         ...
 
 
@@ -95,20 +106,28 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
 class RunningTimeline:
     """Time that passes by itself: the machine's own, or faster."""
 
-    def __init__(self, clock: Clock, *, kind: str = REAL, not_before_ms: int = 0) -> None:
+    def __init__(self, clock: Clock, stored: StoredClock, *, kind: str, uptime: ReadUptime) -> None:
         self.kind: Final = kind
         self.clock: Final = clock
-        self._steady_at_start = max(to_ms(clock.now()), not_before_ms)
-        self._monotonic_at_start = clock.monotonic()
+        self._uptime = uptime
+        self._speed: Final = clock.speed if isinstance(clock, ScaledClock) else 1.0
+        last_ms, passed_ms = stored.last_ms, stored.machine_ms_since(uptime())
+        if last_ms is not None and passed_ms is not None:
+            self._ms_at_start = last_ms + int(passed_ms * self._speed)
+            self.doubtful_ms = 0
+        else:
+            self._ms_at_start = max(to_ms(clock.now()), last_ms or 0)
+            self.doubtful_ms = 0 if last_ms is None else self._ms_at_start - last_ms
+        self._seconds_at_start = clock.monotonic()
 
     def now_ms(self) -> int:
         """Return the clock's wall time."""
         return to_ms(self.clock.now())
 
     def monotonic_ms(self) -> int:
-        """Return the time since the start, added to what the wall showed then."""
-        passed = self.clock.monotonic() - self._monotonic_at_start
-        return self._steady_at_start + int(passed * SECOND_MS)
+        """Return the time of the start and what has passed since."""
+        passed = self.clock.monotonic() - self._seconds_at_start
+        return self._ms_at_start + int(passed * SECOND_MS)
 
     async def asleep(self, seconds: float) -> None:
         """Suspend the calling task."""
@@ -116,18 +135,28 @@ class RunningTimeline:
 
     def state(self) -> ClockState:
         """Return kind, speed and origin."""
-        if isinstance(self.clock, ScaledClock):
-            origin = iso(to_ms(self.clock.origin))
-            return ClockState(
-                now=iso(self.now_ms()), kind=self.kind, speed=self.clock.speed, origin=origin
-            )
-        return ClockState(now=iso(self.now_ms()), kind=self.kind, speed=1.0, origin=None)
+        origin_ms = self._origin_ms()
+        origin = None if origin_ms is None else iso(origin_ms)
+        return ClockState(now=iso(self.now_ms()), kind=self.kind, speed=self._speed, origin=origin)
+
+    def to_store(self) -> StoredClock:
+        """Return time, uptime, origin and speed."""
+        return StoredClock(
+            last_ms=self.monotonic_ms(),
+            uptime=self._uptime(),
+            origin_ms=self._origin_ms(),
+            speed=self._speed,
+        )
+
+    def _origin_ms(self) -> int | None:
+        return to_ms(self.clock.origin) if isinstance(self.clock, ScaledClock) else None
 
 
 class VirtualTimeline:
     """Virtual time: stands still until it is moved, and never moves back."""
 
     kind: Final = VIRTUAL
+    doubtful_ms: Final = 0
 
     def __init__(self, start_ms: int) -> None:
         self._now_ms = start_ms
@@ -152,51 +181,53 @@ class VirtualTimeline:
         """Return where the time stands."""
         return ClockState(now=iso(self._now_ms), kind=VIRTUAL, speed=None, origin=None)
 
-
-class StoredClock(msgspec.Struct, frozen=True, kw_only=True):
-    """What the data folder knows about time from earlier runs."""
-
-    last_ms: int | None = None
-    """The latest monotonic instant that was stored."""
-    origin_ms: int | None = None
-    speed: float | None = None
+    def to_store(self) -> StoredClock:
+        """Return where the time stands: the machine's uptime says nothing about it."""
+        return StoredClock(last_ms=self._now_ms)
 
 
 def make_timeline(
-    clock: str | Clock, stored: StoredClock, *, starts_at: datetime | None = None
+    clock: str | Clock,
+    stored: StoredClock,
+    *,
+    starts_at: datetime | None = None,
+    uptime: ReadUptime | None = None,
 ) -> Timeline:
     """Return the timeline for a `--clock` value or a clock object.
 
-    `starts_at` is where virtual time begins in a fresh data folder. Raises BadOption for a value
-    that is none, and ClockBehind when the data's time is ahead of real time.
+    `starts_at` is where virtual time begins in a fresh data folder. `uptime` tells how much time
+    has passed since an earlier run: by default the machine's, and nothing for a clock object, which
+    may have a time of its own. Raises BadOption for a value that is none, and ClockBehind when the
+    data's time is ahead of real time.
     """
-    last_ms = stored.last_ms or 0
     if not isinstance(clock, str):
-        return RunningTimeline(clock, not_before_ms=last_ms)
+        return RunningTimeline(clock, stored, kind=REAL, uptime=uptime or (lambda: None))
     if clock == VIRTUAL:
         fresh = starts_at or from_ms(to_ms(SystemClock().now()) // SECOND_MS * SECOND_MS)
         return VirtualTimeline(stored.last_ms or to_ms(fresh))
     if clock == REAL:
-        return _real(last_ms)
+        real = _real(stored.last_ms or 0)
+        return RunningTimeline(real, stored, kind=REAL, uptime=uptime or read_uptime)
     try:
         speed = parse_speed(clock)
     except ValueError as error:
         raise BadOption(str(error)) from None
-    return RunningTimeline(_scaled(speed, stored), kind=SCALED, not_before_ms=last_ms)
+    scaled = _scaled(speed, stored)
+    return RunningTimeline(scaled, stored, kind=SCALED, uptime=uptime or read_uptime)
 
 
 _AHEAD_MS: Final = 60 * SECOND_MS
 """A difference that a corrected wall clock explains; more was another clock's time."""
 
 
-def _real(last_ms: int) -> Timeline:
+def _real(last_ms: int) -> Clock:
     clock = SystemClock()
     if last_ms - to_ms(clock.now()) > _AHEAD_MS:
         raise ClockBehind(
             f"the data's time is {iso(last_ms)}, ahead of the real clock: start with the clock it "
             "was made with, or with another data folder"
         )
-    return RunningTimeline(clock, not_before_ms=last_ms)
+    return clock
 
 
 def _scaled(speed: float, stored: StoredClock) -> Clock:

@@ -70,6 +70,11 @@ def add_claim(
     )
 
 
+def extend_claims(connection: Connection, by_ms: int) -> None:
+    """Count all idempotency keys as received later by a span."""
+    connection.execute("UPDATE idempotency SET received_at = received_at + ?", (by_ms,))
+
+
 def purge_claims(connection: Connection, *, received_until: int) -> None:
     """Remove a few keys that were received at or before an instant."""
     connection.execute(
