@@ -3,13 +3,48 @@
 The service itself speaks UTC alone.
 """
 
-from datetime import datetime, timedelta, timezone
+import re
+from datetime import date, datetime, time, timedelta, timezone
 from typing import Final
 
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
+_SPOKEN: Final = re.compile(
+    r"(?:(?P<day>today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2}) )?"
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
+)
 
 
 def day_start(instant: datetime) -> datetime:
     """Return the first instant, in EAT, of the day on which an aware `instant` lies."""
     return instant.astimezone(EAT).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def read_instant(text: str, *, now: datetime) -> datetime:
+    """Return the instant that a person names: "today 02:13" in EAT, or ISO 8601 with its zone.
+
+    The day is today, yesterday or a date such as 2026-03-31, and today where it is left out.
+    Raises ValueError, with what to write instead.
+    """
+    spoken = _SPOKEN.fullmatch(text.strip())
+    try:
+        if spoken is None:
+            instant = datetime.fromisoformat(text)
+            if instant.tzinfo is not None:
+                return instant
+        else:
+            hour, minute, second = spoken["hour"], spoken["minute"], spoken["second"] or 0
+            at = time(int(hour), int(minute), int(second))
+            return datetime.combine(_day_named(spoken["day"] or "today", now), at, EAT)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"a time is 'today 02:13' or '2026-03-31 02:13' in East Africa, or 2026-03-30T23:13:00Z, "
+        f"not {text!r}"
+    )
+
+
+def _day_named(word: str, now: datetime) -> date:
+    if word in {"today", "yesterday"}:
+        return (day_start(now) - timedelta(days=word == "yesterday")).date()
+    return date.fromisoformat(word)

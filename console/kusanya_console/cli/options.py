@@ -52,6 +52,19 @@ def day_of(option: str, text: str) -> date:
         raise Refused(f"{option} is a day as 2026-03-31, not {text}", code=USAGE) from None
 
 
+def instant_of(option: str, text: str, *, now: datetime) -> datetime:
+    """Return the past instant that an option names; raises Refused for one to come and no time."""
+    from kusanya.business_day import read_instant
+
+    try:
+        instant = read_instant(text, now=now)
+    except ValueError as error:
+        raise Refused(f"{option}: {error}", code=USAGE) from None
+    if instant > now:
+        raise Refused(f"{option}: {text} is yet to come", code=USAGE)
+    return instant
+
+
 def now() -> datetime:
     """Return the machine's time: the one place where the command line reads it."""
     return SystemClock().now()

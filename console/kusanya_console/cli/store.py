@@ -1,4 +1,4 @@
-"""`kusanya store`: migrate, check, rebuild, back up and export what everything else reads."""
+"""`kusanya store`: migrate, check, rebuild, back up, copy and export what is kept."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
+from kusanya_console.cli.options import (
+    AsJson,
+    ProfileName,
+    StoreUrl,
+    day_of,
+    instant_of,
+    now,
+    profile_of,
+)
 from kusanya_console.output import FAILED, say, say_json, stop
 
 if TYPE_CHECKING:
@@ -87,6 +95,36 @@ def backup(
         say_json({"saved": str(target)})
     else:
         say(f"saved {safe(str(target))}")
+
+
+@_store.command(epilog="Example: kusanya store copy --as-of 'today 02:13' --masked ./night.sqlite")
+def copy(
+    target: Annotated[Path, typer.Argument(help="Where the copy goes; must not exist.")],
+    *,
+    as_of: Annotated[str, typer.Option(help="'today 02:13' (East Africa), or ISO with its zone.")],
+    masked: Annotated[
+        bool, typer.Option("--masked", help="No whole phone, no words of people, no bodies.")
+    ] = False,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new SQLite store that holds what this one knew at an instant."""
+    from kusanya.store import Store
+
+    at = instant_of("--as-of", as_of, now=now())
+    with Store.open(profile_of(profile, store).store, read_only=True) as opened:
+        done = opened.maintenance.copy(target, as_of=at, masked=masked)
+    if as_json:
+        say_json({"saved": str(target), "as_of": at, "facts": done.facts, "seq": done.seq,
+                  "left_out": done.left_out, "masked": masked})  # fmt: skip
+        return
+    say(f"saved {safe(str(target))}: {done.facts:,} facts that were known at {at.isoformat()}")
+    if done.left_out:
+        say(
+            f"{done.left_out:,} facts dated up to then are not in it: they were written after "
+            "later ones"
+        )
 
 
 @_store.command("forget-bodies", epilog="Example: kusanya store forget-bodies --before 2026-01-01")

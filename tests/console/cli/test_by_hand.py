@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,9 @@ def test_forensics_name_what_happened_to_a_delivery(
     assert (code, json.loads(out)["authentic"]) == (1, False)
 
 
-def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_path: Path) -> None:
+def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
+    shop: Kusanya, tmp_path: Path
+) -> None:
     assert shop("collect", "5000", "0754000001", "INV-13")[0] == 0
     assert "sound" in shop("store", "check")[1]
     assert "nothing changed" in shop("store", "rebuild")[1]
@@ -255,6 +258,17 @@ def test_a_store_is_checked_rebuilt_backed_up_and_exported(shop: Kusanya, tmp_pa
     assert told(shop("store", "backup", str(copy), "--json")) == {"saved": str(copy)}
     with Store.open(copy, read_only=True) as store:
         assert [row.reference for row in store.collections.page(Mode.TEST).rows] == ["INV-13"]
+    night = tmp_path / "night.sqlite"
+    assert shop("store", "copy", "--as-of", "2020-01-01 02:13", str(night))[0] == 0
+    with Store.open(night, read_only=True) as store:
+        assert store.feed.head() == 0
+    now = datetime.now(UTC).isoformat()
+    masked = tmp_path / "masked.sqlite"
+    done = told(shop("store", "copy", "--as-of", now, "--masked", str(masked), "--json"))
+    assert done["facts"] > 0
+    assert b"754000001" not in masked.read_bytes()
+    assert shop("store", "copy", "--as-of", "now", str(tmp_path / "x"))[0] == 2
+    assert shop("store", "copy", "--as-of", "2099-01-01 02:13", str(tmp_path / "x"))[0] == 2
     assert "1 collections" in shop("store", "export", str(tmp_path / "parquet"))[1]
     assert "0 deliveries" in shop("store", "forget-bodies", "--before", "2026-01-01")[1]
     assert shop("store", "forget-bodies", "--before", "yesterday")[0] == 2

@@ -45,6 +45,7 @@ def revision(path: Path) -> str:
         ["store", "check"],
         ["store", "rebuild"],
         ["store", "backup", "copy.sqlite"],
+        ["store", "copy", "--as-of=2026-01-01 00:00", "copy.sqlite"],
         ["store", "forget-bodies", "--before=2026-01-01"],
     ],
     ids=" ".join,

@@ -11,8 +11,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, exists, func, select, text, update
 
 from kusanya.errors import StoreDamaged, StoreUnavailable
+from kusanya.store.maintenance.journal_copy import JournalCopy, copy_as_of
 from kusanya.store.queries.base import StorePart
-from kusanya.store.records import Finding, IntentState, Rebuilt
+from kusanya.store.records import CopyResult, Finding, IntentState, Rebuilt
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
@@ -111,6 +112,19 @@ class Maintenance(StorePart):
             with target.open("rb+") as copy:
                 os.fsync(copy.fileno())
             sync_folder(target.parent)
+
+    def copy(self, path: str | Path, *, as_of: datetime, masked: bool = False) -> CopyResult:
+        """Make a new SQLite store at `path` that holds what this one knew at an instant.
+
+        It reads one moment's store, while others go on writing. With `masked` it may be handed on:
+        no whole phone, no words of a person, no body. Raises StoreUnavailable where the file exists
+        or cannot be written, and for a damaged fact.
+        """
+        return copy_as_of(self._engines, Path(path), as_of, masked=masked)
+
+    def journal_copy(self, path: str | Path, *, masked: bool = False) -> JournalCopy:
+        """Return a new, empty store at `path` that `advance` fills from this one's journal."""
+        return JournalCopy(self._engines, Path(path), masked=masked)
 
     def forget_bodies(self, *, before: datetime) -> int:
         """Remove the raw bodies and headers of deliveries that arrived before an instant.

@@ -280,6 +280,17 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     rollups: int
 
 
+class CopyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a copy as of an instant holds."""
+
+    facts: int
+    """Rows of the journal."""
+    seq: int
+    """The last place of the journal that is in the copy."""
+    left_out: int
+    """Facts dated up to that instant that were written after a later one, and so are not in it."""
+
+
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
     """What an export wrote: one file per business day."""
 

@@ -172,16 +172,22 @@ def part_modes(writing: Writing) -> int:
     it, fact = collection.c, observation.c
     strange = select(fact.collection_id).join(collection, it.id == fact.collection_id)
     mixed.update(connection.execute(strange.where(fact.mode != it.mode)).scalars())
-    changed, ids = 0, sorted(mixed)
-    for start in range(0, len(ids), _SLICE // 4):
-        some = ids[start : start + _SLICE // 4]
-        of_rows = it.id.in_(some)
+    return refold(writing, mixed)
+
+
+def refold(writing: Writing, ids: Iterable[str]) -> int:
+    """Fold the rows of these ids anew, with their rollups; return how many changed.
+
+    Raises StoreUnavailable for a damaged fact.
+    """
+    connection, changed, wanted = writing.connection, 0, sorted(ids)
+    for start in range(0, len(wanted), _SLICE // 4):
+        some = wanted[start : start + _SLICE // 4]
+        of_rows, of_facts = collection.c.id.in_(some), observation.c.collection_id.in_(some)
         sums = empty_sums()
         for row in connection.execute(select(*COLUMNS).where(of_rows)):
             add_to(sums, Projected._make(row), -1)
-        changed += _replaced(
-            writing, _folded(connection, fact.collection_id.in_(some), of_rows), sums
-        )
+        changed += _replaced(writing, _folded(connection, of_facts, of_rows), sums)
         _write_sums(writing, sums)
     return changed
 
