@@ -22,8 +22,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, select, text, update
 from sqlalchemy import event as listening
 
+from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints, EndpointSecrets
-from kusanya.receiver.ingest import judge
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival
@@ -123,7 +123,7 @@ class _Made:
         )
 
     def arrival(self) -> Arrival:
-        """Return the delivery of its event, judged by the receiver's own judge."""
+        """Return the delivery of its event, as the receiver classifies it."""
         sent = self.created + timedelta(seconds=18)
         body = (
             f'{{"id":"{self.event_id}","type":"collection.{self.status}","created_at":'
@@ -136,7 +136,7 @@ class _Made:
             (b"service-signature", sign(body, _SECRET, stamp).encode()),
         )
         arrived_at = sent + timedelta(milliseconds=120)
-        return judge(body, headers, arrived_at=arrived_at, endpoints=_ENDPOINTS, took_us=900)
+        return classify(body, headers, arrived_at=arrived_at, endpoints=_ENDPOINTS, took_us=900)
 
     def observed(self, source: Source, status: str, at: datetime) -> Observation:
         """Return what an answer or a poll said."""

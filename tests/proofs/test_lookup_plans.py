@@ -19,7 +19,7 @@ from tests.proofs.kit.postgres import Server, programs
 from kusanya.business_day import day_start
 from kusanya.health import health
 from kusanya.lookup import find
-from kusanya.receiver import EndpointSecrets, judge
+from kusanya.receiver import EndpointSecrets, classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, DeliveryFilter, Key, Order, Verdict
@@ -85,8 +85,8 @@ def store() -> Iterator[Store]:
         for number in range(300):
             body = event_body(number)
             headers = ((b"service-signature", sign(body, SECRET, int(NOW.timestamp())).encode()),)
-            opened.submit(judge(body, headers, arrived_at=NOW, endpoints=endpoints))
-        opened.record(judge(event_body(301), headers, arrived_at=NOW, endpoints=endpoints))
+            opened.submit(classify(body, headers, arrived_at=NOW, endpoints=endpoints))
+        opened.record(classify(event_body(301), headers, arrived_at=NOW, endpoints=endpoints))
         yield opened
     server.remove()
     shutil.rmtree(folder)

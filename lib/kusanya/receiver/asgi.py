@@ -1,4 +1,4 @@
-"""The receiver as an ASGI application: read, judge, make durable, and only then answer.
+"""The receiver as an ASGI application: read, classify, make durable, and only then answer.
 
 Mounts in any ASGI program. A 2xx is sent after the journal has committed, also for a repeat and for
 a body we cannot read; 400 for a delivery that is not authentic or of the wrong mode, after it was
@@ -10,15 +10,16 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
-from kusanya.receiver.acks import Pending, Refusal
+from kusanya.receiver.admission import Limits, Refusal, admit_size
 from kusanya.receiver.background_resolution import IntentResolver
+from kusanya.receiver.classification import answer_text
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.intake import Follower, Intake, Journal, Limits
+from kusanya.receiver.handler import DeliveryHandler, Follower, Journal
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
@@ -27,14 +28,8 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-
-
-class Receiver(Protocol):
-    """An ASGI 3 application."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        ...
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An ASGI 3 application."""
 
 
 _NO_LIMITS_GIVEN: Final = Limits()
@@ -53,7 +48,7 @@ def app(
     double_check: Follower | None = None,
     stopwatch: Callable[[], float] = time.perf_counter,
     metrics: bool = True,
-) -> Receiver:
+) -> "Receiver":
     """Return an ASGI application that receives deliveries into `store`.
 
     POST to any path is a delivery; GET /healthz and /metrics answer for themselves. `secrets` is
@@ -77,7 +72,7 @@ def app(
         followers.append(IntentResolver(store, clock=clock))
     if double_check is not None:
         followers.append(double_check)
-    intake = Intake(
+    handler = DeliveryHandler(
         store,
         endpoints,
         clock=clock,
@@ -86,35 +81,38 @@ def app(
         followers=followers,
         stopwatch=stopwatch,
     )
-    return _Receiver(intake, metrics=metrics)
+    return Receiver(handler, metrics=metrics)
 
 
-def intake_of(application: Receiver) -> Intake | None:
-    """Return the intake of an application that `app` made, or None for any other.
-
-    For a server that speaks HTTP itself: it may hand over whole deliveries without a task each.
-    """
-    return application.intake if isinstance(application, _Receiver) else None
-
-
-class _Gone(Exception):  # noqa: N818 - control flow inside this module, never leaves it
+class _Disconnected(Exception):  # noqa: N818 - control flow inside this module, never leaves it
     """The sender went away before its body was complete."""
 
 
-class _Receiver:
-    def __init__(self, intake: Intake, *, metrics: bool) -> None:
-        self.intake: Final = intake
+class Receiver:
+    """An ASGI 3 application that receives deliveries; `app` makes one."""
+
+    def __init__(self, handler: DeliveryHandler, *, metrics: bool) -> None:
+        self._handler = handler
         self._metrics = metrics
         self._health: asyncio.Future[None] | None = None
 
+    def start(self) -> None:
+        """Start what works in the background; without this the first delivery does."""
+        self._handler.start()
+
+    def close(self) -> None:
+        """End what works in the background, after its work under way; the store stays open."""
+        self._handler.close()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
         if scope["type"] == "http":
             if scope["method"] == "POST":
                 await self._delivery(scope, receive, send)
             else:
                 await self._page(scope, send)
         elif scope["type"] == "lifespan":
-            await _lifespan(receive, send, self.intake)
+            await self._lifespan(receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1000})
@@ -122,60 +120,34 @@ class _Receiver:
             raise ValueError(f"the receiver speaks HTTP, not {scope['type']}")
 
     async def _delivery(self, scope: Scope, receive: Receive, send: Send) -> None:
-        intake, meter = self.intake, self.intake.meter
+        handler = self._handler
+        # Some servers give lists: what is kept must not change any more.
+        headers = tuple(map(tuple, scope["headers"]))
         try:
-            durable = await self._durable(scope, receive)
-        except _Gone:
-            meter.discarded += 1
+            durable = await handler.handle(
+                headers, scope["path"], partial(_read_body, receive, handler.limits)
+            )
+        except _Disconnected:
+            handler.metrics.discarded += 1
             return
         except Refusal as refusal:
-            intake.refused(refusal)
+            handler.refused(refusal)
             closing = ((b"connection", b"close"), *refusal.headers)
             await _answer(send, refusal.status, refusal.text, *closing)
             return
-        await _answer(send, durable.status, durable.text)
-        intake.left(durable)
-
-    async def _durable(self, scope: Scope, receive: Receive) -> Pending:
-        """Return a delivery once it is durable; raises Refusal or _Gone."""
-        intake, loop = self.intake, asyncio.get_running_loop()
-        began, arrived_at = intake.stopwatch(), intake.clock.now()
-        deadline = loop.time() + intake.limits.receipt_s
-        headers = tuple(map(tuple, scope["headers"]))
-        intake.meter.in_flight += 1
-        try:
-            intake.admit(headers)
-            async with asyncio.timeout_at(deadline):
-                body = await _body(receive, intake)
-        except TimeoutError:
-            # Late before the body was complete is the sender's matter, after that ours.
-            intake.meter.in_flight -= 1
-            raise Refusal(408, "not received in time") from None
-        except BaseException:
-            intake.meter.in_flight -= 1
-            raise
-        answered: asyncio.Future[Pending] = loop.create_future()
-        intake.take(
-            body,
-            headers,
-            path=scope["path"],
-            arrived_at=arrived_at,
-            began=began,
-            deadline=deadline,
-            reply=partial(_settle, answered),
-            loop=loop,
-        )
-        return await answered
+        arrival = durable.arrival
+        await _answer(send, arrival.answer, answer_text(arrival).encode())
+        handler.acknowledged(durable)
 
     async def _page(self, scope: Scope, send: Send) -> None:
-        intake = self.intake
+        handler = self._handler
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if scope["method"] in {"GET", "HEAD"} and path == "/healthz":
             status, text = await self._healthy()
             await _answer(send, status, text)
         elif self._metrics and scope["method"] in {"GET", "HEAD"} and path == "/metrics":
-            found = intake.meter.exposition(
-                queue_depth=lambda: intake.store.queue_depth, now=intake.clock.now()
+            found = handler.metrics.exposition(
+                queue_depth=lambda: handler.store.queue_depth, now=handler.clock.now()
             )
             if found is None:
                 await _answer(send, 404, b"install prometheus-client for metrics")
@@ -183,48 +155,49 @@ class _Receiver:
                 await _answer(send, 200, found[0], content_type=found[1])
         else:
             refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
-            intake.refused(refusal)
+            handler.refused(refusal)
             await _answer(send, refusal.status, refusal.text, *refusal.headers)
 
     async def _healthy(self) -> tuple[int, bytes]:
         # One question at a time: a store that hangs must not collect a thread per probe.
-        loop = asyncio.get_running_loop()
+        handler, loop = self._handler, asyncio.get_running_loop()
         if self._health is None or self._health.done() or self._health.get_loop() is not loop:
-            self._health = loop.run_in_executor(None, self.intake.store.prove_writable)
+            self._health = loop.run_in_executor(None, handler.store.prove_writable)
         try:
-            await asyncio.wait_for(asyncio.shield(self._health), self.intake.limits.health_s)
+            await asyncio.wait_for(asyncio.shield(self._health), handler.limits.health_s)
         except TimeoutError:
             return 503, b"the store does not answer"
         except StoreError:
             return 503, b"the store cannot be read or written"
         return 200, b"ok"
 
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        # The store belongs to whoever opened it: it is neither opened nor closed here.
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.start()
+            else:
+                # It waits for work under way: not on the event loop.
+                await asyncio.to_thread(self.close)
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
 
-def _settle(answered: "asyncio.Future[Pending]", outcome: Pending | Refusal) -> None:
-    if answered.done():
-        return  # the task was cancelled: nobody is there to be answered
-    if isinstance(outcome, Refusal):
-        answered.set_exception(outcome)
-    else:
-        answered.set_result(outcome)
 
-
-async def _body(receive: Receive, intake: Intake) -> bytes:
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body", False):
-        body: bytes = message.get("body", b"")
-        intake.admit_size(len(body))
-        return body
-    parts, size = [], 0
-    while message["type"] == "http.request":
+async def _read_body(receive: Receive, limits: Limits) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise _Disconnected
         part = message.get("body", b"")
         size += len(part)
-        intake.admit_size(size)
+        admit_size(size, limits)
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)
-        message = await receive()
-    raise _Gone
 
 
 async def _answer(
@@ -238,17 +211,3 @@ async def _answer(
     every = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *headers]
     await send({"type": "http.response.start", "status": status, "headers": every})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _lifespan(receive: Receive, send: Send, intake: Intake) -> None:
-    # The store belongs to whoever opened it: it is neither opened nor closed here.
-    while True:
-        message = await receive()
-        if message["type"] == "lifespan.startup":
-            intake.start()
-        else:
-            # It waits for a look under way: not on the event loop.
-            await asyncio.to_thread(intake.close)
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return

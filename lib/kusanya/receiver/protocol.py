@@ -96,6 +96,14 @@ class BoundedProtocol(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = getattr(self, "cycle", None)
         return None if cycle is None or cycle.response_complete else cycle
 
+    def eof_received(self) -> bool:  # type: ignore[override] # uvicorn's own always closes
+        """Answer a request that is whole, though its sender will say no more."""
+        cycle = self._answering()
+        if cycle is None or self._receiving:
+            return False
+        cycle.keep_alive = False
+        return True
+
     def on_message_begin(self) -> None:
         """Begin counting."""
         self._receiving = self._in_headers = True

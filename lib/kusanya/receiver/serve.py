@@ -19,10 +19,10 @@ import uvicorn
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
-from kusanya.receiver.asgi import Receiver, app, intake_of
-from kusanya.receiver.direct import direct
+from kusanya.receiver.admission import Limits
+from kusanya.receiver.asgi import Application, Receiver, app
 from kusanya.receiver.endpoints import AnySecrets
-from kusanya.receiver.intake import Follower, Journal, Limits
+from kusanya.receiver.handler import Follower, Journal
 from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.protocol import protocol
 from kusanya.store.records import Arrival, Receipt
@@ -102,7 +102,7 @@ def run(
 
 
 def serve(
-    application: Receiver,
+    application: Application,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -110,12 +110,11 @@ def serve(
     on_ready: Callable[[Serving], None] | None = None,
 ) -> None:
     """Run any ASGI application under the receiver's limits; see `run`."""
-    intake = intake_of(application)
     listener = _listen(host, port)
     config = uvicorn.Config(
         application,
         loop="auto",
-        http=protocol(connections) if intake is None else direct(connections, intake),
+        http=protocol(connections),
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -128,13 +127,13 @@ def serve(
     )
     server = _Server(config, host, on_ready)
     try:
-        if intake is not None:
-            intake.start()
+        if isinstance(application, Receiver):
+            application.start()
         server.run(sockets=[listener])
     finally:
         listener.close()
-        if intake is not None:
-            intake.close()
+        if isinstance(application, Receiver):
+            application.close()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,7 +1,7 @@
 """The receiver as one function, for programs that have their own server: Flask, Django, any WSGI.
 
-Judges, keeps and answers exactly as the application does. The caller brings the request and sends
-the answer; the connections, their number and their time are its server's.
+Classifies, records and answers exactly as the application does. The caller brings the request and
+sends the answer; the connections, their number and their time are its server's.
 """
 
 import time
@@ -12,20 +12,20 @@ from weakref import WeakKeyDictionary, proxy
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
-from kusanya.receiver.acks import Refusal
-from kusanya.receiver.background_resolution import IntentResolver
-from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.ingest import Headers, answer_text, judge
-from kusanya.receiver.intake import (
+from kusanya.receiver.admission import (
     Limits,
+    Refusal,
     admit_headers,
     admit_size,
     check_store,
-    log_receipt,
     log_refusal,
     not_durable,
     not_in_time,
 )
+from kusanya.receiver.background_resolution import IntentResolver
+from kusanya.receiver.classification import Headers, answer_text, classify
+from kusanya.receiver.endpoints import AnySecrets, Endpoints
+from kusanya.receiver.handler import log_receipt
 from kusanya.store import Store
 from kusanya.store.records import Arrival
 from kusanya.wire import Mode
@@ -72,7 +72,7 @@ def handle(
     try:
         admit_headers(lines, limits)
         admit_size(len(body), limits)
-        arrival = judge(
+        arrival = classify(
             body,
             lines,
             arrived_at=arrived_at,

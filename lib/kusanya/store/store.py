@@ -23,7 +23,7 @@ from kusanya.store.queries.rollups import Rollups
 from kusanya.store.queries.search import STEP, index_references
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
-from kusanya.store.writer.journal import Journal, Pace, Promise
+from kusanya.store.writer.journal import Journal, Pace
 from kusanya.store.writer.rejected import Limits
 
 _PROVEN_S: Final = 1.0
@@ -126,14 +126,6 @@ class Store(StorePart):
         """
         _check(item)
         return self._writer().submit(item)
-
-    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
-        """Queue an arrival as `submit` does, for a promise of the caller's own.
-
-        It is kept or broken in the journal's thread, which it must not hold up.
-        """
-        _check(item)
-        self._writer().post(item, promise)
 
     @overload
     def record(self, item: Arrival) -> Receipt: ...

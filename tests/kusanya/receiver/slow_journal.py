@@ -1,9 +1,9 @@
 """A journal that is slow for as long as a test wants."""
 
 import queue
+from concurrent.futures import Future
 
 from kusanya.store.records import Arrival, Receipt
-from kusanya.store.writer.journal import Promise
 
 
 class SlowJournal:
@@ -11,11 +11,13 @@ class SlowJournal:
 
     def __init__(self) -> None:
         self.queue_depth = 0
-        self.submitted: queue.Queue[Promise[Receipt]] = queue.Queue()
+        self.submitted: queue.Queue[Future[Receipt]] = queue.Queue()
 
-    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
-        """Leave the promise to the test."""
-        self.submitted.put(promise)
+    def submit(self, _item: Arrival, /) -> Future[Receipt]:
+        """Leave the commit to the test."""
+        commit: Future[Receipt] = Future()
+        self.submitted.put(commit)
+        return commit
 
     def prove_writable(self) -> None:
         """Say that all is well."""

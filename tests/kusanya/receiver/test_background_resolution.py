@@ -16,8 +16,8 @@ import pytest
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
 from kusanya.receiver.background_resolution import IntentResolver
+from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
-from kusanya.receiver.ingest import judge
 from kusanya.store import Store
 from kusanya.store.records import Arrival, IntentRow, IntentState, Receipt
 from kusanya.wire import Mode
@@ -86,7 +86,7 @@ def heard(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arr
 
     def make(number: int) -> tuple[Arrival, Receipt]:
         payload = body(number)
-        arrival = judge(
+        arrival = classify(
             payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
         )
         return arrival, store.record(arrival)

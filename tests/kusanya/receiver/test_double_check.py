@@ -10,6 +10,7 @@ import pytest
 
 from kusanya.clock import Clock
 from kusanya.errors import NotFound, ServiceUnavailable
+from kusanya.receiver.classification import classify
 from kusanya.receiver.double_check import (
     Checked,
     DoubleCheck,
@@ -19,7 +20,6 @@ from kusanya.receiver.double_check import (
     is_sampled,
 )
 from kusanya.receiver.endpoints import Endpoints
-from kusanya.receiver.ingest import judge
 from kusanya.state import Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict
@@ -67,7 +67,7 @@ def acknowledged(
 
     def make(payload: bytes | None = None) -> tuple[Arrival, Receipt]:
         payload = payload or body()
-        arrival = judge(
+        arrival = classify(
             payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
         )
         return arrival, store.record(arrival)

@@ -6,6 +6,7 @@ import errno
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from sqlalchemy import event
 from kusanya.clock import Clock, ManualClock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, Receiver, app
-from kusanya.receiver.asgi import intake_of
 from kusanya.receiver.double_check import DoubleCheck, Policy
 from kusanya.store import Store
 from kusanya.store.records import (
@@ -27,7 +27,6 @@ from kusanya.store.records import (
     Receipt,
     Verdict,
 )
-from kusanya.store.writer.journal import Promise
 from kusanya.wire import Collection, Event, Mode, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -49,14 +48,16 @@ class FaultyJournal:
     ) -> None:
         self.busy = busy
         self.queue_depth = 0
-        self.submitted: list[tuple[Arrival, Promise[Receipt]]] = []
+        self.submitted: list[tuple[Arrival, Future[Receipt]]] = []
         self.prove_writable = prove_writable
 
-    def post(self, item: Arrival, promise: Promise[Receipt], /) -> None:
-        """Refuse, or leave the promise to the test."""
+    def submit(self, item: Arrival, /) -> Future[Receipt]:
+        """Refuse, or leave the commit to the test."""
         if self.busy:
             raise StoreBusy("full")
-        self.submitted.append((item, promise))
+        commit: Future[Receipt] = Future()
+        self.submitted.append((item, commit))
+        return commit
 
 
 def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
@@ -652,9 +653,8 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
     assert found is not None
     assert found.collection_id == "col_1"
     await lifespan(receiver, "lifespan.shutdown")
-    intake = intake_of(receiver)
-    assert intake is not None
-    assert [vars(follower)["_thread"] for follower in intake._followers] == [None, None]
+    followers = receiver._handler._followers
+    assert [vars(follower)["_thread"] for follower in followers] == [None, None]
 
 
 async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_the_start(

@@ -143,9 +143,6 @@ class Unable:
     def __init__(self, fault: Exception | None) -> None:
         self._fault = fault
 
-    def post(self, item: Arrival, promise: Any, /) -> None:
-        """Never called."""
-
     def submit(self, item: Arrival) -> "Future[Receipt]":
         """Refuse, fail, or never end."""
         if isinstance(self._fault, StoreBusy):

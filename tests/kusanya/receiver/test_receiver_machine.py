@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
-from kusanya.receiver import EndpointSecrets, judge
+from kusanya.receiver import EndpointSecrets, classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.state import fold
 from kusanya.state.observation import Observation, Source
@@ -73,7 +73,7 @@ def event(number: int, mode: str, status: str, *, copy: int = 0, amount: int = 5
 
 
 class Receiving(RuleBasedStateMachine):
-    """One receiver's judge and journal, through crashes."""
+    """One receiver's classification and journal, through crashes."""
 
     @initialize()
     def start(self) -> None:
@@ -92,7 +92,7 @@ class Receiving(RuleBasedStateMachine):
     def _hand(self, body: bytes, header: str) -> Verdict:
         self.now += timedelta(seconds=1)
         headers = ((b"service-signature", header.encode()),)
-        arrival = judge(body, headers, arrived_at=self.now, endpoints=ENDPOINTS)
+        arrival = classify(body, headers, arrived_at=self.now, endpoints=ENDPOINTS)
         receipt = self.store.record(arrival)
         if arrival.answer == 200:
             self.acknowledged[body] += 1

@@ -8,15 +8,13 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
-from kusanya.receiver import app
-from kusanya.receiver.acks import Pending
-from kusanya.receiver.intake import Limits
+from kusanya.receiver import Limits, app
 from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import Serving
 from kusanya.store import Store
@@ -154,25 +152,6 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
     assert [record.getMessage() for record in caplog.records] == []
 
 
-def test_a_body_that_took_its_time_leaves_the_journal_less(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
-) -> None:
-    journal, payload = SlowJournal(), body()
-    limits = Limits(receipt_s=60.0)
-    serving = serve_app(app(journal, SECRET, mode="test", clock=clock, limits=limits))
-    asked = asking(payload, signed(payload))
-    with connect(serving) as peer:
-        peer.sendall(asked[:-1])
-        has_noticed(serving)
-        headers_were_there = time.monotonic()
-        has_noticed(serving)  # which takes longer than the loop's millisecond
-        peer.sendall(asked[-1:])
-        promise = cast("Pending", journal.submitted.get(timeout=10))
-        assert promise.deadline <= headers_were_there + limits.receipt_s
-        promise.set_result(durable())
-        assert peer.recv(12).endswith(b"200")
-
-
 def test_a_sender_that_has_said_all_is_answered(
     clock: Clock, body: Body, signed: Signed, serve_app: Serve
 ) -> None:
@@ -240,22 +219,17 @@ def test_a_callback_that_fails_keeps_no_other_delivery_back(
             failed.set()
             raise ValueError("the owner's own")
 
-    # Far from its deadline, at which every delivery is looked at again.
     limits = Limits(receipt_s=60.0)
     serving = serve_app(
         app(journal, SECRET, mode="test", clock=clock, limits=limits, on_receipt=fail_once)
     )
     payload = body()
     with connect(serving) as first, connect(serving) as second:
-        promises = []
+        commits = []
         for peer in (first, second):
             peer.sendall(asking(payload, signed(payload)))
-            promises.append(cast("Pending", journal.submitted.get(timeout=10)))
-        # Both in one wake-up of the loop, as the results of one commit come.
-        both = promises[0]._acks
-        for promise in promises:
-            promise.receipt = durable()
-            both._done.append(promise)
-        both.loop.call_soon_threadsafe(both._deliver)
+            commits.append(journal.submitted.get(timeout=10))
+        for commit in commits:
+            commit.set_result(durable())
         for peer in (first, second):
             assert peer.recv(12).endswith(b"200")

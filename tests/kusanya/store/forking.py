@@ -28,8 +28,8 @@ from typing import Any, Final
 from kusanya.client import AsyncClient, Client
 from kusanya.errors import StoreUnavailable
 from kusanya.intents import create_safely, create_safely_async
+from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints, EndpointSecrets
-from kusanya.receiver.ingest import judge
 from kusanya.store import Store
 from kusanya.store.records import Arrival
 from kusanya.webhooks import sign
@@ -106,7 +106,7 @@ def delivery(name: str) -> Arrival:
     body = json.dumps(event).encode()
     signature = sign(body, SECRET, int(NOON.timestamp())).encode()
     headers = ((b"service-signature", signature),)
-    return judge(body, headers, arrived_at=NOON, endpoints=_ENDPOINTS)
+    return classify(body, headers, arrived_at=NOON, endpoints=_ENDPOINTS)
 
 
 _inherited: Inherited | None = None

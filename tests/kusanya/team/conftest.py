@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from kusanya.clock import ManualClock
+from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
-from kusanya.receiver.ingest import judge
 from kusanya.store import Store
 from kusanya.store.records import Arrival
 from kusanya.webhooks import sign
@@ -114,7 +114,7 @@ class Said:
         )
         signature = sign(body, SECRET, int(NOON.timestamp())).encode()
         headers = ((b"service-signature", signature),)
-        return judge(body, headers, arrived_at=NOON, endpoints=self._endpoints)
+        return classify(body, headers, arrived_at=NOON, endpoints=self._endpoints)
 
 
 @pytest.fixture

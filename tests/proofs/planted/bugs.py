@@ -30,10 +30,10 @@ class Bug(NamedTuple):
 
 BUGS: Final = {
     "acknowledged before COMMIT": Bug(
-        "kusanya.receiver.intake:Intake.take",
-        "self.store.post(arrival, pending)",
-        """self.store.post(arrival, pending)
-        pending.set_result(Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0))""",
+        "kusanya.receiver.handler:DeliveryHandler.handle",
+        "receipt = await pending.wait_for(self.store.submit(arrival))",
+        """self.store.submit(arrival)
+                receipt = Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)""",
         (
             Catcher(
                 "kusanya/receiver/test_receiver_app.py",
@@ -156,12 +156,12 @@ BUGS: Final = {
         ),
     ),
     "a live secret signs a test event": Bug(
-        "kusanya.receiver.ingest:_observation",
+        "kusanya.receiver.classification:_observation",
         "ours = event.mode == endpoint.mode == event.data.mode",
         "ours = True",
         (
             Catcher(
-                "kusanya/receiver/test_judge_delivery.py",
+                "kusanya/receiver/test_classify_delivery.py",
                 "test_an_event_of_the_other_mode_is_refused_and_has_no_effect",
             ),
         ),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from itertools import islice
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection
@@ -38,25 +38,6 @@ _SLOW_S: Final = 1.0
 """A transaction that takes longer is worth a line in the log: a disk or another writer is slow."""
 _CHORE_FORCED: Final = 10_000
 """So many facts, and the chore goes between any two batches: it must not fall behind for ever."""
-
-
-_Given_contra = TypeVar("_Given_contra", contravariant=True)
-
-
-class Promise(Protocol[_Given_contra]):
-    """What a submission is promised; a Future is one. Called in the journal's thread."""
-
-    def set_running_or_notify_cancel(self) -> bool:
-        """Tell whether it is still wanted."""
-        ...
-
-    def set_result(self, result: _Given_contra, /) -> None:
-        """Take the result: what was submitted is durable."""
-        ...
-
-    def set_exception(self, exception: BaseException | None, /) -> None:
-        """Take the error: it is not durable."""
-        ...
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +71,7 @@ class Journal(ForkAware):
         super().__init__()
 
     def _begin_anew(self) -> None:
-        self._queue: deque[tuple[Item, Promise[Any]]] = deque()
+        self._queue: deque[tuple[Item, Future[Any]]] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._wanted = 1
@@ -116,21 +97,13 @@ class Journal(ForkAware):
         Raises StoreBusy at once when the queue is full, StoreUnavailable when it is closed.
         """
         future: Future[Any] = Future()
-        self.post(item, future)
-        return future
-
-    def post(self, item: Item, promise: Promise[Any]) -> None:
-        """Queue `item` as `submit` does; `promise` is kept or broken in the journal's thread.
-
-        A promise of the caller's own spares what a Future costs: two locks for each delivery.
-        """
         with self._ready:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
             if len(self._queue) >= self._pace.queue_rows:
                 self.outage.refused(1)
                 raise StoreBusy("the store has more to write than it can: try again")
-            self._queue.append((item, promise))
+            self._queue.append((item, future))
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="kusanya-journal", daemon=True
@@ -139,6 +112,7 @@ class Journal(ForkAware):
             # The writer counts what is there when it wakes: one call per batch is enough.
             if len(self._queue) in (1, self._wanted):
                 self._ready.notify()
+        return future
 
     def close(self) -> None:
         """Write what is queued, then stop; later submissions are refused."""
@@ -172,7 +146,7 @@ class Journal(ForkAware):
         self._owed = max(1, self._owed - self._pace.chore_rows) if more else 0
         self._unfinished = more
 
-    def _take(self, together: int) -> list[tuple[Item, Promise[Any]]]:
+    def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
         """Wait for submissions and take a batch of them.
 
         An empty one means the end, or that a chore is owed and nothing has come for a while.
@@ -197,20 +171,18 @@ class Journal(ForkAware):
                 self._queue.popleft()
             return taken
 
-    def _write(self, batch: Sequence[tuple[Item, Promise[Any]]]) -> None:
-        taken = [
-            (item, promise) for item, promise in batch if promise.set_running_or_notify_cancel()
-        ]
+    def _write(self, batch: Sequence[tuple[Item, Future[Any]]]) -> None:
+        taken = [(item, future) for item, future in batch if future.set_running_or_notify_cancel()]
         results = self._attempt([item for item, _ in taken])
         if results is None:
             # One of them is bad: alone, it cannot fail its neighbours.
             results = [self._alone(item) for item, _ in taken]
         self.outage.refused(sum(isinstance(result, Failed) for result in results))
-        for (_, promise), result in zip(taken, results, strict=True):
+        for (_, future), result in zip(taken, results, strict=True):
             if isinstance(result, Failed):
-                promise.set_exception(result.error)
+                future.set_exception(result.error)
             else:
-                promise.set_result(result)
+                future.set_result(result)
 
     def _alone(self, item: Item) -> Any:
         results = self._attempt([item], alone=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kusanya.errors import ConfigurationError
 from kusanya.receiver import EndpointSecrets
+from kusanya.receiver.classification import answer_text, classify
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.ingest import answer_text, judge
 from kusanya.secret import Secret
 from kusanya.state import Dispute, Source
 from kusanya.store.records import Arrival, Verdict
@@ -28,13 +28,13 @@ Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
 
 
-def judged(
+def classified(
     payload: bytes,
     headers: Headers,
     secrets: AnySecrets = EndpointSecrets("webhooks", Mode.TEST, SECRET),  # noqa: B008 - frozen
     path: str = "/",
 ) -> Arrival:
-    return judge(
+    return classify(
         payload,
         headers,
         arrived_at=NOON,
@@ -47,7 +47,7 @@ def judged(
 @pytest.mark.spec("signature-2")
 def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, signed: Signed) -> None:
     payload = body()
-    arrival = judged(payload, signed(payload))
+    arrival = classified(payload, signed(payload))
     assert arrival.verdict is Verdict.VERIFIED
     assert (arrival.answer, arrival.reason, arrival.took_us) == (200, None, 7)
     assert (arrival.endpoint, arrival.heard_in) == ("webhooks", Mode.TEST)
@@ -73,14 +73,14 @@ def test_a_signature_is_judged_against_the_time_of_receipt(
     body: Body, signed: Signed, seconds: int, reason: str | None
 ) -> None:
     payload = body()
-    arrival = judged(payload, signed(payload, at=NOON + timedelta(seconds=seconds)))
+    arrival = classified(payload, signed(payload, at=NOON + timedelta(seconds=seconds)))
     assert arrival.reason == reason
     assert arrival.answer == (200 if reason is None else 400)
 
 
 def test_a_rejected_delivery_shows_its_claims_and_no_fact(body: Body, signed: Signed) -> None:
     payload = body()
-    arrival = judged(payload, signed(payload, secret=OTHER))
+    arrival = classified(payload, signed(payload, secret=OTHER))
     assert (arrival.verdict, arrival.reason) == (Verdict.REJECTED, "no_match")
     assert (arrival.answer, arrival.observation, arrival.signed_at) == (400, None, None)
     assert (arrival.event_id, arrival.collection_id) == ("evt_1", "col_1")
@@ -94,10 +94,10 @@ def test_a_missing_and_a_doubled_signature_header_are_rejected(body: Body, signe
     payload = body()
     headers = signed(payload)
     bare = [pair for pair in headers if pair[0] != b"service-signature"]
-    assert judged(payload, bare).reason == "missing"
-    assert judged(payload, [*headers, headers[-1]]).reason == "duplicate_header"
+    assert classified(payload, bare).reason == "missing"
+    assert classified(payload, [*headers, headers[-1]]).reason == "duplicate_header"
     joined = [*bare, (b"service-signature", headers[-1][1] + b", " + headers[-1][1])]
-    assert judged(payload, joined).reason == "duplicate_header"
+    assert classified(payload, joined).reason == "duplicate_header"
 
 
 def test_the_signature_header_has_the_name_it_was_configured_with(
@@ -106,27 +106,27 @@ def test_the_signature_header_has_the_name_it_was_configured_with(
     payload = body()
     renamed = [(b"x-shop-signature", signed(payload)[-1][1])]
     endpoints = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
-    arrival = judge(payload, renamed, arrived_at=NOON, endpoints=endpoints)
+    arrival = classify(payload, renamed, arrived_at=NOON, endpoints=endpoints)
     assert arrival.verdict is Verdict.VERIFIED
 
 
 @pytest.mark.spec("authentication-4")
 def test_the_secret_that_matches_decides_the_endpoint(body: Body, signed: Signed) -> None:
     live = body(mode="live", data={"mode": "live"})
-    arrival = judged(live, signed(live, secret=OTHER), BOTH, path="/till")
+    arrival = classified(live, signed(live, secret=OTHER), BOTH, path="/till")
     assert (arrival.endpoint, arrival.heard_in) == ("shop", Mode.LIVE)
     assert (arrival.verdict, arrival.secrets_tried) == (Verdict.VERIFIED, 2)
     test = body()
-    assert judged(test, signed(test), BOTH).endpoint == "till"
+    assert classified(test, signed(test), BOTH).endpoint == "till"
 
 
 def test_a_rotated_endpoint_accepts_either_of_its_secrets(body: Body, signed: Signed) -> None:
     payload = body()
     rotating = [EndpointSecrets("till", Mode.TEST, [OTHER, SECRET])]
     for secret in (SECRET, OTHER):
-        assert judged(payload, signed(payload, secret=secret), rotating).endpoint == "till"
+        assert classified(payload, signed(payload, secret=secret), rotating).endpoint == "till"
     bare = Endpoints.of([OTHER, SECRET], mode="test")
-    found = judge(payload, signed(payload), arrived_at=NOON, endpoints=bare)
+    found = classify(payload, signed(payload), arrived_at=NOON, endpoints=bare)
     assert (found.verdict, found.heard_in) == (Verdict.VERIFIED, Mode.TEST)
 
 
@@ -142,10 +142,10 @@ def test_a_rejected_delivery_belongs_to_the_endpoint_its_path_names(
     body: Body, signed: Signed, path: str, endpoint: str, mode: Mode
 ) -> None:
     payload = body()
-    arrival = judged(payload, signed(payload, secret="whsec_forged"), BOTH, path=path)
+    arrival = classified(payload, signed(payload, secret="whsec_forged"), BOTH, path=path)
     assert (arrival.endpoint, arrival.heard_in) == (endpoint, mode)
     claims_live = body(mode="live")
-    forged = judged(claims_live, signed(claims_live, secret="whsec_forged"), BOTH)
+    forged = classified(claims_live, signed(claims_live, secret="whsec_forged"), BOTH)
     assert (forged.endpoint, forged.heard_in) == ("unknown", Mode.LIVE)
 
 
@@ -162,7 +162,7 @@ def test_an_event_of_the_other_mode_is_refused_and_has_no_effect(
     body: Body, signed: Signed, changes: dict[str, Any]
 ) -> None:
     payload = body(**changes)
-    arrival = judged(payload, signed(payload))
+    arrival = classified(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.WRONG_MODE, "wrong_mode")
     assert (arrival.answer, arrival.heard_in) == (400, Mode.TEST)
     assert arrival.observation is not None
@@ -193,7 +193,7 @@ UNREADABLE = {
 def test_an_authentic_body_that_is_no_event_is_kept_and_acknowledged(
     signed: Signed, payload: bytes, reason: str
 ) -> None:
-    arrival = judged(payload, signed(payload))
+    arrival = classified(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, reason)
     assert (arrival.answer, arrival.observation) == (200, None)
     assert arrival.body == payload
@@ -216,7 +216,7 @@ def test_a_collection_with_an_impossible_field_is_unparseable_and_shows_what_it_
     body: Body, signed: Signed, field: str, value: Any
 ) -> None:
     payload = body(data={field: value})
-    arrival = judged(payload, signed(payload))
+    arrival = classified(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "not_an_event")
     assert (arrival.event_id, arrival.reference) == ("evt_1", "order-1")
 
@@ -235,7 +235,7 @@ def test_a_key_that_comes_twice_makes_a_body_unparseable(
     body: Body, signed: Signed, twice: Callable[[bytes], bytes]
 ) -> None:
     payload = twice(body())
-    arrival = judged(payload, signed(payload))
+    arrival = classified(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "duplicate_keys")
     assert arrival.observation is None
 
@@ -279,7 +279,7 @@ def test_every_repetition_of_a_key_is_found_and_nothing_else_is_one(
     outer.append(("data", "{" + ",".join(f'"{n}"{colon}{v}' for n, v in inner) + "}"))
     outer += data.draw(st.lists(st.sampled_from([("object", '"event"'), outer[0]]), max_size=1))
     payload = ("{" + ", ".join(f'"{n}":{v}' for n, v in outer) + "}").encode()
-    reason = judged(payload, signed(payload)).reason
+    reason = classified(payload, signed(payload)).reason
     assert (reason == "duplicate_keys") == _has_a_key_twice(payload)
 
 
@@ -299,7 +299,7 @@ def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
     plain = body(data={"metadata": metadata})
     pretty = json.dumps(json.loads(plain), indent=1, ensure_ascii=False).encode()
     for payload in (plain, pretty):
-        assert judged(payload, signed(payload)).verdict is Verdict.VERIFIED
+        assert classified(payload, signed(payload)).verdict is Verdict.VERIFIED
 
 
 @given(
@@ -316,10 +316,10 @@ def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_no_body_makes_judging_raise(signed: Signed, payload: bytes) -> None:
-    assert judged(payload, signed(payload)).answer == 200
-    forged = judged(payload, signed(payload, secret=OTHER), BOTH)
+    assert classified(payload, signed(payload)).answer == 200
+    forged = classified(payload, signed(payload, secret=OTHER), BOTH)
     assert forged.verdict in {Verdict.REJECTED, Verdict.UNPARSEABLE, Verdict.WRONG_MODE}
-    assert judged(payload, []).reason == "missing"
+    assert classified(payload, []).reason == "missing"
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_claims_are_bounded(
     body: Body, signed: Signed, data: dict[str, Any], seen: dict[str, Any]
 ) -> None:
     payload = body(data=data)
-    arrival = judged(payload, signed(payload, secret=OTHER))
+    arrival = classified(payload, signed(payload, secret=OTHER))
     assert {name: getattr(arrival, name) for name in seen} == seen
 
 
@@ -347,7 +347,7 @@ def test_type_and_status_may_disagree_and_unknown_ones_are_kept(body: Body, sign
         {"type": "collection.refunded", "data": {"status": "refunded"}},
     ):
         payload = body(**said)
-        arrival = judged(payload, signed(payload))
+        arrival = classified(payload, signed(payload))
         assert arrival.verdict is Verdict.VERIFIED
         assert arrival.event_type == said["type"]
         assert arrival.observation is not None
@@ -400,13 +400,13 @@ def test_of_the_headers_only_those_that_are_evidence_are_kept_within_a_bound(
     own = signed(payload)
     added = [(b"x-filler-%d" % n, b"x" * 240) for n in range(50)]
     sender = [(b"user-agent", b"sender/1"), (b"x-forwarded-for", b"198.51.100.7")]
-    assert judged(payload, [*added, *own, *sender]).headers == (*own, *sender)
+    assert classified(payload, [*added, *own, *sender]).headers == (*own, *sender)
     flood = [(b"x-forwarded-for", b"198.51.100.7 " * 75)] * 50
-    kept = judged(payload, [*own, *flood]).headers
+    kept = classified(payload, [*own, *flood]).headers
     assert kept[:4] == tuple(own)
     assert sum(len(name) + len(value) for name, value in kept) <= 8 * 1024
     renamed = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
     its = [(b"x-shop-signature", own[-1][1]), (b"service-signature", b"t=1,v1=00")]
-    assert judge(payload, its, arrived_at=NOON, endpoints=renamed).headers == tuple(its[:1])
-    forged = judged(payload, [*added, *signed(payload, secret=OTHER)])
+    assert classify(payload, its, arrived_at=NOON, endpoints=renamed).headers == tuple(its[:1])
+    forged = classified(payload, [*added, *signed(payload, secret=OTHER)])
     assert (forged.verdict, len(forged.headers)) == (Verdict.REJECTED, 4)

@@ -1,8 +1,8 @@
-"""Judge a delivery: is it authentic, can it be read, does it belong here.
+"""Classify a delivery: is it authentic, can it be read, does it belong here.
 
-Bytes and headers go in, a judged `Arrival` comes out; nothing here does I/O or reads a clock. The
-signature is checked over the exact bytes and against the time of receipt before anything is
-decoded. Source: Signature; Delivery rules 1 and 4. Assumes SIGNING_KEY and OPEN_SETS.
+Bytes and headers go in, an `Arrival` with its verdict comes out; nothing here does I/O or reads a
+clock. The signature is checked over the exact bytes and against the time of receipt before anything
+is decoded. Source: Signature; Delivery rules 1 and 4. Assumes SIGNING_KEY and OPEN_SETS.
 """
 
 import re
@@ -63,7 +63,7 @@ _ALWAYS_SAID: Final = sum(
 )
 
 
-def judge(
+def classify(
     body: bytes,
     headers: Headers,
     *,

@@ -18,11 +18,11 @@ BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 """Upper bounds of the acknowledgement histogram, up to the time we give ourselves."""
 
 
-class Meter:
+class ReceiverMetrics:
     """Exact counts since the start of this process; read and written on one event loop."""
 
     def __init__(self, endpoints: Iterable[str], *, started_at: datetime) -> None:
-        self.heard_at: dict[str, datetime] = dict.fromkeys(endpoints, started_at)
+        self.last_authentic_at: dict[str, datetime] = dict.fromkeys(endpoints, started_at)
         """When each endpoint's last authentic delivery came; this process's start before that."""
         self.lag: dict[str, timedelta] = {}
         """From the event's creation to its arrival, of the last authentic delivery."""
@@ -41,7 +41,7 @@ class Meter:
         endpoint = arrival.endpoint
         self.deliveries[endpoint, verdict] += 1
         if verdict is not Verdict.REJECTED:
-            self.heard_at[endpoint] = arrival.arrived_at
+            self.last_authentic_at[endpoint] = arrival.arrived_at
             if arrival.event_created_at is not None:
                 self.lag[endpoint] = arrival.arrived_at - arrival.event_created_at
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
@@ -68,16 +68,18 @@ class Meter:
 
 
 class _Collector:
-    def __init__(self, meter: Meter, queue_depth: Callable[[], int], now: datetime) -> None:
-        self._meter = meter
+    def __init__(
+        self, metrics: ReceiverMetrics, queue_depth: Callable[[], int], now: datetime
+    ) -> None:
+        self._metrics = metrics
         self._now = now
         self._queue_depth = queue_depth
 
     def collect(self) -> "Iterator[Metric]":
         yield from self._counted()
-        yield from self._heard()
+        yield from self._timeliness()
 
-    def _heard(self) -> "Iterator[Metric]":
+    def _timeliness(self) -> "Iterator[Metric]":
         from prometheus_client.core import GaugeMetricFamily
 
         silence = GaugeMetricFamily(
@@ -85,15 +87,15 @@ class _Collector:
             "Since the last authentic delivery, or since the start, by endpoint.",
             labels=("endpoint",),
         )
-        for endpoint, heard_at in sorted(self._meter.heard_at.items()):
-            silence.add_metric((endpoint,), (self._now - heard_at).total_seconds())
+        for endpoint, last_authentic_at in sorted(self._metrics.last_authentic_at.items()):
+            silence.add_metric((endpoint,), (self._now - last_authentic_at).total_seconds())
         yield silence
         lag = GaugeMetricFamily(
             "kusanya_delivery_lag_seconds",
             "From an event's creation to its arrival, of the last authentic delivery.",
             labels=("endpoint",),
         )
-        for endpoint, behind in sorted(self._meter.lag.items()):
+        for endpoint, behind in sorted(self._metrics.lag.items()):
             lag.add_metric((endpoint,), behind.total_seconds())
         yield lag
 
@@ -104,13 +106,13 @@ class _Collector:
             HistogramMetricFamily,
         )
 
-        meter = self._meter
+        metrics = self._metrics
         deliveries = CounterMetricFamily(
             "kusanya_deliveries",
             "Deliveries made durable, by endpoint and verdict.",
             labels=("endpoint", "verdict"),
         )
-        for (endpoint, verdict), count in sorted(meter.deliveries.items()):
+        for (endpoint, verdict), count in sorted(metrics.deliveries.items()):
             deliveries.add_metric((endpoint, verdict.value), count)
         yield deliveries
         refused = CounterMetricFamily(
@@ -118,22 +120,22 @@ class _Collector:
             "Requests answered without being kept, by HTTP status.",
             labels=("status",),
         )
-        for status, count in sorted(meter.refused.items()):
+        for status, count in sorted(metrics.refused.items()):
             refused.add_metric((str(status),), count)
         yield refused
         yield CounterMetricFamily(
             "kusanya_discarded_requests",
             "Requests whose sender went away before their body was complete.",
-            value=meter.discarded,
+            value=metrics.discarded,
         )
         yield HistogramMetricFamily(
             "kusanya_ack_seconds",
             "From the begin of a request to its durable acknowledgement.",
-            buckets=meter._cumulative(),  # noqa: SLF001 - its own half
-            sum_value=meter._seconds,  # noqa: SLF001 - its own half
+            buckets=metrics._cumulative(),  # noqa: SLF001 - its own half
+            sum_value=metrics._seconds,  # noqa: SLF001 - its own half
         )
         yield GaugeMetricFamily(
-            "kusanya_requests_in_flight", "Requests being handled now.", value=meter.in_flight
+            "kusanya_requests_in_flight", "Requests being handled now.", value=metrics.in_flight
         )
         yield GaugeMetricFamily(
             "kusanya_journal_queue_rows",

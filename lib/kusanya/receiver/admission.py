@@ -1,0 +1,80 @@
+"""Which requests are read as deliveries, and what the others are answered.
+
+Knows no protocol: the ASGI application and `handle` refuse the same requests in the same words.
+"""
+
+import logging
+from typing import Final
+
+import msgspec
+
+from kusanya.limits import EVENT_BODY_MAX_BYTES
+from kusanya.receiver.classification import Headers
+
+_log: Final = logging.getLogger("kusanya.receiver")
+_UNCOMPRESSED: Final = (b"accept-encoding", b"identity")
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one delivery and all of them together may take."""
+
+    body_bytes: int = EVENT_BODY_MAX_BYTES
+    """Larger bodies are answered 413."""
+    receipt_s: float = 8.0
+    """For the whole of a delivery, its commit included; the sender waits 10 s."""
+    in_flight: int = 512
+    """Deliveries handled at once; further ones are answered 503."""
+    health_s: float = 2.0
+    """How long /healthz waits for the store."""
+
+
+class Refusal(Exception):  # noqa: N818 - control flow of the receiver, never leaves it
+    """Answer `status` without keeping anything, and close the connection."""
+
+    def __init__(self, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(text)
+        self.status: Final = status
+        self.text: Final = text.encode()
+        self.headers: Final = headers
+
+
+# Made anew each time: an error that is raised again and again keeps all its tracebacks.
+def not_durable() -> Refusal:
+    """Return the answer to a delivery that the store does not take."""
+    return Refusal(503, "cannot be made durable now")
+
+
+def not_in_time() -> Refusal:
+    """Return the answer to a delivery that may yet become durable."""
+    return Refusal(503, "not made durable in time")
+
+
+def check_store(store: object) -> None:
+    """Raise TypeError for what is no store, such as the path of one."""
+    if not hasattr(store, "submit"):
+        raise TypeError(
+            f"a receiver writes into an open Store, not a {type(store).__name__}: give "
+            "kusanya.Store.open(...)"
+        )
+
+
+def admit_headers(headers: Headers, limits: Limits) -> None:
+    """Raise Refusal for a delivery whose headers say that it is too large or compressed."""
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            admit_size(int(value[:20]), limits)
+        elif name == b"content-encoding" and value.strip().lower() not in {b"", b"identity"}:
+            # Inflating comes after verifying, and a genuine delivery is signed as it is sent.
+            raise Refusal(415, "a delivery is not compressed", _UNCOMPRESSED)
+
+
+def admit_size(size: int, limits: Limits) -> None:
+    """Raise Refusal for a body of more bytes than an event has."""
+    if size > limits.body_bytes:
+        raise Refusal(413, "the body is too large to be an event")
+
+
+def log_refusal(refusal: Refusal) -> None:
+    """Log a request that was answered without being kept."""
+    details = {"status": refusal.status, "why": refusal.text.decode()}
+    _log.warning("request refused", extra=details)
