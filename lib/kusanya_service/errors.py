@@ -98,17 +98,17 @@ class ApiError(Exception):
         self.retry_after_s = retry_after_s
 
 
-class ErrorDetail(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ErrorDetail(msgspec.Struct, kw_only=True):
     """What went wrong; `param` names the field or header at fault."""
 
     type: str
     code: str
     message: str
-    param: str | None = None
+    param: str | msgspec.UnsetType = msgspec.UNSET
     request_id: str
 
 
-class ErrorEnvelope(msgspec.Struct):
+class Error(msgspec.Struct):
     """The body of every 4xx and 5xx."""
 
     error: ErrorDetail
@@ -120,10 +120,10 @@ def envelope(error: ApiError, request_id: str) -> bytes:
         type=_TYPES.get(error.status, "api_error"),
         code=error.code,
         message=error.message,
-        param=error.param,
+        param=msgspec.UNSET if error.param is None else error.param,
         request_id=request_id,
     )
-    return msgspec.json.encode(ErrorEnvelope(detail))
+    return msgspec.json.encode(Error(detail))
 
 
 def not_found() -> ApiError:

@@ -116,7 +116,10 @@ class Service:
         if scope["type"] != "http":
             raise RuntimeError("the service speaks HTTP alone; run it without lifespan")
         path: str = scope["path"]
-        if path.startswith("/v1/"):
+        if b"%2f" in scope["raw_path"].lower():
+            # Decoded, it would be a slash between two parts of another path.
+            await send_error(send, no_such_path(), self.parts.request_ids.next())
+        elif path.startswith("/v1/"):
             await self.parts.api(scope, receive, send)
         elif path == "/dashboard" or path.startswith("/dashboard/"):
             await self.parts.dashboard(scope, receive, send)
@@ -128,7 +131,9 @@ class Service:
     async def _describe(self, method: str, send: Send) -> None:
         request_id = self.parts.request_ids.next()
         if method == "GET":
-            await send_json(send, 200, document(self.options.bounds), request_id)
+            await send_json(
+                send, 200, document(self.options.bounds, self.options.signature_header), request_id
+            )
         else:
             await send_error(send, method_not_allowed(), request_id, (b"allow", b"GET"))
 

@@ -93,7 +93,7 @@ def test_a_malformed_body_is_400_in_the_envelope(shared: PaymentService, body: b
         ({"metadata": {"k" * 65: "x"}}, "metadata"),
         ({"metadata": {"k": "x" * 1001}}, "metadata"),
         ({"metadata": {str(n): "" for n in range(51)}}, "metadata"),
-        ({"ammount": 5000}, "body"),
+        ({"ammount": 5000}, "ammount"),
     ],
 )
 def test_a_well_formed_body_with_an_unacceptable_value_is_422_naming_the_field(
@@ -142,6 +142,30 @@ def test_amount_phone_and_reference_are_required(
 @pytest.mark.parametrize("body", [b"[]", b'"text"', b"7", b"null", b"true"])
 def test_json_that_is_no_object_is_422(shared: PaymentService, body: bytes) -> None:
     assert shared.create(body).status == 422
+
+
+@pytest.mark.parametrize(("name", "param"), [("refund", "refund"), ("255754000001", "body")])
+def test_an_unknown_field_is_named_unless_it_could_be_a_phone(
+    shared: PaymentService, order: Order, name: str, param: str
+) -> None:
+    answer = shared.create(order | {name: 1})
+    assert (answer.status, answer.json["error"]["param"]) == (422, param)
+    assert "255754000001" not in answer.body.decode()
+
+
+def test_a_number_beyond_every_float_is_called_too_large(
+    shared: PaymentService,
+) -> None:
+    answer = shared.create(b'{"amount":1e400,"phone":"255754000001","reference":"r"}')
+    assert (answer.status, answer.json["error"]["message"]) == (
+        400,
+        "the body has a number that is too large",
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1%2fwhoami", "/v1/collections%2Fcol_x", "/%2Fv1/whoami"])
+def test_an_escaped_slash_is_no_slash(shared: PaymentService, path: str) -> None:
+    assert shared.request("GET", path, key=shared.test_key).status == 404
 
 
 @pytest.mark.parametrize("size", [64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 5_000_000])

@@ -164,6 +164,12 @@ def test_a_missing_or_invalid_key_is_400(
     assert answer.json["error"]["param"] == "Idempotency-Key"
 
 
+@pytest.mark.spec("limits-key-length")
+def test_white_space_around_a_key_is_not_part_of_it(service: PaymentService, order: Order) -> None:
+    first = service.create(order, idempotency_key="k")
+    assert service.create(order, idempotency_key="k \t ").body == first.body
+
+
 @pytest.mark.spec("post-1")
 @pytest.mark.scale(3, 100, 1000)
 def test_64_callers_with_one_key_get_one_collection_and_63_equal_replays(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,52 @@ def test_every_error_is_the_one_envelope(document: Any) -> None:
     for response in document["components"]["responses"].values():
         schema = response["content"]["application/json"]["schema"]
         assert schema == {"$ref": "#/components/schemas/Error"}
-    detail = document["components"]["schemas"]["Error"]["properties"]["error"]
+    schemas = document["components"]["schemas"]
+    assert schemas["Error"]["properties"]["error"] == {"$ref": "#/components/schemas/ErrorDetail"}
+    detail = schemas["ErrorDetail"]
     assert set(detail["required"]) == {"type", "code", "message", "request_id"}
+
+
+def test_each_event_is_a_webhook_of_the_document_with_its_signature(document: Any) -> None:
+    assert set(document["webhooks"]) == {
+        "collection.succeeded",
+        "collection.failed",
+        "collection.expired",
+    }
+    for webhook in document["webhooks"].values():
+        sent = webhook["post"]
+        schema = sent["requestBody"]["content"]["application/json"]["schema"]
+        assert schema == {"$ref": "#/components/schemas/Event"}
+        [signature] = sent["parameters"]
+        assert (signature["name"], signature["required"]) == ("Service-Signature", True)
+        assert list(sent["responses"]) == ["2XX"]
+        assert sent["security"] == []
+    data = document["components"]["schemas"]["Event"]["properties"]["data"]
+    assert data == {"$ref": "#/components/schemas/Collection"}
+
+
+def test_the_document_says_what_json_schema_cannot_about_an_amount(document: Any) -> None:
+    amount = document["components"]["schemas"]["NewCollection"]["properties"]["amount"]
+    assert (amount["type"], amount["minimum"]) == ("integer", 1)
+    assert "this service refuses it" in amount["description"]
+
+
+def test_every_reference_leads_to_something(document: Any) -> None:
+    def references(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                yield node["$ref"]
+            for member in node.values():
+                yield from references(member)
+        elif isinstance(node, list):
+            for member in node:
+                yield from references(member)
+
+    found = set(references(document))
+    assert len(found) > 15
+    for reference in found:
+        _, _, kind, name = reference.split("/")
+        assert name in document["components"][kind]
 
 
 @pytest.mark.timeout(600)

@@ -34,13 +34,13 @@ from kusanya_service.errors import (
     unavailable,
 )
 from kusanya_service.http import idempotency
-from kusanya_service.http.auth import KeyRing, Principal
+from kusanya_service.http.auth import Caller, KeyRing
 from kusanya_service.http.creation import CreateAnswer, KeyReused, create, earlier_answer
 from kusanya_service.http.rate import RateLimit
 from kusanya_service.http.requests import BODY_MAX_BYTES, parse, validate
 from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Script
-from kusanya_service.simulation.resources import PrincipalBody, encode
+from kusanya_service.simulation.resources import Principal, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.timeline import Timeline
 from kusanya_service.storage import queries
@@ -129,53 +129,54 @@ class Api:
         found: bytes | None
         if path.startswith(_COLLECTION) and "/" not in path[len(_COLLECTION) :]:
             _require(method, "GET")
-            principal = self._admitted(scope)
-            found = self._collection(path[len(_COLLECTION) :], principal)
+            caller = self._admitted(scope)
+            found = self._collection(path[len(_COLLECTION) :], caller)
         elif path.startswith(_EVENT) and "/" not in path[len(_EVENT) :]:
             _require(method, "GET")
-            principal = self._admitted(scope)
-            found = self._event(path[len(_EVENT) :], principal)
+            caller = self._admitted(scope)
+            found = self._event(path[len(_EVENT) :], caller)
         elif path == _WHOAMI:
             _require(method, "GET")
-            principal = self._admitted(scope)
-            found = self._whoami(principal)
+            caller = self._admitted(scope)
+            found = self._whoami(caller)
         else:
             raise no_such_path()
         if found is None:
             raise not_found()
         await send_json(send, 200, found, request_id)
 
-    def _admitted(self, scope: Scope) -> Principal:
-        principal = self._keys.authenticate(values_of(scope, b"authorization"))
-        self._rate_limit.admit(principal.key_id)
-        return principal
+    def _admitted(self, scope: Scope) -> Caller:
+        caller = self._keys.authenticate(values_of(scope, b"authorization"))
+        self._rate_limit.admit(caller.key_id)
+        return caller
 
     # GET
 
-    def _collection(self, collection_id: str, principal: Principal) -> bytes | None:
+    def _collection(self, collection_id: str, caller: Caller) -> bytes | None:
         if not is_collection_id(collection_id):
             return None
-        return queries.collection_body(self._storage.reader, collection_id, principal.mode)
+        return queries.collection_body(self._storage.reader, collection_id, caller.mode)
 
-    def _event(self, event_id: str, principal: Principal) -> bytes | None:
+    def _event(self, event_id: str, caller: Caller) -> bytes | None:
         if not is_event_id(event_id):
             return None
-        return queries.event_body(self._storage.reader, event_id, principal.mode)
+        return queries.event_body(self._storage.reader, event_id, caller.mode)
 
-    def _whoami(self, principal: Principal) -> bytes:
+    def _whoami(self, caller: Caller) -> bytes:
         return encode(
-            PrincipalBody(
-                key_id=principal.key_id,
+            Principal(
+                key_id=caller.key_id,
                 merchant_id=self._rules.merchant_id,
-                mode=principal.mode.value,
+                mode=caller.mode,
+                object="principal",
             )
         )
 
     # POST
 
     async def _create(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
-        principal = self._admitted(scope)
-        if not principal.may_write:
+        caller = self._admitted(scope)
+        if not caller.may_write:
             raise ApiError(403, "forbidden", "this API key may only read")
         key = idempotency.read_key(values_of(scope, b"idempotency-key"))
         _require_json(scope)
@@ -185,7 +186,7 @@ class Api:
         parsed = parse(body)
         claim = idempotency.claim(
             merchant=self._rules.merchant_id,
-            mode=principal.mode.value,
+            mode=caller.mode.value,
             path=_COLLECTIONS,
             key=key,
             canonical=parsed.canonical,
@@ -195,7 +196,7 @@ class Api:
         except ApiError:
             self._refuse_reused_key(claim)
             raise
-        mode = principal.mode.value
+        mode = caller.mode.value
         script = self._rules.operators.script_of(new.phone, mode)
         attempt = self._try_number(mode, key)
         if self._faults.roll(FaultKind.RESET_REQUEST, key, attempt):

@@ -28,7 +28,7 @@ _HINT: Final = 4
 """How much of a key's end is stored, for telling keys apart in a list."""
 
 
-class Principal(msgspec.Struct, frozen=True, kw_only=True):
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Whose key a request carries."""
 
     key_id: str
@@ -78,29 +78,29 @@ class KeyRing:
     """The keys that open something now, by their digest."""
 
     def __init__(self) -> None:
-        self._principals: dict[bytes, Principal] = {}
+        self._callers: dict[bytes, Caller] = {}
 
     def add(self, key: ApiKey) -> None:
         """Accept a key from now on."""
-        self._principals[key.digest] = Principal(
+        self._callers[key.digest] = Caller(
             key_id=key.id, mode=Mode(key.mode), may_write=key.access == FULL
         )
 
     def remove(self, key: ApiKey) -> None:
         """Refuse a key from now on."""
-        self._principals.pop(key.digest, None)
+        self._callers.pop(key.digest, None)
 
     def __contains__(self, key: Secret) -> bool:
-        return digest(key) in self._principals
+        return digest(key) in self._callers
 
-    def authenticate(self, values: list[bytes]) -> Principal:
+    def authenticate(self, values: list[bytes]) -> Caller:
         """Return whose request this is, from its Authorization headers; raises ApiError 401."""
         if len(values) != 1:
             raise _refused("send the API key once, as Authorization: Bearer <API_KEY>")
         value = values[0]
         if value[: len(_BEARER)].lower() != _BEARER:
             raise _refused("send the API key as Authorization: Bearer <API_KEY>")
-        found = self._principals.get(hashlib.sha256(value[len(_BEARER) :].strip()).digest())
+        found = self._callers.get(hashlib.sha256(value[len(_BEARER) :].strip()).digest())
         if found is None:
             raise _refused("this API key is not known or was revoked")
         return found

@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from kusanya.assumptions import CURRENCY
+from kusanya.wire import Mode, Status
 from kusanya_service.http.idempotency import RETENTION_MS, Claim, is_kept
 from kusanya_service.http.requests import NewCollection
-from kusanya_service.simulation.resources import CollectionBody, encode
+from kusanya_service.simulation.resources import Collection, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.tariff import channel_of, fee_of
 from kusanya_service.simulation.timeline import iso
@@ -65,9 +66,10 @@ def create(
     number = changes.next_number(connection, "collection")
     plan = rules.operators.plan(new.phone, mode, number)
     channel = channel_of(new.phone)
-    body = CollectionBody(
+    body = Collection(
         id=rules.random.identifier("col", number),
-        status="created",
+        object="collection",
+        status=Status.CREATED,
         amount=new.amount,
         fee=fee_of(new.amount, channel, rules.tariff),
         currency=CURRENCY,
@@ -76,7 +78,7 @@ def create(
         reference=new.reference,
         description=msgspec.UNSET if new.description is None else new.description,
         metadata=msgspec.UNSET if new.metadata is None else new.metadata,
-        mode=mode,
+        mode=Mode(mode),
         created_at=iso(now_ms),
     )
     encoded = encode(body)

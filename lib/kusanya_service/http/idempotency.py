@@ -37,7 +37,8 @@ def read_key(values: list[bytes]) -> str:
     if len(values) > 1:
         raise _invalid(f"send {HEADER} once")
     try:
-        key = values[0].decode("ascii")
+        # White space around a header's value is not part of it, and not every parser removes it.
+        key = values[0].decode("ascii").strip(" \t")
     except UnicodeDecodeError:
         raise _invalid(f"{HEADER} is printable ASCII") from None
     if not is_idempotency_key(key):

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of /v1, written by hand beside the rules it states.
+"""The OpenAPI 3.1 document of /v1: its bodies are the types that the service reads and writes.
 
 A POST has exactly the seven variants of the specification (assumption POST_VARIANTS). What any path
 can answer besides, such as 405, 413, 415 and 5xx, stands under components.responses.
@@ -9,25 +9,22 @@ from typing import Any, Final
 
 import msgspec
 
-from kusanya.assumptions import (
-    DESCRIPTION_MAX_LENGTH,
-    METADATA_KEY_MAX_LENGTH,
-    METADATA_MAX_KEYS,
-    METADATA_VALUE_MAX_LENGTH,
-    REFERENCE_MAX_LENGTH,
-)
-from kusanya.limits import IDEMPOTENCY_KEY_MAX_LENGTH
-from kusanya.wire import EventType, Mode, Status
+from kusanya.limits import ACKNOWLEDGEMENT_TIME, IDEMPOTENCY_KEY_MAX_LENGTH
+from kusanya.wire import EventType
+from kusanya_service.errors import Error
+from kusanya_service.http.requests import NewCollection
+from kusanya_service.simulation.resources import Collection, Event, Principal
 from kusanya_service.simulation.rules import Bounds
 
 _JSON: Final = "application/json"
 _OUTER_BLANK_FREE: Final = r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$"
+_BODIES: Final = (NewCollection, Collection, Event, Principal, Error)
 
 Json = dict[str, Any]
 
 
 @lru_cache(maxsize=4)
-def document(bounds: Bounds) -> bytes:
+def document(bounds: Bounds, signature_header: str) -> bytes:
     """Return the document's JSON."""
     return msgspec.json.encode(
         {
@@ -43,6 +40,7 @@ def document(bounds: Bounds) -> bytes:
             },
             "security": [{"ApiKey": []}],
             "paths": _paths(),
+            "webhooks": {one.value: _webhook(one, signature_header) for one in EventType},
             "components": {
                 "securitySchemes": {"ApiKey": {"type": "http", "scheme": "bearer"}},
                 "schemas": _schemas(bounds),
@@ -144,87 +142,42 @@ def _get(operation: str, schema: str, prefix: str | None) -> Json:
     return {"get": described}
 
 
-def _schemas(bounds: Bounds) -> Json:
+def _webhook(event: EventType, signature_header: str) -> Json:
+    within_s = int(ACKNOWLEDGEMENT_TIME.total_seconds())
     return {
-        "NewCollection": _new_collection(bounds),
-        "Collection": _collection(),
-        "Event": _object(
-            {
-                "id": {"type": "string", "pattern": "^evt_"},
-                "type": {"type": "string", "enum": [one.value for one in EventType]},
-                "created_at": _instant(),
-                "mode": _mode(),
-                "data": _ref("schemas", "Collection"),
-            }
-        ),
-        "Principal": _object(
-            {
-                "key_id": {"type": "string", "pattern": "^key_"},
-                "merchant_id": {"type": "string", "pattern": "^mer_"},
-                "mode": _mode(),
-                "object": {"type": "string", "const": "principal"},
-            }
-        ),
-        "Error": _error(),
-    }
-
-
-def _new_collection(bounds: Bounds) -> Json:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["amount", "phone", "reference"],
-        "properties": {
-            "amount": {"type": "integer", "minimum": bounds.least, "maximum": bounds.most},
-            "phone": {"type": "string", "pattern": r"^\+?[0-9]{8,15}$"},
-            "reference": {"type": "string", "minLength": 1, "maxLength": REFERENCE_MAX_LENGTH},
-            "description": {"type": ["string", "null"], "maxLength": DESCRIPTION_MAX_LENGTH},
-            "metadata": {
-                "type": ["object", "null"],
-                "maxProperties": METADATA_MAX_KEYS,
-                "propertyNames": {"minLength": 1, "maxLength": METADATA_KEY_MAX_LENGTH},
-                "additionalProperties": {
-                    "type": "string",
-                    "maxLength": METADATA_VALUE_MAX_LENGTH,
-                },
+        "post": {
+            "operationId": f"on.{event.value}",
+            "summary": f"Sent to each endpoint of the mode: a collection is {event.status.value}",
+            "security": [],
+            "parameters": [
+                {
+                    "name": signature_header,
+                    "in": "header",
+                    "required": True,
+                    "description": "t=<Unix time>,v1=<HMAC-SHA256 of t, a dot and the exact body>",
+                    "schema": {"type": "string"},
+                }
+            ],
+            "requestBody": {
+                "required": True,
+                "content": {_JSON: {"schema": _ref("schemas", "Event")}},
             },
-        },
+            "responses": {"2XX": {"description": f"Acknowledged, within {within_s} seconds"}},
+        }
     }
 
 
-def _collection() -> Json:
-    text: Json = {"type": "string"}
-    optional = {
-        "description": text,
-        "metadata": {"type": "object", "additionalProperties": text},
-        "failure_code": text,
-        "failure_message": text,
-        "completed_at": _instant(),
+def _schemas(bounds: Bounds) -> Json:
+    _, schemas = msgspec.json.schema_components(_BODIES, ref_template="#/components/schemas/{name}")
+    schemas["NewCollection"]["properties"]["amount"] |= {
+        "minimum": bounds.least,
+        "maximum": bounds.most,
+        "description": (
+            "Whole shillings, written without a fraction: 5000. JSON Schema takes 5000.0 for an "
+            "integer too; this service refuses it."
+        ),
     }
-    return _object(
-        {
-            "id": {"type": "string", "pattern": "^col_"},
-            "object": {"type": "string", "const": "collection"},
-            "status": {"type": "string", "enum": [one.value for one in Status]},
-            "amount": {"type": "integer"},
-            "fee": {"type": "integer", "minimum": 0},
-            "currency": text,
-            "channel": text,
-            "phone": text,
-            "reference": text,
-            "mode": _mode(),
-            "created_at": _instant(),
-        },
-        optional,
-    )
-
-
-def _error() -> Json:
-    text: Json = {"type": "string"}
-    detail = _object(
-        dict.fromkeys(("type", "code", "message", "request_id"), text), {"param": text}
-    )
-    return _object({"error": detail})
+    return schemas
 
 
 def _responses() -> Json:
@@ -252,21 +205,5 @@ def _responses() -> Json:
     }
 
 
-def _object(required: Json, optional: Json | None = None) -> Json:
-    return {
-        "type": "object",
-        "required": list(required),
-        "properties": required | (optional or {}),
-    }
-
-
 def _ref(kind: str, name: str) -> Json:
     return {"$ref": f"#/components/{kind}/{name}"}
-
-
-def _instant() -> Json:
-    return {"type": "string", "format": "date-time"}
-
-
-def _mode() -> Json:
-    return {"type": "string", "enum": [one.value for one in Mode]}

@@ -5,7 +5,9 @@ where it would have been refused by itself. Errors name the field and never repe
 """
 
 import json
-from typing import Any, Final, NoReturn
+import math
+import re
+from typing import Annotated, Any, Final, NoReturn
 
 import msgspec
 
@@ -23,18 +25,29 @@ from kusanya_service.simulation.rules import Bounds
 BODY_MAX_BYTES: Final = 64 * 1024
 """Largest request body; a delivery of what it holds stays far below what receivers take."""
 
-_FIELDS: Final = frozenset({"amount", "phone", "reference", "description", "metadata"})
+_HARMLESS_NAME: Final = re.compile(r"[A-Za-z_]{1,64}")
 _DEPTH: Final = 32
 
 
-class NewCollection(msgspec.Struct, frozen=True, kw_only=True):
+class NewCollection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request that may become a collection."""
 
+    # The annotations describe it in the OpenAPI document. `validate` checks them all the same: its
+    # errors name the field, in words.
     amount: int
-    phone: str
-    reference: str
-    description: str | None = None
-    metadata: dict[str, str] | None = None
+    phone: Annotated[str, msgspec.Meta(pattern=r"^\+?[0-9]{8,15}$")]
+    reference: Annotated[str, msgspec.Meta(min_length=1, max_length=REFERENCE_MAX_LENGTH)]
+    description: Annotated[str, msgspec.Meta(max_length=DESCRIPTION_MAX_LENGTH)] | None = None
+    metadata: (
+        Annotated[
+            dict[
+                Annotated[str, msgspec.Meta(min_length=1, max_length=METADATA_KEY_MAX_LENGTH)],
+                Annotated[str, msgspec.Meta(max_length=METADATA_VALUE_MAX_LENGTH)],
+            ],
+            msgspec.Meta(max_length=METADATA_MAX_KEYS),
+        ]
+        | None
+    ) = None
 
 
 class JsonBody(msgspec.Struct, frozen=True):
@@ -82,7 +95,16 @@ def _refuse_constant(_name: str) -> NoReturn:
     raise _NotStrict("the body has a number that JSON does not know")
 
 
-_decoder: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise _NotStrict("the body has a number that is too large")
+    return number
+
+
+_decoder: Final = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+)
 _canonical: Final = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
 ).encode
@@ -106,8 +128,10 @@ def validate(value: Any, bounds: Bounds) -> NewCollection:
     if not isinstance(value, dict):
         raise _unacceptable("the body is a JSON object", None)
     for name in value:
-        if name not in _FIELDS:
-            raise _unacceptable("the body has a field that a collection does not take", "body")
+        if name not in NewCollection.__struct_fields__:
+            # A name with digits in it could be a phone number.
+            shown = name if _HARMLESS_NAME.fullmatch(name) else "body"
+            raise _unacceptable("the body has a field that a collection does not take", shown)
     return NewCollection(
         amount=_amount(value.get("amount"), bounds),
         phone=_phone(value.get("phone")),

@@ -9,16 +9,16 @@ from typing import Final
 
 import msgspec
 
-from kusanya.wire import EventType, Status
+from kusanya.wire import EventType, Mode, Status
 from kusanya_service.simulation.networks import FAILURES
-from kusanya_service.simulation.resources import EventBody, encode, final_json
+from kusanya_service.simulation.resources import Event, encode, final_json
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.timeline import iso
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import OpenDelivery
 
-_TYPES: Final = {event.status.value: event.value for event in EventType}
+_TYPES: Final = {event.status: event for event in EventType}
 
 
 def finalise(
@@ -44,7 +44,7 @@ def _finalise_one(
     if found is None:
         return []
     code = found.outcome if found.outcome in FAILURES else None
-    status = Status.FAILED.value if code is not None else found.outcome
+    status = Status.FAILED if code is not None else Status(found.outcome)
     final = final_json(
         found.body,
         status=status,
@@ -52,13 +52,13 @@ def _finalise_one(
         message=None if code is None else FAILURES[code],
         at_ms=min(now_ms, found.due_at + now_ms - monotonic_ms),
     )
-    changes.finalise_collection(connection, number, status, final)
+    changes.finalise_collection(connection, number, status.value, final)
     event = changes.next_number(connection, "event")
-    body = EventBody(
+    body = Event(
         id=rules.random.identifier("evt", event),
         type=_TYPES[status],
         created_at=iso(now_ms),
-        mode=found.mode,
+        mode=Mode(found.mode),
         data=msgspec.Raw(final),
     )
     changes.add_event(
@@ -67,7 +67,7 @@ def _finalise_one(
         event_id=body.id,
         collection=number,
         mode=found.mode,
-        event_type=body.type,
+        event_type=body.type.value,
         body=encode(body),
     )
     return _open_deliveries(

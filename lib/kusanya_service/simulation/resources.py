@@ -1,26 +1,28 @@
-"""The resources as this service writes them; what it once answered is kept as bytes.
+"""The resources as this service writes them; what it once answered stays as bytes.
 
-Fields that do not apply yet are absent (assumption OPTIONAL_FIELDS). Source: Resources and their
-fields.
+Fields that do not apply yet are absent (assumption OPTIONAL_FIELDS). The OpenAPI document is made
+of these types. Source: Resources and their fields.
 """
 
-from typing import Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
+from kusanya.wire import EventType, Mode, Status
 from kusanya_service.simulation.timeline import iso
 
-_encode = msgspec.json.Encoder().encode
+encode: Final = msgspec.json.Encoder().encode
+Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
 
-class CollectionBody(msgspec.Struct, kw_only=True, frozen=True, gc=False):
-    """A collection object."""
+class Collection(msgspec.Struct, kw_only=True, frozen=True, gc=False):
+    """A payment that was asked of a customer's phone."""
 
-    id: str
-    object: str = "collection"
-    status: str
+    id: Annotated[str, msgspec.Meta(pattern="^col_")]
+    object: Literal["collection"]
+    status: Status
     amount: int
-    fee: int
+    fee: Annotated[int, msgspec.Meta(ge=0)]
     currency: str
     channel: str
     phone: str
@@ -29,40 +31,38 @@ class CollectionBody(msgspec.Struct, kw_only=True, frozen=True, gc=False):
     metadata: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     failure_code: str | msgspec.UnsetType = msgspec.UNSET
     failure_message: str | msgspec.UnsetType = msgspec.UNSET
-    mode: str
-    created_at: str
-    completed_at: str | msgspec.UnsetType = msgspec.UNSET
+    mode: Mode
+    created_at: Instant
+    completed_at: Instant | msgspec.UnsetType = msgspec.UNSET
 
 
-class EventBody(msgspec.Struct, kw_only=True, frozen=True):
-    """An event object; `data` is the collection's exact bytes at that moment."""
+class Event(msgspec.Struct, kw_only=True, frozen=True):
+    """The message that a collection became final; `data` is the collection at that moment."""
 
-    id: str
-    type: str
-    created_at: str
-    mode: str
-    data: msgspec.Raw
-
-
-class PrincipalBody(msgspec.Struct, kw_only=True, frozen=True):
-    """A principal object."""
-
-    key_id: str
-    merchant_id: str
-    mode: str
-    object: str = "principal"
+    id: Annotated[str, msgspec.Meta(pattern="^evt_")]
+    type: EventType
+    created_at: Instant
+    mode: Mode
+    data: Annotated[
+        msgspec.Raw,
+        msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/Collection"}),
+    ]
 
 
-_collection_decoder: Final = msgspec.json.Decoder(CollectionBody)
+class Principal(msgspec.Struct, kw_only=True, frozen=True):
+    """Whose API key a request carries."""
+
+    key_id: Annotated[str, msgspec.Meta(pattern="^key_")]
+    merchant_id: Annotated[str, msgspec.Meta(pattern="^mer_")]
+    mode: Mode
+    object: Literal["principal"]
 
 
-def encode(body: msgspec.Struct) -> bytes:
-    """Return the JSON of a resource."""
-    return _encode(body)
+_collection_decoder: Final = msgspec.json.Decoder(Collection)
 
 
 def final_json(
-    created: bytes, *, status: str, failure_code: str | None, message: str | None, at_ms: int
+    created: bytes, *, status: Status, failure_code: str | None, message: str | None, at_ms: int
 ) -> bytes:
     """Return a created collection's JSON in its final state; amount and fee stay as they are."""
     body = msgspec.structs.replace(
@@ -70,4 +70,4 @@ def final_json(
     )
     if failure_code is not None and message is not None:
         body = msgspec.structs.replace(body, failure_code=failure_code, failure_message=message)
-    return _encode(body)
+    return encode(body)
