@@ -11,6 +11,8 @@ from typing import Final
 import msgspec
 from textual.binding import Binding, BindingType
 
+from kusanya.assumptions import REPLAY_HOURS
+
 
 class Kind(StrEnum):
     """What a command may do."""
@@ -246,7 +248,7 @@ COMMANDS: Final = (
     Command(
         id="act.replay", keys=("R",), shown="R", label="replay…", action="replay",
         kind=Kind.ACT, screens=frozenset({INTENTS}), bar=1,
-        sentence="Send the same key and the same bytes again, within 23 h of the first time.",
+        sentence=f"Send the same key and bytes again, within {REPLAY_HOURS} h of the first time.",
     ),
     Command(
         id="act.decide", keys=("D",), shown="D", label="decide…", action="decide",

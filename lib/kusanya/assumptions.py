@@ -137,14 +137,16 @@ EXPIRY: Final = Assumption(
 )
 LIVE_EXPIRY: Final = timedelta(seconds=120)
 
+REPLAY_HOURS: Final = 23
+"""For as many hours after its first sending a create may be sent again with its key."""
+REPLAY_WINDOW: Final = timedelta(hours=REPLAY_HOURS)
 REPLAY_STOPS_EARLY: Final = Assumption(
     gap="Idempotency key retention: 24 hours",
     assume=(
-        "Our client stops replaying 23 hours after the first send: past 24 hours the same key "
-        "would charge the customer again, and clocks differ."
+        f"Our client stops replaying {REPLAY_HOURS} hours after the first send: past 24 hours the "
+        "same key would charge the customer again, and clocks differ."
     ),
 )
-REPLAY_WINDOW: Final = timedelta(hours=23)
 
 SIGNING_KEY: Final = Assumption(
     gap="keyed with the endpoint's signing secret",

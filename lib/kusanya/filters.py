@@ -17,28 +17,10 @@ from typing import Final
 import msgspec
 
 from kusanya.business_day import EAT, day_start
+from kusanya.failure_codes import CHANNEL_NAMES, CHANNELS, FAILURE_CODES
 from kusanya.privacy import PhoneError, normalise_phone
 from kusanya.state.observation import CONTRADICTION
 from kusanya.wire import Status
-
-CHANNELS: Final[Mapping[str, str]] = {
-    "mpesa": "MPESA_TZ",
-    "mixx": "TIGO_TZ",
-    "tigo": "TIGO_TZ",
-    "airtel": "AIRTEL_TZ",
-    "halopesa": "HALOPESA_TZ",
-    "ttcl": "TTCL_TZ",
-}
-"""Short names of the channels; a code stands for itself. Source: assumption OPEN_SETS."""
-
-FAILURE_CODES: Final = frozenset(
-    {
-        "insufficient_funds", "user_cancelled", "declined", "invalid_pin", "payer_not_found",
-        "payer_inactive", "payer_limit_reached", "payment_in_progress", "payer_unreachable",
-        "provider_unavailable", "amount_out_of_bounds", "duplicate",
-    }
-)  # fmt: skip
-"""Codes that a bare word may name; any other is written as code:…"""
 
 _STATUSES: Final = frozenset({*(status.value for status in Status), CONTRADICTION})
 _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -190,16 +172,16 @@ def _bare(word: str, *, negated: bool) -> Term:
     low = [piece.lower() for piece in pieces]
     if _STATUSES.issuperset(low):
         return Term("status", tuple(low), negated)
-    codes = [CHANNELS.get(piece.lower(), piece) for piece in pieces]
-    if set(CHANNELS.values()).issuperset(codes):
+    codes = [CHANNEL_NAMES.get(piece.lower(), piece) for piece in pieces]
+    if CHANNELS.keys() >= set(codes):
         return Term("channel", tuple(codes), negated)
-    if FAILURE_CODES.issuperset(low):
+    if FAILURE_CODES.keys() >= set(low):
         return Term("code", tuple(low), negated)
     return Term("ref", tuple(pieces), negated)
 
 
 def _read_word(key: str, _op: str, piece: str) -> Value:
-    return CHANNELS.get(piece.lower(), piece) if key == "channel" else piece
+    return CHANNEL_NAMES.get(piece.lower(), piece) if key == "channel" else piece
 
 
 def _read_phone(_key: str, _op: str, piece: str) -> Value:

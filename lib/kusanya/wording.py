@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.business_day import EAT
+from kusanya.failure_codes import FAILURE_CODES
 from kusanya.wire import Status
 
 
@@ -58,13 +59,7 @@ LATE_AFTER: Final = timedelta(minutes=3)
 """From when on a prompt without an answer is called late: past any usual expiry."""
 
 _NEW_REQUEST: Final = ("Shall we send a new request?", "Tukutumie ombi jipya?")
-_TOP_UP: Final = ("Top up, charges included, then tell us.", "Ongeza salio, kisha tujulishe.")
-_LATER: Final = ("Please try again later.", "Tafadhali jaribu tena baadaye.")
 _PIN: Final = ("Tell nobody your PIN.", "Usimwambie mtu yeyote namba yako ya siri.")
-_PHONE_ON: Final = (
-    "Make sure that your phone is on and has network.",
-    "Hakikisha simu imewashwa na ina mtandao.",
-)
 _NOTHING: Final = ("", "")
 
 
@@ -76,7 +71,7 @@ class _Row(msgspec.Struct, frozen=True):
     may_prompt: bool = False
 
 
-_ROWS: Final[dict[str, _Row]] = {
+_ROWS: dict[str, _Row] = {
     Status.CREATED: _Row(
         "We sent a payment request to your phone. Enter your PIN to approve it.",
         "Tumetuma ombi la malipo kwenye simu yako. Weka namba yako ya siri (PIN) kulithibitisha.",
@@ -114,87 +109,6 @@ _ROWS: Final[dict[str, _Row]] = {
         _NOTHING,
         "Escalate with the evidence card; send no prompt.",
     ),
-    "insufficient_funds": _Row(
-        "There is not enough money in your account.",
-        "Salio lako halitoshi.",
-        _TOP_UP,
-        "After a top-up, charges included, send a new request.",
-        may_prompt=True,
-    ),
-    "user_cancelled": _Row(
-        "The request was cancelled on your phone.",
-        "Ombi la malipo limeghairiwa kwenye simu yako.",
-        _NEW_REQUEST,
-        "Ask, then send a new request if wished.",
-        may_prompt=True,
-    ),
-    "declined": _Row(
-        "Your network did not accept the payment.",
-        "Mtandao wako haukukubali malipo haya.",
-        ("Please call your network.", "Tafadhali wasiliana na mtandao wako."),
-        "The network knows why; a new request may be declined again.",
-        may_prompt=True,
-    ),
-    "invalid_pin": _Row(
-        "The PIN was not correct.",
-        "Namba ya siri uliyoweka si sahihi.",
-        _PIN,
-        "A careful new try; three wrong PINs lock the account.",
-        may_prompt=True,
-    ),
-    "payer_not_found": _Row(
-        "This number is not registered for mobile money.",
-        "Namba hii haijasajiliwa kwa huduma ya pesa kwa simu.",
-        ("Please check the number.", "Tafadhali hakiki namba."),
-        "Check the number digit by digit.",
-        may_prompt=True,
-    ),
-    "payer_inactive": _Row(
-        "Your mobile-money account is not active.",
-        "Akaunti yako ya pesa kwa simu haifanyi kazi kwa sasa.",
-        ("Please visit your network's shop.", "Tafadhali tembelea duka la mtandao wako."),
-        "Only the network can change that.",
-    ),
-    "payer_limit_reached": _Row(
-        "You have reached your account's limit.",
-        "Umefikia kikomo cha akaunti yako.",
-        _LATER,
-        "A smaller amount, or tomorrow.",
-        may_prompt=True,
-    ),
-    "payment_in_progress": _Row(
-        "Another payment is still open on your phone.",
-        "Kuna malipo mengine yanaendelea kwenye simu yako.",
-        ("Please finish it first.", "Tafadhali yamalize kwanza."),
-        "Wait two minutes; send no second prompt before.",
-    ),
-    "payer_unreachable": _Row(
-        "We could not reach your phone.",
-        "Hatukuweza kuipata simu yako.",
-        _PHONE_ON,
-        "Once the phone has signal, send a new request.",
-        may_prompt=True,
-    ),
-    "provider_unavailable": _Row(
-        "Your network's payment service is not available now.",
-        "Huduma ya malipo ya mtandao wako haipatikani kwa sasa.",
-        _LATER,
-        "Watch the channel; try later.",
-        may_prompt=True,
-    ),
-    "amount_out_of_bounds": _Row(
-        "This amount is not allowed.",
-        "Kiasi hiki hakiruhusiwi.",
-        _NOTHING,
-        "Correct the amount.",
-        may_prompt=True,
-    ),
-    "duplicate": _Row(
-        "A similar request already exists. We are checking.",
-        "Ombi kama hili tayari lipo. Tunahakiki.",
-        _NOTHING,
-        "Look the other one up first; send no prompt.",
-    ),
     OTHER: _Row(
         "The payment did not go through. We are checking why.",
         "Malipo hayakufanikiwa. Tunafuatilia sababu.",
@@ -202,10 +116,16 @@ _ROWS: Final[dict[str, _Row]] = {
         "Fetch the present state; give the raw code to the network's operator.",
     ),
 }
-FAILURE_CODES: Final = frozenset(
-    set(_ROWS) - set(Status) - {CREATED_LATE, UNKNOWN_OUTCOME, CONTRADICTION, OTHER}
-)
-"""The failure codes that have a sentence of their own."""
+_ROWS |= {
+    code: _Row(
+        known.english,
+        known.swahili,
+        (known.step_english, known.step_swahili),
+        known.operator,
+        may_prompt=known.may_prompt,
+    )
+    for code, known in FAILURE_CODES.items()
+}
 
 
 def advise(

@@ -100,7 +100,8 @@ def test_a_status_is_glyph_and_word_and_an_unknown_one_is_kept(word: str, said: 
 
 def test_channels_types_and_reasons_have_names_and_unknown_ones_are_kept() -> None:
     assert channel("TIGO_TZ") == "Mixx by Yas"
-    assert channel("TTCL_TZ") == "TTCL_TZ"
+    assert channel("TTCL_TZ") == "T-Pesa"
+    assert channel("NEW_TZ") == "NEW_TZ"
     assert event_type("collection.expired") == "expired"
     assert event_type("collection.refunded") == "collection.refunded"
     assert reason("no_match") == "the digest matches none of this endpoint's secrets"

@@ -7,6 +7,7 @@ tells what was tried.
 from functools import partial
 from typing import Final, NoReturn
 
+from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import Client
 from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
@@ -68,7 +69,10 @@ class Acts:
         if self._client.mode not in {None, intent.mode}:
             return f"off: this intent is of {intent.mode.value} mode, the profile's key is not"
         if not replay_left(intent, now=self._clock.now()):
-            return "off: the window of 23 h is over and the service may charge again; decide it"
+            return (
+                f"off: the window of {REPLAY_HOURS} h is over and the service may charge again; "
+                "decide it"
+            )
         return ""
 
     def why_no_resend(self) -> str:

@@ -143,7 +143,7 @@ def intents_resume(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay unanswered creations: same key, same bytes, inside 23 hours; exit 1 if any stays."""
+    """Replay unanswered creations: same key, same bytes; exit 1 if any stays unanswered."""
     from kusanya.errors import IntentError, IntentReason, KusanyaError
     from kusanya.intents import open_intents, resume, settle_waiting
     from kusanya.privacy import mask_text

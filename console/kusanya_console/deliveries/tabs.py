@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from rich.cells import chop_cells
 
+from kusanya.limits import SIGNATURE_TOLERANCE_S
 from kusanya.privacy import mask_json, redact
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
@@ -131,4 +132,7 @@ def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
     if row.signed_at is None:
         return (("no readable t", WARN),)
     skew = round((row.arrived_at - row.signed_at).total_seconds())
-    return ((moment(row.signed_at, look), PLAIN), (f"   skew {skew:,} s of 300 s", MUTED))
+    return (
+        (moment(row.signed_at, look), PLAIN),
+        (f"   skew {skew:,} s of {SIGNATURE_TOLERANCE_S} s", MUTED),
+    )

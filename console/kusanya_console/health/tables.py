@@ -4,8 +4,8 @@ from collections import Counter
 
 from kusanya.business_day import EAT
 from kusanya.causes import Cause, Causes, Window, begins
+from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
 from kusanya.filters import Filter, Span, Term
-from kusanya.reconcile.analysis.codes import CODES, EXPIRED, NO_CODE, CodeClass
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.alarms import INBOX_SHOWN
@@ -67,8 +67,8 @@ def _channels(counted: Causes, known: tuple[str, ...], width: int) -> tuple[str,
 
 
 def _group(cause: Cause) -> CodeClass:
-    known = CODES.get(_COUNTED_AS.get(cause.word, cause.word))
-    return CodeClass.UNKNOWN if known is None else known.group
+    group, _ = ADVICE.get(_COUNTED_AS.get(cause.word, cause.word), (CodeClass.UNKNOWN, ""))
+    return group
 
 
 def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line:

@@ -8,6 +8,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
+from kusanya.assumptions import REPLAY_HOURS
 from kusanya.errors import IntentError
 from kusanya.intents import Candidate
 from kusanya.privacy import mask_json, mask_phone
@@ -60,7 +61,7 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
     Column("first sent", 10, _sent),
     Column("state", 10, lambda row, _: vocabulary.intent(row.state)),
     Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
-    Column("replay window, 23 h", 24, window_left, rank=1, grows=60, moves=True),
+    Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
 )
 
 

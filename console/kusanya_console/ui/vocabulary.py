@@ -7,7 +7,8 @@ a question mark.
 
 from typing import Final
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.failure_codes import CHANNELS
+from kusanya.limits import ACKNOWLEDGEMENT_TIME, SIGNATURE_TOLERANCE_S
 from kusanya.state.observation import CONTRADICTION
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Verdict
 from kusanya.text import safe
@@ -32,13 +33,6 @@ _STATUS: Final[dict[str, tuple[str, str]]] = {
     Status.FAILED: ("✕", FAILED),
     Status.EXPIRED: ("⊘", PLAIN),
     CONTRADICTION: ("≠", FAILED),
-}
-
-_CHANNEL: Final = {
-    "MPESA_TZ": "M-Pesa",
-    "TIGO_TZ": "Mixx by Yas",
-    "AIRTEL_TZ": "Airtel Money",
-    "HALOPESA_TZ": "HaloPesa",
 }
 
 _VERDICT: Final[dict[Verdict, tuple[str, str, str]]] = {
@@ -66,8 +60,10 @@ _REASON: Final = {
     "malformed": "the signature header cannot be read",
     "timestamp_not_integer": "t is not a whole number",
     "missing_v1": "the header has no v1 digest",
-    "too_old": "t is more than 300 s in the past: a replay, or a clock that is wrong",
-    "too_new": "t is more than 300 s in the future: a clock is wrong",
+    "too_old": (
+        f"t is more than {SIGNATURE_TOLERANCE_S} s in the past: a replay, or a clock that is wrong"
+    ),
+    "too_new": f"t is more than {SIGNATURE_TOLERANCE_S} s in the future: a clock is wrong",
     "no_match": "the digest matches none of this endpoint's secrets",
     "wrong_mode": "the event belongs to the other mode than this endpoint and its secret",
 }
@@ -101,7 +97,8 @@ def status_of(row: CollectionRow) -> Run:
 
 def channel(code: str) -> str:
     """Return the name customers know a channel by, or the code as received."""
-    return _CHANNEL.get(code) or safe(code, 40)
+    known = CHANNELS.get(code)
+    return safe(code, 40) if known is None else known.label
 
 
 def verdict(row: DeliveryRow) -> Run:

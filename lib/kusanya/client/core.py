@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import judge, requests
 from kusanya.client.attempts import Attempts, Ending, Judged, Unrecorded
 from kusanya.client.effects import Request, Steps, send, sleep
@@ -236,8 +237,8 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
             return error
         unknown = OutcomeUnknown(
             "the create was sent and no usable answer came: the customer may have been charged. "
-            "Send the same key with the same bytes within 23 hours, or wait for an event with "
-            "this reference",
+            f"Send the same key with the same bytes within {REPLAY_HOURS} hours, or wait for an "
+            "event with this reference",
             idempotency_key=request.idempotency_key,
             reference=judge.reference_of(request),
             attempts=self.sent,

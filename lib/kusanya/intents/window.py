@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.assumptions import REPLAY_HOURS, REPLAY_WINDOW
 from kusanya.client.attempts import Ending
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import AttemptRow, IntentRow
@@ -90,8 +90,8 @@ def check_window(intent: IntentRow, *, latest_at: datetime, now: datetime) -> No
         )
     if not replay_left(intent, now=now):
         raise IntentError(
-            "its replay window of 23 hours is over, and the service may charge again: wait for an "
-            "event with its reference, or decide it by hand",
+            f"its replay window of {REPLAY_HOURS} hours is over, and the service may charge again: "
+            "wait for an event with its reference, or decide it by hand",
             reason=IntentReason.WINDOW_CLOSED,
             intent_id=intent.id,
         )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from kusanya.reconcile.analysis import (
         amount_bands,
-        codes,
         failures,
         fees,
         report,
@@ -43,7 +42,6 @@ __all__ = [
     "breaks",
     "chart",
     "close",
-    "codes",
     "columns",
     "days",
     "engine",
@@ -71,7 +69,7 @@ __all__ = [
 ]
 
 _FOLDERS: Final = {
-    "analysis": {"amount_bands", "codes", "failures", "fees", "report", "tariff", "wilson"},
+    "analysis": {"amount_bands", "failures", "fees", "report", "tariff", "wilson"},
     "frames": {"columns", "days"},
     "inputs": {
         "exported",

@@ -11,6 +11,7 @@ from tests.kit.intents import prepare_intent
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
+from kusanya.failure_codes import FAILURE_CODES
 from kusanya.lookup import (
     Around,
     CreationStory,
@@ -29,7 +30,6 @@ from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.wire import FINAL, Mode
-from kusanya.wording import FAILURE_CODES
 
 PHONE = "255754000009"
 OFFERS = ("send a new request", "offer a new request", "a new try", "shall we send", "ombi jipya")

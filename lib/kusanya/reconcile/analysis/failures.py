@@ -10,8 +10,8 @@ from typing import Final
 
 import pandas as pd
 
+from kusanya.failure_codes import ADVICE, UNKNOWN_ADVICE
 from kusanya.reconcile.analysis.amount_bands import BANDS, EDGES, bands
-from kusanya.reconcile.analysis.codes import CODES, UNKNOWN_ADVICE
 from kusanya.reconcile.analysis.wilson import wilson
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
@@ -173,7 +173,7 @@ def recovery(
 def unknown(collections: Source, *, period: Period) -> pd.DataFrame:
     """Return the rows of the Pareto whose code is in no table of ours."""
     found = pareto(collections, period=period)
-    strange: pd.DataFrame = found[~found["code"].isin(list(CODES))]
+    strange: pd.DataFrame = found[~found["code"].isin(list(ADVICE))]
     return strange.reset_index(drop=True)
 
 
@@ -182,8 +182,8 @@ def known() -> pd.DataFrame:
     return columns.frame(
         _CODES,
         {
-            "code": list(CODES),
-            "class": [code.group.value for code in CODES.values()],
-            "advice": [code.advice for code in CODES.values()],
+            "code": list(ADVICE),
+            "class": [group.value for group, _ in ADVICE.values()],
+            "advice": [advice for _, advice in ADVICE.values()],
         },
     )

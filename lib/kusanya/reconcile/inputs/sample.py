@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from kusanya.failure_codes import CHANNELS, FAILURE_CODES
 from kusanya.reconcile.frames.columns import Kind
 from kusanya.reconcile.frames.days import Period, period
 from kusanya.reconcile.inputs.facts import dress
@@ -22,34 +23,12 @@ STORE_ID: Final = "sample"
 MONTH: Final = "2026-03"
 SOURCE: Final = "sample data: a made-up month, no store was read"
 
-RATES: Final = {
-    "MPESA_TZ": (180, 9),
-    "TIGO_TZ": (170, 9),
-    "AIRTEL_TZ": (160, 8),
-    "HALOPESA_TZ": (150, 8),
-    "TTCL_TZ": (150, 8),
-}
-"""Basis points, rounded up, and the least fee of each channel: the embedded service's tariff."""
 CHANGED_CHANNEL: Final = "AIRTEL_TZ"
 CHANGED_BPS: Final = 190
 CHANGED_AFTER: Final = timedelta(days=15)
 """The planted price change: this channel costs more from the sixteenth day on."""
-_WEIGHTS: Final = (0.46, 0.24, 0.18, 0.08, 0.04)
-_PREFIX: Final = {
-    "MPESA_TZ": "25575",
-    "TIGO_TZ": "25571",
-    "AIRTEL_TZ": "25568",
-    "HALOPESA_TZ": "25562",
-    "TTCL_TZ": "25573",
-}
 _CODES: Final = {
-    "insufficient_funds": 0.42,
-    "user_cancelled": 0.16,
-    "payer_unreachable": 0.14,
-    "invalid_pin": 0.12,
-    "payer_limit_reached": 0.06,
-    "provider_unavailable": 0.05,
-    "payer_not_found": 0.05,
+    code: known.sample_share for code, known in FAILURE_CODES.items() if known.sample_share
 }
 _SUCCESS, _FAIL = 0.82, 0.12
 """The rest expires."""
@@ -91,11 +70,13 @@ def attempts(
     rng = np.random.default_rng([seed, 1 if mode is Mode.LIVE else 2])
     reference, number = _tries(rng, rows)
     buyers = int(reference[-1]) + 1 if rows else 0
-    channel_of = rng.choice(len(RATES), size=buyers, p=_WEIGHTS)
+    channel_of = rng.choice(
+        len(CHANNELS), size=buyers, p=[known.sample_share for known in CHANNELS.values()]
+    )
     amount_of = np.clip(np.exp(rng.normal(9.4, 1.1, buyers)) // 100 * 100, 500, 3_000_000)
     phone_of = rng.integers(0, 10_000_000, buyers)
     start_of = _starts(rng, buyers, days=(span.last - span.first).days + 1)
-    names = list(RATES)
+    names = list(CHANNELS)
     channel = pd.Series([names[code] for code in channel_of[reference]], dtype="object")
     status, code = _outcomes(rng, reference)
     wait = rng.integers(120_000, 4 * 3_600_000, rows) * number
@@ -131,7 +112,7 @@ def attempts(
             "contradictions": 0,
             "seq": np.argsort(np.argsort(done.to_numpy(), kind="stable"), kind="stable") + 1,
             "phone": [
-                f"{_PREFIX[name]}{phone:07d}"
+                f"{CHANNELS[name].sample_prefix}{phone:07d}"
                 for name, phone in zip(channel, phone_of[reference], strict=True)
             ],
             "event_at": done,
@@ -143,8 +124,8 @@ def attempts(
 
 def fees(channel: Any, amount: Any, *, changed: Any) -> Any:
     """Return the fee of every amount on its channel, rounded up, never above the amount."""
-    bps = np.array([RATES[name][0] for name in channel], dtype="int64")
-    least = np.array([RATES[name][1] for name in channel], dtype="int64")
+    bps = np.array([CHANNELS[name].basis_points for name in channel], dtype="int64")
+    least = np.array([CHANNELS[name].least_fee for name in channel], dtype="int64")
     bps = np.where(changed, CHANGED_BPS, bps)
     return np.minimum(amount, np.maximum(-(-amount * bps // 10_000), least))
 

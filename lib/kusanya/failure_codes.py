@@ -1,0 +1,234 @@
+"""The one table of failure codes, and the one of channels: what each means, and what helps.
+
+Filters, labels, sentences, advice and the sample month read them here. Both sets are open: a code
+or a channel that is not here appears as itself. The embedded service keeps its own list, as an
+independent check; a test compares the two. Source: the field's codes; assumption OPEN_SETS.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class CodeClass(StrEnum):
+    """Who can do something about a failure."""
+
+    LATER = "retry_later"
+    CUSTOMER = "customer"
+    DATA = "data"
+    UNKNOWN = "unknown"
+
+
+class FailureCode(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one failure code."""
+
+    group: CodeClass
+    advice: str
+    """For an analyst: what helps."""
+    english: str
+    """For the customer: what happened."""
+    swahili: str
+    step_english: str = ""
+    """For the customer: what comes next; empty where there is nothing to do."""
+    step_swahili: str = ""
+    operator: str
+    """What support itself does next."""
+    may_prompt: bool = False
+    """Whether a new request may be offered."""
+    sample_share: float = 0.0
+    """Its share of the failures of the sample month; all of them make 1."""
+
+
+class Channel(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one channel."""
+
+    label: str
+    short: tuple[str, ...]
+    """What a filter calls it."""
+    basis_points: int
+    """Its price in the sample month, in hundredths of a percent, rounded up to whole shillings."""
+    least_fee: int
+    sample_share: float
+    """Its share of the customers of the sample month; all of them make 1."""
+    sample_prefix: str
+    """What the phones of the sample month begin with."""
+
+
+FAILURE_CODES: Final[dict[str, FailureCode]] = {
+    "insufficient_funds": FailureCode(
+        group=CodeClass.CUSTOMER,
+        advice="Top up, then a new attempt.",
+        english="There is not enough money in your account.",
+        swahili="Salio lako halitoshi.",
+        step_english="Top up, charges included, then tell us.",
+        step_swahili="Ongeza salio, kisha tujulishe.",
+        operator="After a top-up, charges included, send a new request.",
+        may_prompt=True,
+        sample_share=0.42,
+    ),
+    "user_cancelled": FailureCode(
+        group=CodeClass.CUSTOMER,
+        advice="Ask the customer, then a new attempt.",
+        english="The request was cancelled on your phone.",
+        swahili="Ombi la malipo limeghairiwa kwenye simu yako.",
+        step_english="Shall we send a new request?",
+        step_swahili="Tukutumie ombi jipya?",
+        operator="Ask, then send a new request if wished.",
+        may_prompt=True,
+        sample_share=0.16,
+    ),
+    "payer_unreachable": FailureCode(
+        group=CodeClass.LATER,
+        advice="Phone on and in coverage, then a new attempt.",
+        english="We could not reach your phone.",
+        swahili="Hatukuweza kuipata simu yako.",
+        step_english="Make sure that your phone is on and has network.",
+        step_swahili="Hakikisha simu imewashwa na ina mtandao.",
+        operator="Once the phone has signal, send a new request.",
+        may_prompt=True,
+        sample_share=0.14,
+    ),
+    "invalid_pin": FailureCode(
+        group=CodeClass.CUSTOMER,
+        advice="A new attempt; three wrong PINs lock the account.",
+        english="The PIN was not correct.",
+        swahili="Namba ya siri uliyoweka si sahihi.",
+        step_english="Tell nobody your PIN.",
+        step_swahili="Usimwambie mtu yeyote namba yako ya siri.",
+        operator="A careful new try; three wrong PINs lock the account.",
+        may_prompt=True,
+        sample_share=0.12,
+    ),
+    "payer_limit_reached": FailureCode(
+        group=CodeClass.LATER,
+        advice="A smaller amount, or tomorrow.",
+        english="You have reached your account's limit.",
+        swahili="Umefikia kikomo cha akaunti yako.",
+        step_english="Please try again later.",
+        step_swahili="Tafadhali jaribu tena baadaye.",
+        operator="A smaller amount, or tomorrow.",
+        may_prompt=True,
+        sample_share=0.06,
+    ),
+    "provider_unavailable": FailureCode(
+        group=CodeClass.LATER,
+        advice="Try later; watch the channel.",
+        english="Your network's payment service is not available now.",
+        swahili="Huduma ya malipo ya mtandao wako haipatikani kwa sasa.",
+        step_english="Please try again later.",
+        step_swahili="Tafadhali jaribu tena baadaye.",
+        operator="Watch the channel; try later.",
+        may_prompt=True,
+        sample_share=0.05,
+    ),
+    "payer_not_found": FailureCode(
+        group=CodeClass.DATA,
+        advice="Check the phone number.",
+        english="This number is not registered for mobile money.",
+        swahili="Namba hii haijasajiliwa kwa huduma ya pesa kwa simu.",
+        step_english="Please check the number.",
+        step_swahili="Tafadhali hakiki namba.",
+        operator="Check the number digit by digit.",
+        may_prompt=True,
+        sample_share=0.05,
+    ),
+    "payer_inactive": FailureCode(
+        group=CodeClass.CUSTOMER,
+        advice="The customer visits the operator's shop.",
+        english="Your mobile-money account is not active.",
+        swahili="Akaunti yako ya pesa kwa simu haifanyi kazi kwa sasa.",
+        step_english="Please visit your network's shop.",
+        step_swahili="Tafadhali tembelea duka la mtandao wako.",
+        operator="Only the network can change that.",
+    ),
+    "payment_in_progress": FailureCode(
+        group=CodeClass.LATER,
+        advice="Wait two minutes; no second prompt.",
+        english="Another payment is still open on your phone.",
+        swahili="Kuna malipo mengine yanaendelea kwenye simu yako.",
+        step_english="Please finish it first.",
+        step_swahili="Tafadhali yamalize kwanza.",
+        operator="Wait two minutes; send no second prompt before.",
+    ),
+    "declined": FailureCode(
+        group=CodeClass.UNKNOWN,
+        advice="Ask the operator.",
+        english="Your network did not accept the payment.",
+        swahili="Mtandao wako haukukubali malipo haya.",
+        step_english="Please call your network.",
+        step_swahili="Tafadhali wasiliana na mtandao wako.",
+        operator="The network knows why; a new request may be declined again.",
+        may_prompt=True,
+    ),
+    "amount_out_of_bounds": FailureCode(
+        group=CodeClass.DATA,
+        advice="Correct the amount.",
+        english="This amount is not allowed.",
+        swahili="Kiasi hiki hakiruhusiwi.",
+        operator="Correct the amount.",
+        may_prompt=True,
+    ),
+    "duplicate": FailureCode(
+        group=CodeClass.DATA,
+        advice="Look for the earlier payment first.",
+        english="A similar request already exists. We are checking.",
+        swahili="Ombi kama hili tayari lipo. Tunahakiki.",
+        operator="Look the other one up first; send no prompt.",
+    ),
+}
+
+EXPIRED: Final = "(expired)"
+NO_CODE: Final = "(no code)"
+UNKNOWN_ADVICE: Final = "Ask the provider what it means; never retry it automatically."
+ADVICE: Final[dict[str, tuple[CodeClass, str]]] = {
+    **{code: (known.group, known.advice) for code, known in FAILURE_CODES.items()},
+    EXPIRED: (CodeClass.CUSTOMER, "Look the collection up once more, then a new attempt."),
+    NO_CODE: (CodeClass.UNKNOWN, "The service gave no code; look at its message."),
+}
+"""Who can do something, and what: for every way in which no money came."""
+
+CHANNELS: Final[dict[str, Channel]] = {
+    "MPESA_TZ": Channel(
+        label="M-Pesa",
+        short=("mpesa",),
+        basis_points=180,
+        least_fee=9,
+        sample_share=0.46,
+        sample_prefix="25575",
+    ),
+    "TIGO_TZ": Channel(
+        label="Mixx by Yas",
+        short=("mixx", "tigo"),
+        basis_points=170,
+        least_fee=9,
+        sample_share=0.24,
+        sample_prefix="25571",
+    ),
+    "AIRTEL_TZ": Channel(
+        label="Airtel Money",
+        short=("airtel",),
+        basis_points=160,
+        least_fee=8,
+        sample_share=0.18,
+        sample_prefix="25568",
+    ),
+    "HALOPESA_TZ": Channel(
+        label="HaloPesa",
+        short=("halopesa",),
+        basis_points=150,
+        least_fee=8,
+        sample_share=0.08,
+        sample_prefix="25562",
+    ),
+    "TTCL_TZ": Channel(
+        label="T-Pesa",
+        short=("ttcl",),
+        basis_points=150,
+        least_fee=8,
+        sample_share=0.04,
+        sample_prefix="25573",
+    ),
+}
+CHANNEL_NAMES: Final = {name: code for code, known in CHANNELS.items() for name in known.short}
+"""Short names of the channels; a code stands for itself."""
