@@ -11,7 +11,7 @@ from kusanya.privacy import redact
 from kusanya.text import safe
 
 if TYPE_CHECKING:
-    from kusanya.watch import Round
+    from kusanya.watch import PollResult
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -66,7 +66,7 @@ def _encode(value: Any) -> Any:
     raise TypeError(f"no JSON form for {type(value).__name__}")
 
 
-def tell_round(made: "Round") -> None:
+def say_poll_result(made: "PollResult") -> None:
     """Say what a round learned; a round that learned nothing is silent."""
     if made.became_final or made.settled:
         say(

@@ -18,10 +18,10 @@ import msgspec
 
 from kusanya.client import AsyncClient, Client
 from kusanya.client.core import Core
-from kusanya.client.effects import Steps, do
-from kusanya.client.observed import event_checked, polled
+from kusanya.client.effects import Effects, call
+from kusanya.client.observations import event_observation, poll_observation
 from kusanya.errors import KusanyaError, NotFound, StoreError
-from kusanya.intents import settle_waiting
+from kusanya.intents import resolve_waiting
 from kusanya.store import Store
 from kusanya.store.records import EventRow, Key
 from kusanya.wire import Event, Mode
@@ -226,10 +226,10 @@ async def catch_up_async(
     return await client.run(_finish(run))
 
 
-def _worker(run: _Run) -> Steps[None]:
+def _worker(run: _Run) -> Effects[None]:
     while run.found.stopped is None:
         if not run.work:
-            yield from do(run.refill)
+            yield from call(run.refill)
         try:
             work = run.work.popleft()
         except IndexError:
@@ -260,24 +260,24 @@ def _note_trouble(run: _Run, work: _Work, error: KusanyaError) -> None:
         run.found.stopped = str(error)
 
 
-def _ask(run: _Run, collection_id: str) -> Steps[None]:
+def _ask(run: _Run, collection_id: str) -> Effects[None]:
     run.found.asked += 1
     found = yield from run.core.collection(collection_id)
     if not found.is_final:
         run.found.still_open += 1
         return
-    fact = polled(found, at=run.core.clock.now(), heard_in=run.mode)
-    yield from do(lambda: run.store.record(fact))
-    after = yield from do(lambda: run.store.collections.get(collection_id, run.mode))
+    fact = poll_observation(found, at=run.core.clock.now(), heard_in=run.mode)
+    yield from call(lambda: run.store.record(fact))
+    after = yield from call(lambda: run.store.collections.get(collection_id, run.mode))
     run.found.became_final += 1
     run.found.missing_events += after is not None and after.missing_event
 
 
-def _check(run: _Run, event: EventRow) -> Steps[None]:
+def _check(run: _Run, event: EventRow) -> Effects[None]:
     found = yield from run.core.event(event.id)
-    fact = event_checked(found, at=run.core.clock.now(), heard_in=run.mode)
-    yield from do(lambda: run.store.record(fact))
-    body = yield from do(lambda: run.store.deliveries.body(event.delivery_id))
+    fact = event_observation(found, at=run.core.clock.now(), heard_in=run.mode)
+    yield from call(lambda: run.store.record(fact))
+    body = yield from call(lambda: run.store.deliveries.body(event.delivery_id))
     run.found.events_checked += 1
     if body is not None and body.body is not None and not _says_the_same(found, body.body):
         run.found.events_differing = run.listed(run.found.events_differing, event.id)
@@ -290,8 +290,8 @@ def _says_the_same(event: Event, delivered: bytes) -> bool:
     return said == told
 
 
-def _finish(run: _Run) -> Steps[CaughtUp]:
-    yield from do(run.count_left)
+def _finish(run: _Run) -> Effects[CaughtUp]:
+    yield from call(run.count_left)
     now = run.core.clock.now()
-    run.found.settled = yield from do(lambda: settle_waiting(run.store, now=now, mode=run.mode))
+    run.found.settled = yield from call(lambda: resolve_waiting(run.store, now=now, mode=run.mode))
     return run.found

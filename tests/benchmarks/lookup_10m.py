@@ -33,7 +33,7 @@ from sqlalchemy import select
 
 from kusanya.business_day import day_start
 from kusanya.health import health
-from kusanya.lookup import find, story
+from kusanya.lookup import find, load_timeline
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, Key, Order
 from kusanya.store.tables.schema import observation
@@ -152,7 +152,7 @@ QUESTIONS: Final = (
         lambda s, _r, _c: s.rollups.collections(LIVE, since=_NOW - 31 * _DAY, until=_NOW),
     ),
     Question("health", None, lambda s, _r, _c: health(s, LIVE, now=_NOW)),
-    Question("story", None, lambda s, r, _: story(s, r.id, LIVE, now=_NOW)),
+    Question("story", None, lambda s, r, _: load_timeline(s, r.id, LIVE, now=_NOW)),
     Question("changes since", None, lambda s, r, _: s.feed.changes(r.seq)),
 )
 OF_THE_TAIL: Final = frozenset({"story"})

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
-from kusanya.client.observed import answered
+from kusanya.client.observations import answer_observation
 from kusanya.client.requests import creation_body
 from kusanya.clock import ManualClock
 from kusanya.secret import Secret
@@ -58,7 +58,7 @@ def paid(client: Client, store: Store, clock: ManualClock) -> Collection:
     made = client.create_collection(
         amount=5000, phone="0754 000 001", reference="order-1", idempotency_key="job-1"
     )
-    store.record(answered(made, key="job-1", at=clock.now()))
+    store.record(answer_observation(made, key="job-1", at=clock.now()))
     return made
 
 

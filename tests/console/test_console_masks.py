@@ -80,13 +80,13 @@ async def test_find_and_show_print_no_whole_phone(
     seed: Any, store: Store, clock: ManualClock
 ) -> None:
     from kusanya.business_day import day_start
-    from kusanya.lookup import find, story
+    from kusanya.lookup import find, load_timeline
 
     name = told(seed, clock)
     seed.intent(1, sent_ago=timedelta(minutes=5), state=IntentState.UNKNOWN)
     now = clock.now()
     found = find(store, name, mode=Mode.LIVE, now=now, day=day_start)
-    known = story(store, name, Mode.LIVE, now=now)
+    known = load_timeline(store, name, Mode.LIVE, now=now)
     assert known is not None
     printed = [*found_lines(store, found, now), *story_lines(store, known)]
     printed += [str(found_json(store, found, now)), str(story_json(store, known))]

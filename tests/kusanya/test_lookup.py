@@ -12,15 +12,15 @@ from tests.kit.intents import prepare_intent
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
 from kusanya.lookup import (
-    Found,
+    EventKind,
+    LookupResult,
+    MatchKind,
     Reason,
-    Story,
-    Way,
-    What,
+    Timeline,
     advice,
     find,
+    load_timeline,
     new_request,
-    story,
 )
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -95,26 +95,26 @@ def arrived(store: Store, fact: Collection, verdict: Verdict, **fields: Any) -> 
     store.record(Arrival(**(values | fields)))
 
 
-def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> Found:
+def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> LookupResult:
     return find(store, text, mode=mode, now=NOW, day=day_start)
 
 
-def told(store: Store, name: str, *, now: datetime = NOW) -> Story:
-    found = story(store, f"col_{name}", Mode.LIVE, now=now)
+def told(store: Store, name: str, *, now: datetime = NOW) -> Timeline:
+    found = load_timeline(store, f"col_{name}", Mode.LIVE, now=now)
     assert found is not None
     return found
 
 
-def ways(found: Found) -> list[tuple[str, Way]]:
-    return [(match.row.reference, match.way) for match in found.matches]
+def ways(found: LookupResult) -> list[tuple[str, MatchKind]]:
+    return [(match.row.reference, match.kind) for match in found.matches]
 
 
 def test_a_reference_is_found_whole_before_those_that_begin_with_it(store: Store) -> None:
     for name in ("4829", "48291", "48292"):
         heard(store, collection(name))
     found = ask(store, "  INV-4829 ")
-    assert ways(found)[0] == ("INV-4829", Way.REFERENCE)
-    assert {way for _, way in ways(found)[1:]} == {Way.PREFIX}
+    assert ways(found)[0] == ("INV-4829", MatchKind.REFERENCE)
+    assert {way for _, way in ways(found)[1:]} == {MatchKind.PREFIX}
     assert len(found.matches) == 3
 
 
@@ -126,7 +126,7 @@ def test_every_spelling_of_a_phone_finds_its_collections(store: Store, spelling:
     heard(store, collection("1", minutes_ago=2))
     heard(store, collection("2", minutes_ago=1, phone="+255754000412"))
     heard(store, collection("3", phone="255754000413"))
-    assert ways(ask(store, spelling)) == [("INV-2", Way.PHONE), ("INV-1", Way.PHONE)]
+    assert ways(ask(store, spelling)) == [("INV-2", MatchKind.PHONE), ("INV-1", MatchKind.PHONE)]
 
 
 def test_a_number_that_can_be_no_phone_is_named_as_such_and_not_guessed(store: Store) -> None:
@@ -140,14 +140,14 @@ def test_a_number_that_can_be_no_phone_is_named_as_such_and_not_guessed(store: S
 def test_identifiers_lead_to_their_collection(store: Store) -> None:
     done = collection("7", status="succeeded", completed_at=NOW)
     arrived(store, done, Verdict.VERIFIED)
-    assert ways(ask(store, "col_7")) == [("INV-7", Way.ID)]
-    assert ways(ask(store, "evt_INV-7")) == [("INV-7", Way.EVENT)]
+    assert ways(ask(store, "col_7")) == [("INV-7", MatchKind.ID)]
+    assert ways(ask(store, "evt_INV-7")) == [("INV-7", MatchKind.EVENT)]
 
 
 def test_a_rejected_delivery_leads_to_the_collection_that_it_only_claims(store: Store) -> None:
     heard(store, collection("7"))
     arrived(store, collection("7"), Verdict.REJECTED, reason="no_match", answer=400)
-    assert ways(ask(store, "evt_INV-7")) == [("INV-7", Way.CLAIM)]
+    assert ways(ask(store, "evt_INV-7")) == [("INV-7", MatchKind.CLAIM)]
 
 
 @pytest.mark.parametrize("text", ["85000 15:20", "85,000 15:20", "TZS 85000 15.20"])
@@ -155,13 +155,13 @@ def test_an_amount_and_a_time_find_what_was_asked_about_then(store: Store, text:
     heard(store, collection("near", minutes_ago=9))
     heard(store, collection("early", minutes_ago=90))
     heard(store, collection("other", minutes_ago=9, amount=85_001))
-    assert ways(ask(store, text)) == [("INV-near", Way.AMOUNT)]
+    assert ways(ask(store, text)) == [("INV-near", MatchKind.AMOUNT)]
 
 
 def test_an_amount_alone_means_today_in_east_africa(store: Store) -> None:
     heard(store, collection("today", minutes_ago=60 * 15))  # 00:24 EAT
     heard(store, collection("yesterday", minutes_ago=60 * 16))
-    assert ways(ask(store, "85000")) == [("INV-today", Way.AMOUNT)]
+    assert ways(ask(store, "85000")) == [("INV-today", MatchKind.AMOUNT)]
 
 
 def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
@@ -169,14 +169,16 @@ def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
     found = ask(store, "INV-1")
     assert found.matches == ()
     assert found.elsewhere == 1
-    assert ways(ask(store, "INV-1", mode=Mode.TEST)) == [("INV-1", Way.REFERENCE)]
+    assert ways(ask(store, "INV-1", mode=Mode.TEST)) == [("INV-1", MatchKind.REFERENCE)]
     assert ask(store, "col_1").matches == ()
 
 
 def test_four_characters_of_a_reference_find_it_wherever_they_stand(store: Store) -> None:
     heard(store, collection("482917"))
     found = ask(store, "8291")
-    assert [(match.row.id, match.way) for match in found.matches] == [("col_482917", Way.PART)]
+    assert [(match.row.id, match.kind) for match in found.matches] == [
+        ("col_482917", MatchKind.PART)
+    ]
     assert ask(store, "829").matches == ()
 
 
@@ -186,11 +188,11 @@ def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -
     for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
         store.notes.add(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
     found = ask(store, "9xk41plm2")
-    assert [(match.row.id, match.way) for match in found.matches] == [("col_1", Way.NOTE)]
+    assert [(match.row.id, match.kind) for match in found.matches] == [("col_1", MatchKind.NOTE)]
 
 
 def test_an_empty_box_asks_nothing(store: Store) -> None:
-    assert ask(store, "   ") == Found(text="")
+    assert ask(store, "   ") == LookupResult(text="")
 
 
 def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store) -> None:
@@ -202,12 +204,12 @@ def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store
         completed_at=NOW,
     )  # fmt: skip
     arrived(store, done, Verdict.VERIFIED)
-    moments = told(store, "7").moments
-    assert [(moment.what, moment.word, moment.source) for moment in moments] == [
-        (What.STATUS, "created", "answer"),
-        (What.SAME, "created", "poll"),
-        (What.STATUS, "failed", "event"),
-        (What.ANSWERED, "we answered 200", "receiver"),
+    moments = told(store, "7").entries
+    assert [(moment.kind, moment.word, moment.source) for moment in moments] == [
+        (EventKind.STATUS, "created", "answer"),
+        (EventKind.SAME, "created", "poll"),
+        (EventKind.STATUS, "failed", "event"),
+        (EventKind.ANSWERED, "we answered 200", "receiver"),
     ]
     assert moments[0].detail == "202, fee fixed at 1,275; the service prompts the phone"
     assert moments[2].detail == "evt_INV-7 verified; insufficient_funds: Too low."
@@ -223,9 +225,9 @@ def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> No
     store.intents.begin_attempt(intent.id, at=sent_at)
     heard(store, collection("7"))
     store.notes.add("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
-    moments = told(store, "7").moments
-    assert [moment.what for moment in moments] == [
-        What.INTENT, What.SENT, What.STATUS, What.NOTE,
+    moments = told(store, "7").entries
+    assert [moment.kind for moment in moments] == [
+        EventKind.INTENT, EventKind.SENT, EventKind.STATUS, EventKind.NOTE,
     ]  # fmt: skip
     assert moments[-1].word == "receipt QF12"
 
@@ -273,7 +275,7 @@ def test_a_contradiction_is_never_safe(store: Store) -> None:
 
 
 def test_an_unknown_collection_has_no_story(store: Store) -> None:
-    assert story(store, "col_nowhere", Mode.LIVE, now=NOW) is None
+    assert load_timeline(store, "col_nowhere", Mode.LIVE, now=NOW) is None
 
 
 def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be_open(

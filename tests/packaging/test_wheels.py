@@ -115,7 +115,7 @@ def test_the_bare_library_works_with_few_packages(
         "import kusanya\n"
         "kusanya.Client('shop_test_sk_1', base_url='http://127.0.0.1:9').close()\n"
         "kusanya.Store.open('kusanya.sqlite').close()\n"
-        "kusanya.receiver, kusanya.intents.create_safely, kusanya.watch.rounds\n"
+        "kusanya.receiver, kusanya.intents.create_safely, kusanya.watch.poll_open\n"
         "try: kusanya.webhooks.verify(b'{}', 't=1,v1=00', 'whsec_canary', now=1)\n"
         "except kusanya.webhooks.SignatureError as error: print(error.reason)\n"
         "print(kusanya.__file__)\n"

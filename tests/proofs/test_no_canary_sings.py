@@ -24,7 +24,7 @@ from kusanya.client import Client
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.health import health
 from kusanya.intents import create_safely, resume
-from kusanya.lookup import find, story
+from kusanya.lookup import find, load_timeline
 from kusanya.profiles import load
 from kusanya.receiver import EndpointSecrets, app
 from kusanya.receiver.endpoints import Endpoints
@@ -219,7 +219,7 @@ def look(store: Store, seen: Seen) -> None:
         facts = store.collections.observations(row.id, row.mode)
         state = store.collections.state(row.id, row.mode)
         assert state is not None
-        for part in (row, state, *facts, story(store, row.id, row.mode, now=now)):
+        for part in (row, state, *facts, load_timeline(store, row.id, row.mode, now=now)):
             seen.add("collection", part)
         seen.add("anomalies", anomalies(state, facts, now=now))
     for intent in store.intents.page().rows:

@@ -16,8 +16,8 @@ from tests.simulation.world import Rates, World
 
 from kusanya.catch_up import catch_up_async
 from kusanya.errors import KusanyaError
-from kusanya.intents import create_safely_async, resume_async, settle_waiting
-from kusanya.intents.settling import open_intents
+from kusanya.intents import create_safely_async, resolve_waiting, resume_async
+from kusanya.intents.resolving import open_intents
 from kusanya.webhooks import sign
 from kusanya.wire import Mode
 
@@ -191,7 +191,7 @@ class Course:
                     await resume_async(world.store, world.client(mode), intent)
             with contextlib.suppress(KusanyaError):
                 await catch_up_async(world.store, world.client(mode), at_once=1)
-        settle_waiting(world.store, now=world.clock.now())
+        resolve_waiting(world.store, now=world.clock.now())
 
     async def _reuse_a_key(self) -> None:
         """Send a key with another body, and the original after it."""

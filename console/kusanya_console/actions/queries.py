@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 from kusanya.catch_up import catch_up
 from kusanya.client import Client
-from kusanya.client.observed import event_checked, polled
+from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock
 from kusanya.errors import NotSent
-from kusanya.intents import settle_by_reference
+from kusanya.intents import resolve_by_reference
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Collection
@@ -35,15 +35,17 @@ class Asks:
         """Ask for a collection and keep the answer; it may settle an intent that waits for it."""
         found = _sendable(lambda: self._client.get_collection(collection_id))
         now = self._clock.now()
-        self._store.record(polled(found, at=now, heard_in=self._client.mode))
-        settled = settle_by_reference(self._store, found, now=now)
+        self._store.record(poll_observation(found, at=now, heard_in=self._client.mode))
+        settled = resolve_by_reference(self._store, found, now=now)
         more = "" if settled is None else "; this settles its intent"
         return Ended(f"asked: {_named(found)}{more}")
 
     def ask_event(self, event_id: str) -> Ended:
         """Ask for an event and keep the answer."""
         found = _sendable(lambda: self._client.get_event(event_id))
-        self._store.record(event_checked(found, at=self._clock.now(), heard_in=self._client.mode))
+        self._store.record(
+            event_observation(found, at=self._clock.now(), heard_in=self._client.mode)
+        )
         return Ended(f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}")
 
     def catch_up(self) -> Ended:

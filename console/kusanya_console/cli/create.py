@@ -145,7 +145,7 @@ def intents_resume(
 ) -> None:
     """Replay unanswered creations: same key, same bytes; exit 1 if any stays unanswered."""
     from kusanya.errors import IntentError, IntentReason, KusanyaError
-    from kusanya.intents import open_intents, resume, settle_waiting
+    from kusanya.intents import open_intents, resolve_waiting, resume
     from kusanya.privacy import mask_text
     from kusanya.store import Store
 
@@ -153,7 +153,7 @@ def intents_resume(
     resumed: list[dict[str, str]] = []
     left: list[dict[str, str]] = []
     with Store.open(chosen.store) as opened, client_of(chosen) as client:
-        settled = settle_waiting(opened, now=now(), mode=chosen.mode)
+        settled = resolve_waiting(opened, now=now(), mode=chosen.mode)
         if settled and not as_json:
             say(f"{settled} settled by what the store knows already")
         waiting = (
@@ -276,10 +276,10 @@ def _metadata(pairs: list[str]) -> dict[str, str] | None:
 
 
 def _wait(store: "Store", client: "Client", made: "Collection") -> "Collection":
-    from kusanya.client.observed import polled
+    from kusanya.client.observations import poll_observation
 
     final = client.wait(made.id)
-    store.record(polled(final, at=now()))
+    store.record(poll_observation(final, at=now()))
     return final
 
 

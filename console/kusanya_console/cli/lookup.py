@@ -12,7 +12,7 @@ from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kusanya.lookup import CreationStory, Found, Story
+    from kusanya.lookup import CreationTimeline, LookupResult, Timeline
     from kusanya.store import Store
     from kusanya.wire import Mode
 
@@ -154,7 +154,7 @@ def verify(
         stop(FAILED)
 
 
-def _nothing(mode: "Mode", found: "Found") -> str:
+def _nothing(mode: "Mode", found: "LookupResult") -> str:
     if found.trouble:
         return f"not a phone number: {found.trouble}"
     if found.elsewhere:
@@ -171,18 +171,18 @@ def _open(url: str) -> "Store":
 
 def _story_of(
     store: "Store", identifier: str, first: "Mode", now: "datetime"
-) -> "Story | CreationStory | None":
+) -> "Timeline | CreationTimeline | None":
     """Return the story of an id in the profile's mode or, where that has none, in the other."""
-    from kusanya.lookup import creation_story, story
+    from kusanya.lookup import load_creation_timeline, load_timeline
     from kusanya.wire import Mode, is_collection_id, is_event_id
 
     if identifier.startswith("int_"):
         intent = store.intents.get(identifier)
         if intent is not None and intent.collection_id is not None:
-            became = story(store, intent.collection_id, intent.mode, now=now)
+            became = load_timeline(store, intent.collection_id, intent.mode, now=now)
             if became is not None:
                 return became
-        return creation_story(store, identifier, now=now)
+        return load_creation_timeline(store, identifier, now=now)
     if not is_event_id(identifier) and not is_collection_id(identifier):
         raise Refused(
             "an id begins with col_, evt_ or int_; for anything else use kusanya find", code=USAGE
@@ -190,7 +190,7 @@ def _story_of(
     for mode in sorted(Mode, key=lambda one: one is not first):
         event = store.events.get(identifier, mode) if is_event_id(identifier) else None
         collection_id = identifier if event is None else event.collection_id
-        found = story(store, collection_id, mode, now=now)
+        found = load_timeline(store, collection_id, mode, now=now)
         if found is not None:
             return found
     return None

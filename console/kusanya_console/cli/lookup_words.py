@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from kusanya.business_day import EAT
 from kusanya.lookup import (
-    CreationStory,
-    Found,
+    CreationTimeline,
+    LookupResult,
     NewRequest,
-    Story,
+    Timeline,
     advice,
     creation_advice,
-    creation_story,
+    load_creation_timeline,
+    load_timeline,
     new_request,
-    story,
 )
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.state.anomalies import Anomaly, anomalies
@@ -30,21 +30,25 @@ _STORIES: Final = 5
 """So many of the best matches are printed with what to say; `show` says it of the others."""
 
 
-def found_lines(store: Store, found: Found, now: datetime) -> Iterator[str]:
+def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[str]:
     """Yield what was found: a line each, and what to say about the best."""
     left = _STORIES
     for match in found.creations:
-        yield f"{_creation_line(match.intent)}  (by {match.way.value})"
-        told = creation_story(store, match.intent.id, now=now) if left > 0 else None
+        yield f"{_creation_line(match.intent)}  (by {match.kind.value})"
+        told = load_creation_timeline(store, match.intent.id, now=now) if left > 0 else None
         left -= 1
         if told is not None:
             yield from _replay_lines(told)
             yield from _say_lines(creation_advice(told), new_request(told))
     for found_row in found.matches:
-        yield f"{_line(found_row.row)}  (by {found_row.way.value})"
+        yield f"{_line(found_row.row)}  (by {found_row.kind.value})"
         if found_row.row.contradictions:
             yield from _contradiction_lines(store, found_row.row, now)
-        known = story(store, found_row.row.id, found_row.row.mode, now=now) if left > 0 else None
+        known = (
+            load_timeline(store, found_row.row.id, found_row.row.mode, now=now)
+            if left > 0
+            else None
+        )
         left -= 1
         if known is not None:
             yield from _say_lines(advice(known), new_request(known))
@@ -54,28 +58,28 @@ def found_lines(store: Store, found: Found, now: datetime) -> Iterator[str]:
         yield "more begin with this: type more of the reference"
 
 
-def found_json(store: Store, found: Found, now: datetime) -> dict[str, Any]:
+def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, Any]:
     """Return what was found for scripts, with what to say about each."""
     matches = []
     for match in found.matches:
-        known = story(store, match.row.id, match.row.mode, now=now)
+        known = load_timeline(store, match.row.id, match.row.mode, now=now)
         said = {} if known is None else _said(advice(known), new_request(known))
-        matches.append(_record(match.row) | {"found_by": match.way.value} | said)
+        matches.append(_record(match.row) | {"found_by": match.kind.value} | said)
     creations = []
     for one in found.creations:
-        told = creation_story(store, one.intent.id, now=now)
+        told = load_creation_timeline(store, one.intent.id, now=now)
         if told is not None:
-            creations.append(_creation_record(told) | {"found_by": one.way.value})
+            creations.append(_creation_record(told) | {"found_by": one.kind.value})
     return {"data": matches, "creations": creations, "more": found.more}
 
 
-def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
+def story_lines(store: Store, told: Timeline | CreationTimeline) -> Iterator[str]:
     """Yield all that is known of one payment or creation."""
-    if isinstance(told, CreationStory):
+    if isinstance(told, CreationTimeline):
         yield _creation_line(told.intent)
         yield from _replay_lines(told)
         yield from _say_lines(creation_advice(told), new_request(told))
-        for moment in told.moments:
+        for moment in told.entries:
             said = mask_text(f"{moment.word}  {moment.detail}".rstrip())
             yield safe(f"  {_at(moment.at)}  {said}", 400)
         return
@@ -106,9 +110,9 @@ def story_lines(store: Store, told: Story | CreationStory) -> Iterator[str]:
         yield safe(f"  {'≠' if odd.urgent else '!'} {odd.sentence}", 400)
 
 
-def story_json(store: Store, told: Story | CreationStory) -> dict[str, Any]:
+def story_json(store: Store, told: Timeline | CreationTimeline) -> dict[str, Any]:
     """Return all that is known of one payment or creation for scripts."""
-    if isinstance(told, CreationStory):
+    if isinstance(told, CreationTimeline):
         return _creation_record(told)
     return (
         _record(told.row)
@@ -165,7 +169,7 @@ def audit_json(row: AuditRow) -> dict[str, Any]:
     }
 
 
-def _odd(store: Store, told: Story) -> tuple[Anomaly, ...]:
+def _odd(store: Store, told: Timeline) -> tuple[Anomaly, ...]:
     return anomalies(
         told.state, store.collections.observations(told.row.id, told.row.mode), now=told.at
     )
@@ -221,7 +225,7 @@ def _record(row: CollectionRow) -> dict[str, Any]:
     }
 
 
-def _creation_record(told: CreationStory) -> dict[str, Any]:
+def _creation_record(told: CreationTimeline) -> dict[str, Any]:
     intent = told.intent
     return {
         "id": intent.id,
@@ -260,7 +264,7 @@ def _creation_line(row: IntentRow) -> str:
     )
 
 
-def _replay_lines(told: CreationStory) -> Iterator[str]:
+def _replay_lines(told: CreationTimeline) -> Iterator[str]:
     if not told.is_open:
         if told.intent.outcome:
             yield safe(f"  outcome: {mask_text(told.intent.outcome)}", 400)

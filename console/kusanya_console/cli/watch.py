@@ -7,7 +7,7 @@ import typer
 
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
-from kusanya_console.output import FAILED, complain, say, say_json, stop, tell_round
+from kusanya_console.output import FAILED, complain, say, say_json, say_poll_result, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ def watch(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
     import threading
 
     from kusanya.store import Store
-    from kusanya.watch import rounds
+    from kusanya.watch import poll_open
     from kusanya_console.cli.create import client_of
 
     chosen = profile_of(profile, store)
@@ -63,7 +63,9 @@ def watch(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
         signal.signal(number, lambda *_: asked_to_stop.set())
     with Store.open(chosen.store) as opened, client_of(chosen) as client:
         say(f"watching {opened.url_shown} in {chosen.mode.value} mode")
-        client.run(rounds(opened, client.core, stop=asked_to_stop.is_set, told=tell_round))
+        client.run(
+            poll_open(opened, client.core, stop=asked_to_stop.is_set, on_result=say_poll_result)
+        )
 
 
 def _tell(found: "CaughtUp") -> None:

@@ -5,7 +5,16 @@ Pure: lines from frozen values. Every text that came from outside passes `cell` 
 
 from collections.abc import Sequence
 
-from kusanya.lookup import Around, CreationStory, Moment, Reason, Story, What, advice, new_request
+from kusanya.lookup import (
+    Around,
+    CreationTimeline,
+    EventKind,
+    Reason,
+    Timeline,
+    TimelineEntry,
+    advice,
+    new_request,
+)
 from kusanya.privacy import mask_phone
 from kusanya.state.anomalies import Anomaly
 from kusanya.store.records import CollectionRow, IntentRow
@@ -51,12 +60,12 @@ _REQUESTS = {
 }
 """How the reasons for and against a new request are marked; all others are open prompts."""
 _GLYPHS = {
-    What.INTENT: ("○", MUTED),
-    What.SENT: ("·", MUTED),
-    What.ANSWERED: ("●", PLAIN),
-    What.REPEAT: ("↻", MUTED),
-    What.REFUSED: ("✕", FAILED),
-    What.NOTE: ("•", PLAIN),
+    EventKind.INTENT: ("○", MUTED),
+    EventKind.SENT: ("·", MUTED),
+    EventKind.ANSWERED: ("●", PLAIN),
+    EventKind.REPEAT: ("↻", MUTED),
+    EventKind.REFUSED: ("✕", FAILED),
+    EventKind.NOTE: ("•", PLAIN),
 }
 
 
@@ -109,7 +118,7 @@ def collection_card(
         return lines
     lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
     lines += [_BLANK, rule("story", width)]
-    for told in found.story.moments:
+    for told in found.story.entries:
         glyph, said = _told(told)
         lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
         if told.detail:
@@ -146,12 +155,12 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
     lines += say  # what support says comes before how it came about
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
-    lines += moment_lines(story.moments, look, width)
+    lines += moment_lines(story.entries, look, width)
     lines += around_lines(story.around, look, width)
     return lines
 
 
-def moment_lines(moments: Sequence[Moment], look: Look, width: int) -> list[Line]:
+def moment_lines(moments: Sequence[TimelineEntry], look: Look, width: int) -> list[Line]:
     """Return what happened, each moment with its time, its gap to the one before and its source."""
     stamps = max((len(precise(told.at, look)) for told in moments), default=0)
     previous = None
@@ -191,7 +200,7 @@ def spoken(said: Wording) -> str:
     return safe(f"{said.sentence} {said.next_step}".strip(), 400)
 
 
-def safety(told: Story | CreationStory) -> Run:
+def safety(told: Timeline | CreationTimeline) -> Run:
     """Return whether a new request is safe, and why, as a sentence."""
     verdict = new_request(told)
     glyph, role = _REQUESTS.get(verdict.reason, ("○", WARN))
@@ -205,17 +214,17 @@ def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
     return [_BLANK, *lines] if lines else []
 
 
-def _told(told: Moment) -> tuple[Run, Run]:
-    if told.what in {What.STATUS, What.SAME}:
+def _told(told: TimelineEntry) -> tuple[Run, Run]:
+    if told.kind in {EventKind.STATUS, EventKind.SAME}:
         word, role = vocabulary.status(told.word)
         glyph, _, name = word.partition(" ")
-        said = f"still {name}" if told.what is What.SAME else name
+        said = f"still {name}" if told.kind is EventKind.SAME else name
         return (f"{glyph} ", role), (said, role)
-    glyph, role = _GLYPHS[told.what]
+    glyph, role = _GLYPHS[told.kind]
     return (f"{glyph} ", role), (free(told.word, 60), role)
 
 
-def _telling(told: Moment, stamp: tuple[str, str], width: int) -> list[Line]:
+def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Line]:
     glyph, said = _told(told)
     at, gap = stamp
     head: list[Run] = [

@@ -3,7 +3,7 @@
 Pure: lines from frozen values. Every text that came from outside passes `cell` or `safe`.
 """
 
-from kusanya.lookup import CreationStory, creation_advice
+from kusanya.lookup import CreationTimeline, creation_advice
 from kusanya.privacy import mask_phone
 from kusanya.store.records import IntentState
 from kusanya_console.collections.cards import around_lines, moment_lines, safety, sentences
@@ -24,7 +24,7 @@ _SAID = {
 }
 
 
-def creation_story_lines(told: CreationStory, look: Look, width: int) -> list[Line]:
+def creation_story_lines(told: CreationTimeline, look: Look, width: int) -> list[Line]:
     """Return the story: what it is, what to say, whether a new request is safe, what happened."""
     intent = told.intent
     state, role = vocabulary.intent(intent.state)
@@ -53,20 +53,20 @@ def creation_story_lines(told: CreationStory, look: Look, width: int) -> list[Li
         lines += _replay(told, look, width)
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
-    lines += moment_lines(told.moments, look, width)
+    lines += moment_lines(told.entries, look, width)
     if intent.outcome is not None:
         lines += wrapped(cell(intent.outcome, limit=300)[0], width, label="outcome")
     return lines + around_lines(told.around, look, width)
 
 
-def _first_sent(told: CreationStory, look: Look) -> Run:
+def _first_sent(told: CreationTimeline, look: Look) -> Run:
     first = told.intent.first_sent_at
     if first is None:
         return f"never sent, kept {moment(told.intent.prepared_at, look)}", MUTED
     return f"first sent {moment(first, look)}", MUTED
 
 
-def _replay(told: CreationStory, look: Look, width: int) -> list[Line]:
+def _replay(told: CreationTimeline, look: Look, width: int) -> list[Line]:
     until = told.replay_until
     if until is None or until <= look.now:
         over = "replay: its window is over, the service may charge again; a person decides (5, D)"

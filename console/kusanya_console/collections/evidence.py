@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from kusanya.errors import KusanyaError
-from kusanya.lookup import Story, story
+from kusanya.lookup import Timeline, load_timeline
 from kusanya.privacy import mask_json
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
@@ -23,7 +23,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 class Evidence(msgspec.Struct, frozen=True):
     """One payment: what happened to it, what is odd about it, and the service's latest words."""
 
-    story: Story
+    story: Timeline
     odd: tuple[Anomaly, ...]
     said: str
     """The newest JSON that any source gave of it, as received but for phones, masked."""
@@ -32,7 +32,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 def gather(store: Store, collection_id: str, mode: Mode, look: Look) -> Evidence | None:
     """Return what is known of a collection of one mode, or None; raises StoreError."""
-    told = story(store, collection_id, mode, now=look.now)
+    told = load_timeline(store, collection_id, mode, now=look.now)
     if told is None:
         return None
     facts = store.collections.observations(collection_id, mode)

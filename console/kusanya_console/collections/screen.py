@@ -7,7 +7,7 @@ text on the screen is never read back.
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from kusanya.lookup import advice, creation_advice, creation_story, story
+from kusanya.lookup import advice, creation_advice, load_creation_timeline, load_timeline
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -35,7 +35,7 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
         return None
 
     def read() -> list[Line]:
-        found = creation_story(store, intent_id, now=look.now)
+        found = load_creation_timeline(store, intent_id, now=look.now)
         return [] if found is None else creation_story_lines(found, look, CARD_CELLS)
 
     return read
@@ -44,9 +44,9 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
 def _advice(store: Store, subject: Subject, mode: Mode, look: Look) -> Advice | None:
     """Return what to say about the record, as the store knows it now; None where it does not."""
     if subject.collection_id is not None:
-        found = story(store, subject.collection_id, mode, now=look.now)
+        found = load_timeline(store, subject.collection_id, mode, now=look.now)
         return None if found is None else advice(found)
-    created = creation_story(store, subject.intent_id or "", now=look.now)
+    created = load_creation_timeline(store, subject.intent_id or "", now=look.now)
     return None if created is None else creation_advice(created)
 
 

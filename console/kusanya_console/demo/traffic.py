@@ -14,9 +14,9 @@ from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely_async, open_intents, resume_async
 from kusanya.service_clock import parse_clock
 from kusanya.store import Store
-from kusanya.watch import Rhythm, rounds
+from kusanya.watch import PollSettings, poll_open
 from kusanya_console.demo.orders import Order, orders
-from kusanya_console.output import complain, say_json, tell_round
+from kusanya_console.output import complain, say_json, say_poll_result
 
 if TYPE_CHECKING:
     from kusanya.client import AsyncClient
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 64
 """Creations under way at one time; more orders than that wait for their turn."""
 _DEADLINE_S: Final = 30.0
-_RHYTHM: Final = Rhythm()
+_POLL_SETTINGS: Final = PollSettings()
 
 
 def run(profile: "Profile", *, rate: float, seed: int, seconds: float | None, stuck: bool) -> None:
@@ -62,8 +62,12 @@ class _Traffic:
             say_json({"ready": True})
             await self._resume(client)
             self._spawn(self._place_all(client, rate, seed, seconds, stuck=stuck))
-            watching = rounds(
-                self._store, client.core, stop=stopped.is_set, told=tell_round, rhythm=_RHYTHM
+            watching = poll_open(
+                self._store,
+                client.core,
+                stop=stopped.is_set,
+                on_result=say_poll_result,
+                settings=_POLL_SETTINGS,
             )
             self._spawn(client.run(watching))
             await stopped.wait()

@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kusanya.business_day import day_start
-from kusanya.lookup import CreationStory, Found, creation_story, find
+from kusanya.lookup import CreationTimeline, LookupResult, find, load_creation_timeline
 from kusanya.privacy import mask_json
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
@@ -35,7 +35,7 @@ _LONGEST = 200
 
 
 Matched = CollectionRow | IntentRow
-Told = Evidence | CreationStory
+Told = Evidence | CreationTimeline
 
 
 def _created(row: Matched, look: Look) -> Run:
@@ -70,7 +70,7 @@ COLUMNS: tuple[Column[Matched], ...] = (
 class Answer(msgspec.Struct, frozen=True):
     """What the store says to the text in the box."""
 
-    found: Found
+    found: LookupResult
     told: Told | None
 
 
@@ -81,7 +81,7 @@ def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> Answer:
     return Answer(found, tell(store, rows[0], look) if rows else None)
 
 
-def matched(found: Found) -> tuple[Matched, ...]:
+def matched(found: LookupResult) -> tuple[Matched, ...]:
     """Return what was found as the table lists it: creations without an answer come first."""
     return (
         *(match.intent for match in found.creations),
@@ -92,13 +92,13 @@ def matched(found: Found) -> tuple[Matched, ...]:
 def tell(store: Store, row: Matched, look: Look) -> Told | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
-        return creation_story(store, row.id, now=look.now)
+        return load_creation_timeline(store, row.id, now=look.now)
     return gather(store, row.id, row.mode, look)
 
 
 def record(told: Told) -> Matched:
     """Return the record that a story is about."""
-    return told.intent if isinstance(told, CreationStory) else told.story.row
+    return told.intent if isinstance(told, CreationTimeline) else told.story.row
 
 
 class LookupScreen(PaymentScreen):
@@ -114,7 +114,7 @@ class LookupScreen(PaymentScreen):
         super().__init__(desk)
         self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=desk.look, id="matches")
         self.table.follow = False
-        self._found = Found(text="")
+        self._found = LookupResult(text="")
         self._told: Told | None = None
         self._unanswered = False
 
@@ -186,7 +186,7 @@ class LookupScreen(PaymentScreen):
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
         told = self._told
-        if self._unanswered or (isinstance(told, CreationStory) and snapshot.intents):
+        if self._unanswered or (isinstance(told, CreationTimeline) and snapshot.intents):
             # A creation that was answered meanwhile is found as its collection.
             self._ask(self.query_one("#box", Box).meant)
         elif told is not None and (snapshot.intents or record(told).id in snapshot.changed):
@@ -215,7 +215,7 @@ class LookupScreen(PaymentScreen):
         if self._unanswered and asked.strip() != found.text.strip():
             sheet.show(lambda _width: unanswered(asked))
             return
-        if isinstance(told, CreationStory) and found.count:
+        if isinstance(told, CreationTimeline) and found.count:
             sheet.show(lambda width: creation_story_lines(told, look, width))
         elif isinstance(told, Evidence) and found.count:
             sheet.show(lambda width: story_part(told, look, width, part=part))
@@ -263,7 +263,7 @@ class LookupScreen(PaymentScreen):
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return the JSON of the collection, or the body of the creation, phones masked."""
         told = self._told
-        if isinstance(told, CreationStory):
+        if isinstance(told, CreationTimeline):
             return lambda: (
                 "request body, phone masked,",
                 mask_json(told.intent.body),

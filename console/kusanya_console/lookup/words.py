@@ -7,7 +7,7 @@ screenshot cannot.
 import re
 from typing import Final
 
-from kusanya.lookup import Found
+from kusanya.lookup import LookupResult
 from kusanya.privacy import is_phone_like, redact
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -34,14 +34,14 @@ def echoed(text: str, limit: int = 60) -> str:
     return "a phone number" if is_phone_like(text) else safe(redact(text), limit)
 
 
-def hint(found: Found, mode: Mode) -> Line:
+def hint(found: LookupResult, mode: Mode) -> Line:
     """Return the line under the box: what it takes, or how many matches there are."""
     word, _ = mode_words(mode)
     if not found.text:
         return ((HINT, MUTED),)
     if found.count == 1:
         what = "unanswered creation" if found.creations else "collection"
-        way = (found.creations or found.matches)[0].way.value
+        way = (found.creations or found.matches)[0].kind.value
         return ((f"1 {what} in {word}, found by {way}", WARN if found.creations else MUTED),)
     if found.count:
         more = " or more" if found.more else ""
@@ -64,7 +64,7 @@ def unanswered(text: str) -> list[Line]:
     ]
 
 
-def nothing(found: Found, mode: Mode) -> list[Line]:
+def nothing(found: LookupResult, mode: Mode) -> list[Line]:
     """Return what stands in the story's place when there is none."""
     if not found.text:
         return [

@@ -10,7 +10,7 @@ from kusanya.client.sync import Client
 from kusanya.wire import ResponseInfo
 
 if TYPE_CHECKING:
-    from kusanya.client.aio import AsyncClient
+    from kusanya.client.async_client import AsyncClient
 
 __all__ = ["AsyncClient", "Client", "ResponseInfo", "new_idempotency_key"]
 
@@ -18,7 +18,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
         if name == "AsyncClient":
-            from kusanya.client.aio import AsyncClient
+            from kusanya.client.async_client import AsyncClient
 
             return AsyncClient
         raise AttributeError(f"module 'kusanya.client' has no attribute {name!r}")

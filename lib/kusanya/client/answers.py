@@ -36,7 +36,7 @@ _REQUEST_ID_HEADERS: Final = ("request-id", "x-request-id")
 _TEXT_LIMIT: Final = 200
 _CLIENT_CLOSED: Final = 499
 """What proxies call a request whose sender went away; in no registry."""
-_DID_NOT_WAIT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, _CLIENT_CLOSED})
+_CUT_SHORT: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, _CLIENT_CLOSED})
 
 
 def response_info(response: Response) -> ResponseInfo:
@@ -81,32 +81,32 @@ def is_undecided(response: Response, *, creates: bool) -> bool:
     counts as the service's own only where its body says what is wrong, in one of the known shapes:
     a proxy's page may stand for a request that was carried out.
     """
-    if response.status in _DID_NOT_WAIT:
+    if response.status in _CUT_SHORT:
         return True
     if not creates or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return False
-    told = _read_body(response.body)
-    return not response.complete or (told.code is None and told.message is None)
+    detail = _read_body(response.body)
+    return not response.complete or (detail.code is None and detail.message is None)
 
 
 def service_error(response: Response, *, now: datetime) -> ServiceError:
     """Return the error that an answer of 400 and above means."""
-    told = _read_body(response.body)
-    code = told.code
+    detail = _read_body(response.body)
+    code = detail.code
     kind = _kind(response.status, code)
     words = [f"the service answered {response.status}"]
     if code is not None:
         words.append(f"({safe(redact(code), 64)})")
-    if told.message:
-        words.append(f": {safe(redact(told.message), _TEXT_LIMIT)}")
+    if detail.message:
+        words.append(f": {safe(redact(detail.message), _TEXT_LIMIT)}")
     advice = _ADVICE.get(kind)
     message = " ".join(words).replace(" :", ":")
     return kind(
         message if advice is None else f"{message}; {advice}",
         status=response.status,
         code=code,
-        param=told.param,
-        request_id=told.request_id or request_id_of(response),
+        param=detail.param,
+        request_id=detail.request_id or request_id_of(response),
         retry_after_s=retry_after_s(response, now=now),
     )
 
@@ -133,7 +133,7 @@ def _kind(status: int, code: str | None) -> type[ServiceError]:
     return _KINDS.get(status, InvalidRequest)
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True):
+class _ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
     """What an error body says, as far as it can be read."""
 
     code: str | None = None
@@ -142,17 +142,17 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str | None = None
 
 
-def _read_body(body: bytes) -> _Told:
+def _read_body(body: bytes) -> _ErrorDetail:
     try:
         found = msgspec.json.decode(body)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return _Told()
+        return _ErrorDetail()
     if not isinstance(found, dict):
-        return _Told()
+        return _ErrorDetail()
     inner = found.get("error")
     fields: dict[str, Any] = {**found, **inner} if isinstance(inner, dict) else found
     flat = inner[:_TEXT_LIMIT] if isinstance(inner, str) else None
-    return _Told(
+    return _ErrorDetail(
         code=_text(fields, "code", "error_code") or flat or _problem_type(fields),
         message=_text(fields, "message", "detail", "title", "error_description"),
         param=_text(fields, "param", "field"),

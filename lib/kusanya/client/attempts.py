@@ -1,7 +1,7 @@
-"""One attempt judged, and who is told of it.
+"""How one attempt ended, and who records it.
 
-An attempt ends in one of five ways; the words are those of the store's attempts. Whoever must know
-of an attempt before its first byte leaves gives the exchange an `Attempts`.
+An attempt ends in one of five ways; the words are those of the store's attempts. Whoever must
+record an attempt before its first byte leaves passes an `Attempts` to the exchange.
 """
 
 from enum import StrEnum
@@ -9,13 +9,13 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from kusanya.client.effects import Steps
+from kusanya.client.effects import Effects
 from kusanya.errors import KusanyaError
 
 Answer = TypeVar("Answer")
 
 
-class Ending(StrEnum):
+class AttemptOutcome(StrEnum):
     """How an attempt ended."""
 
     ANSWERED = "answered"
@@ -29,10 +29,10 @@ class Ending(StrEnum):
     """Not one byte left."""
 
 
-class Judged(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
+class Classification(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
     """What an attempt came to: a value when ANSWERED, an error otherwise."""
 
-    ending: Ending
+    outcome: AttemptOutcome
     value: Answer | None = None
     error: KusanyaError | None = None
     status: int | None = None
@@ -44,31 +44,31 @@ class Judged(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
 
 
 class Attempts(Protocol):
-    """Who is told before each attempt and after it; both may block and both may refuse."""
+    """Records each attempt before it is sent and after its end; both may block and may refuse."""
 
     @property
     def effect_possible(self) -> bool:
         """Tell whether an attempt before this call may have had an effect."""
         ...
 
-    def begin(self) -> Steps[None]:
+    def begin(self) -> Effects[None]:
         """Note that an attempt is about to be sent; an error raised here keeps it from leaving."""
         ...
 
-    def end(self, judged: Judged[Answer]) -> Steps[None]:
+    def end(self, result: Classification[Answer]) -> Effects[None]:
         """Note how the attempt ended."""
         ...
 
 
-class Unrecorded:
-    """Nobody is told."""
+class UnrecordedAttempts:
+    """Records nothing."""
 
     effect_possible = False
 
-    def begin(self) -> Steps[None]:
+    def begin(self) -> Effects[None]:
         """Note nothing."""
         yield from ()
 
-    def end(self, judged: Judged[Answer]) -> Steps[None]:  # noqa: ARG002 - the protocol's shape
+    def end(self, result: Classification[Answer]) -> Effects[None]:  # noqa: ARG002 - the protocol's shape
         """Note nothing."""
         yield from ()

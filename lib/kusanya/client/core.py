@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from kusanya.assumptions import REPLAY_HOURS
-from kusanya.client import judge, requests
-from kusanya.client.attempts import Attempts, Ending, Judged, Unrecorded
-from kusanya.client.effects import Request, Steps, send, sleep
-from kusanya.client.retry import Patience, pause_s, poll_pause_s
+from kusanya.client import requests, response_classifier
+from kusanya.client.attempts import AttemptOutcome, Attempts, Classification, UnrecordedAttempts
+from kusanya.client.effects import Effects, Request, send, sleep
+from kusanya.client.retry_policy import RetryPolicy, pause_s, poll_pause_s
 from kusanya.clock import Clock
 from kusanya.errors import (
     ConfigurationError,
@@ -55,16 +55,16 @@ class Core:
         mode: Mode | None,
         clock: Clock,
         chance: Callable[[], float],
-        patience: Patience,
+        retry_policy: RetryPolicy,
         origin: str,
     ) -> None:
         self.mode = mode
         self.clock = clock
         self.chance = chance
-        self.patience = patience
+        self.retry_policy = retry_policy
         self.origin = origin
         self._merchant: str | None = None
-        self._live_key_seen = False
+        self._live_key_confirmed = False
 
     @property
     def target(self) -> str:
@@ -74,33 +74,39 @@ class Core:
         """
         return self.origin if self._merchant is None else f"{self.origin}#{self._merchant}"
 
-    def create(self, request: Request, *, attempts: Attempts | None = None) -> Steps[Collection]:
+    def create(self, request: Request, *, attempts: Attempts | None = None) -> Effects[Collection]:
         """Send a create until it is answered, refused, or out of time.
 
         Before the first live create of this client the key is asked for its mode: a test set-up
         that holds a live key must not move money. Raises what `Client.create_collection` does.
         """
         deadline = self._deadline()
-        if self.mode is Mode.LIVE and not self._live_key_seen:
-            yield from self._see_live_key(deadline)
-        read = partial(judge.read_created, sent=request.body or b"", mode=self.mode)
-        return (yield from self._exchange(request, read, deadline, attempts or Unrecorded()))
+        if self.mode is Mode.LIVE and not self._live_key_confirmed:
+            yield from self._confirm_live_key(deadline)
+        read = partial(response_classifier.read_created, sent=request.body or b"", mode=self.mode)
+        return (
+            yield from self._exchange(request, read, deadline, attempts or UnrecordedAttempts())
+        )
 
-    def collection(self, collection_id: str, *, deadline: float | None = None) -> Steps[Collection]:
+    def collection(
+        self, collection_id: str, *, deadline: float | None = None
+    ) -> Effects[Collection]:
         """Ask for the present state of a collection."""
-        read = partial(judge.read_collection, asked=collection_id, mode=self.mode)
+        read = partial(response_classifier.read_collection, asked=collection_id, mode=self.mode)
         return (yield from self._ask(requests.collection(collection_id), read, deadline))
 
-    def event(self, event_id: str) -> Steps[Event]:
+    def event(self, event_id: str) -> Effects[Event]:
         """Ask for an event."""
-        read = partial(judge.read_event, asked=event_id, mode=self.mode)
+        read = partial(response_classifier.read_event, asked=event_id, mode=self.mode)
         return (yield from self._ask(requests.event(event_id), read, None))
 
-    def whoami(self, *, deadline: float | None = None) -> Steps[Principal]:
+    def whoami(self, *, deadline: float | None = None) -> Effects[Principal]:
         """Ask whose API key this is."""
-        return (yield from self._ask(requests.whoami(), judge.read_principal, deadline))
+        return (
+            yield from self._ask(requests.whoami(), response_classifier.read_principal, deadline)
+        )
 
-    def wait(self, collection_id: str, *, timeout_s: float) -> Steps[Collection]:
+    def wait(self, collection_id: str, *, timeout_s: float) -> Effects[Collection]:
         """Ask until the collection is final; troubles that pass are waited out."""
         until = self.clock.monotonic() + timeout_s
         last = False
@@ -129,15 +135,18 @@ class Core:
         raise AssertionError("count() never ends")
 
     def _deadline(self) -> float:
-        return self.clock.monotonic() + self.patience.timeout_s
+        return self.clock.monotonic() + self.retry_policy.timeout_s
 
     def _ask(
-        self, request: Request, read: judge.Reader[judge.Resource], deadline: float | None
-    ) -> Steps[judge.Resource]:
+        self,
+        request: Request,
+        read: response_classifier.Reader[response_classifier.Resource],
+        deadline: float | None,
+    ) -> Effects[response_classifier.Resource]:
         until = self._deadline() if deadline is None else deadline
-        return (yield from self._exchange(request, read, until, Unrecorded()))
+        return (yield from self._exchange(request, read, until, UnrecordedAttempts()))
 
-    def _see_live_key(self, deadline: float) -> Steps[None]:
+    def _confirm_live_key(self, deadline: float) -> Effects[None]:
         try:
             principal = yield from self.whoami(deadline=deadline)
         except _PASSING as error:
@@ -149,46 +158,48 @@ class Core:
                 "the service says this key is in test mode, its form says live; nothing was sent"
             )
         self._merchant = principal.merchant_id
-        self._live_key_seen = True
+        self._live_key_confirmed = True
 
     def _exchange(
         self,
         request: Request,
-        read: judge.Reader[judge.Resource],
+        read: response_classifier.Reader[response_classifier.Resource],
         deadline: float,
         attempts: Attempts,
-    ) -> Steps[judge.Resource]:
-        told = _Told(effect_possible=attempts.effect_possible)
+    ) -> Effects[response_classifier.Resource]:
+        history = _CallHistory(effect_possible=attempts.effect_possible)
         for number in count(1):
             left_s = deadline - self.clock.monotonic()
             if left_s <= 0:
                 break
             yield from attempts.begin()
-            reply = yield from send(request, within_s=min(left_s, self.patience.attempt_s))
-            judged = judge.judge(request, reply, read, now=self.clock.now())
-            yield from attempts.end(judged)
-            told = told.after(judged)
-            if judged.value is not None:
-                return judged.value
-            if not judged.again or number >= self.patience.attempts:
+            reply = yield from send(request, within_s=min(left_s, self.retry_policy.attempt_s))
+            result = response_classifier.classify(request, reply, read, now=self.clock.now())
+            yield from attempts.end(result)
+            history = history.after(result)
+            if result.value is not None:
+                return result.value
+            if not result.again or number >= self.retry_policy.attempts:
                 break
-            pause = pause_s(number, chance=self.chance(), retry_after_s=_wish(judged.error))
+            pause = pause_s(number, chance=self.chance(), retry_after_s=_retry_after(result.error))
             if self.clock.monotonic() + pause >= deadline:
                 break
-            _log_retry(request, judged, attempt=number, pause=pause)
+            _log_retry(request, result, attempt=number, pause=pause)
             yield from sleep(pause)
-        raise told.verdict(request)
+        raise history.error(request)
 
 
-def _log_retry(request: Request, judged: Judged[Any], *, attempt: int, pause: float) -> None:
+def _log_retry(
+    request: Request, result: Classification[Any], *, attempt: int, pause: float
+) -> None:
     details = {
         "method": request.method,
         "path": request.path,
         "attempt": attempt,
-        "outcome": judged.ending.value,
-        "status": judged.status,
-        "request_id": judged.request_id,
-        "why": str(judged.error),
+        "outcome": result.outcome.value,
+        "status": result.status,
+        "request_id": result.request_id,
+        "why": str(result.error),
         "pause_s": round(pause, 3),
     }
     _log.warning(
@@ -196,31 +207,31 @@ def _log_retry(request: Request, judged: Judged[Any], *, attempt: int, pause: fl
     )
 
 
-def _wish(error: KusanyaError | None) -> float | None:
-    # Whoever wrote the answer, its wish to be left alone is respected.
-    told = error.__cause__ if isinstance(error, NoAnswer) else error
-    return told.retry_after_s if isinstance(told, ServiceError) else None
+def _retry_after(error: KusanyaError | None) -> float | None:
+    # Whoever wrote the answer, its request to wait is respected.
+    cause = error.__cause__ if isinstance(error, NoAnswer) else error
+    return cause.retry_after_s if isinstance(cause, ServiceError) else None
 
 
-class _Told(msgspec.Struct, frozen=True, kw_only=True):
+class _CallHistory(msgspec.Struct, frozen=True, kw_only=True):
     """What all attempts of a call say together."""
 
     sent: int = 0
     lost: bool = False
     effect_possible: bool
     """An attempt before the last may have had an effect."""
-    last: Judged[Any] | None = None
+    last: Classification[Any] | None = None
 
-    def after(self, judged: Judged[Any]) -> "_Told":
+    def after(self, result: Classification[Any]) -> "_CallHistory":
         before = self.last is not None and self.last.effect_possible
-        return _Told(
-            sent=self.sent + (judged.ending is not Ending.NOT_SENT),
-            lost=self.lost or judged.ending is Ending.LOST,
+        return _CallHistory(
+            sent=self.sent + (result.outcome is not AttemptOutcome.NOT_SENT),
+            lost=self.lost or result.outcome is AttemptOutcome.LOST,
             effect_possible=self.effect_possible or before,
-            last=judged,
+            last=result,
         )
 
-    def verdict(self, request: Request) -> KusanyaError:
+    def error(self, request: Request) -> KusanyaError:
         """Return the error that a call without an answer ends in."""
         if self.last is None or self.last.error is None:
             return NotSent("no time was left to send the request")
@@ -240,7 +251,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
             f"Send the same key with the same bytes within {REPLAY_HOURS} hours, or wait for an "
             "event with this reference",
             idempotency_key=request.idempotency_key,
-            reference=judge.reference_of(request),
+            reference=response_classifier.reference_of(request),
             attempts=self.sent,
         )
         unknown.__cause__ = error

@@ -16,7 +16,7 @@ from typing import Any, Final
 import httpcore
 
 _OPTION = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
-_Found = list[tuple[socket.AddressFamily, Any]]
+_Addresses = list[tuple[socket.AddressFamily, Any]]
 _CHUNK: Final = 64 * 1024
 
 
@@ -24,18 +24,18 @@ Resolve = Callable[..., list[Any]]
 """What `socket.getaddrinfo` does."""
 
 
-class Call(threading.local):
+class CallDeadline(threading.local):
     """The call that the present thread is in: when it ends and whether a byte has left."""
 
     until: float = 0.0
-    left: bool = False
+    bytes_sent: bool = False
 
     def start(self, within_s: float) -> None:
         """Begin a call that ends `within_s` seconds from now."""
         self.until = time.monotonic() + within_s
-        self.left = False
+        self.bytes_sent = False
 
-    def left_s(self, timed_out: type[Exception]) -> float:
+    def remaining_s(self, timed_out: type[Exception]) -> float:
         """Return the seconds that are left; raise `timed_out` where there are none."""
         left_s = self.until - time.monotonic()
         if left_s <= 0:
@@ -44,10 +44,10 @@ class Call(threading.local):
 
 
 class DeadlineBackend(httpcore.NetworkBackend):
-    """Connects within the deadline of the thread's `call`."""
+    """Connects within the deadline of the thread's `deadline`."""
 
-    def __init__(self, call: Call, *, resolve: Resolve = socket.getaddrinfo) -> None:
-        self._call = call
+    def __init__(self, deadline: CallDeadline, *, resolve: Resolve = socket.getaddrinfo) -> None:
+        self._deadline = deadline
         self._resolve = resolve
 
     def connect_tcp(
@@ -59,10 +59,10 @@ class DeadlineBackend(httpcore.NetworkBackend):
         socket_options: Iterable[_OPTION] | None = None,  # noqa: ARG002 - never given
     ) -> httpcore.NetworkStream:
         """Connect to the first address of `host` that answers, sharing the time among them."""
-        found = self._look_up(host, port)
-        trouble: Exception = httpcore.ConnectError("the name has no address")
-        for tried, (family, address) in enumerate(found):
-            share_s = self._call.left_s(httpcore.ConnectTimeout) / (len(found) - tried)
+        addresses = self._look_up(host, port)
+        failure: Exception = httpcore.ConnectError("the name has no address")
+        for tried, (family, address) in enumerate(addresses):
+            share_s = self._deadline.remaining_s(httpcore.ConnectTimeout) / (len(addresses) - tried)
             try:
                 connected = socket.socket(family, socket.SOCK_STREAM)
                 try:
@@ -73,50 +73,50 @@ class DeadlineBackend(httpcore.NetworkBackend):
                     connected.close()
                     raise
             except TimeoutError:
-                trouble = httpcore.ConnectTimeout("no connection in time")
+                failure = httpcore.ConnectTimeout("no connection in time")
             except OSError as error:
-                trouble = httpcore.ConnectError(_sentence(error))
+                failure = httpcore.ConnectError(_sentence(error))
             else:
-                return DeadlineStream(connected, self._call)
-        raise trouble
+                return DeadlineStream(connected, self._deadline)
+        raise failure
 
-    def _look_up(self, host: str, port: int) -> _Found:
+    def _look_up(self, host: str, port: int) -> _Addresses:
         """Return the addresses of `host`; a look-up that hangs is left behind in its thread."""
         try:
             return self._resolved(host, port, flags=socket.AI_NUMERICHOST)
         except socket.gaierror:
             pass
-        found: list[_Found | OSError] = []
-        thread = threading.Thread(target=self._collect, args=(host, port, found), daemon=True)
+        addresses: list[_Addresses | OSError] = []
+        thread = threading.Thread(target=self._collect, args=(host, port, addresses), daemon=True)
         thread.start()
-        thread.join(self._call.left_s(httpcore.ConnectTimeout))
-        if not found:
+        thread.join(self._deadline.remaining_s(httpcore.ConnectTimeout))
+        if not addresses:
             raise httpcore.ConnectTimeout("the name was not resolved in time")
-        if isinstance(found[0], OSError):
-            raise httpcore.ConnectError("the name has no address") from found[0]
-        return found[0]
+        if isinstance(addresses[0], OSError):
+            raise httpcore.ConnectError("the name has no address") from addresses[0]
+        return addresses[0]
 
-    def _collect(self, host: str, port: int, found: list[_Found | OSError]) -> None:
+    def _collect(self, host: str, port: int, addresses: list[_Addresses | OSError]) -> None:
         try:
-            found.append(self._resolved(host, port))
+            addresses.append(self._resolved(host, port))
         except OSError as error:
-            found.append(error)
+            addresses.append(error)
 
-    def _resolved(self, host: str, port: int, *, flags: int = 0) -> _Found:
+    def _resolved(self, host: str, port: int, *, flags: int = 0) -> _Addresses:
         answers = self._resolve(host, port, type=socket.SOCK_STREAM, flags=flags)
         return [(family, address) for family, _, _, _, address in answers]
 
 
 class DeadlineStream(httpcore.NetworkStream):
-    """A connection whose operations end by the deadline of the thread's `call`."""
+    """A connection whose operations end by the deadline of the thread's `deadline`."""
 
-    def __init__(self, connected: socket.socket, call: Call) -> None:
+    def __init__(self, connected: socket.socket, deadline: CallDeadline) -> None:
         self._socket = connected
-        self._call = call
+        self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """Read what has come, at most `max_bytes`."""
-        self._socket.settimeout(self._call.left_s(httpcore.ReadTimeout))
+        self._socket.settimeout(self._deadline.remaining_s(httpcore.ReadTimeout))
         try:
             return self._socket.recv(max_bytes)
         except TimeoutError as error:
@@ -128,8 +128,8 @@ class DeadlineStream(httpcore.NetworkStream):
         """Write all of `buffer`."""
         rest = memoryview(buffer)
         while rest:
-            self._socket.settimeout(self._call.left_s(httpcore.WriteTimeout))
-            self._call.left = True
+            self._socket.settimeout(self._deadline.remaining_s(httpcore.WriteTimeout))
+            self._deadline.bytes_sent = True
             try:
                 rest = rest[self._socket.send(rest[:_CHUNK]) :]
             except TimeoutError as error:
@@ -148,7 +148,7 @@ class DeadlineStream(httpcore.NetworkStream):
         timeout: float | None = None,  # noqa: ARG002 - the deadline stands for it
     ) -> httpcore.NetworkStream:
         """Shake hands; CPython bounds the whole handshake by the socket's timeout."""
-        self._socket.settimeout(self._call.left_s(httpcore.ConnectTimeout))
+        self._socket.settimeout(self._deadline.remaining_s(httpcore.ConnectTimeout))
         try:
             secured = ssl_context.wrap_socket(self._socket, server_hostname=server_hostname)
         except TimeoutError as error:
@@ -157,7 +157,7 @@ class DeadlineStream(httpcore.NetworkStream):
         except OSError as error:
             self.close()
             raise httpcore.ConnectError(_sentence(error)) from error
-        return DeadlineStream(secured, self._call)
+        return DeadlineStream(secured, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         """Return what the pool asks about a connection."""

@@ -72,28 +72,28 @@ class Sleep(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Do(msgspec.Struct, Generic[Result], frozen=True):
+class Call(msgspec.Struct, Generic[Result], frozen=True):
     """Call something that blocks, such as a store; its result or its error comes back."""
 
-    act: Callable[[], Result]
+    function: Callable[[], Result]
 
 
-Effect: TypeAlias = Send | Sleep | Do[Any]
-Steps: TypeAlias = Generator[Effect, Any, Result]
+Effect: TypeAlias = Send | Sleep | Call[Any]
+Effects: TypeAlias = Generator[Effect, Any, Result]
 
 
-def send(request: Request, *, within_s: float) -> Steps[Reply]:
+def send(request: Request, *, within_s: float) -> Effects[Reply]:
     """Ask for one sending and return its outcome."""
     reply: Reply = yield Send(request, within_s)
     return reply
 
 
-def sleep(seconds: float) -> Steps[None]:
+def sleep(seconds: float) -> Effects[None]:
     """Ask for a pause."""
     yield Sleep(seconds)
 
 
-def do(act: Callable[[], Result]) -> Steps[Result]:
+def call(function: Callable[[], Result]) -> Effects[Result]:
     """Ask for a blocking call and return its result."""
-    result: Result = yield Do(act)
+    result: Result = yield Call(function)
     return result

@@ -10,10 +10,20 @@ import httpcore
 from kusanya.client import requests
 from kusanya.client.address import Address, address_of, mode_of
 from kusanya.client.core import Core
-from kusanya.client.deadline import Call, DeadlineBackend
-from kusanya.client.effects import Do, Effect, Failure, Reply, Request, Response, Send, Sleep, Steps
+from kusanya.client.deadline import CallDeadline, DeadlineBackend
+from kusanya.client.effects import (
+    Call,
+    Effect,
+    Effects,
+    Failure,
+    Reply,
+    Request,
+    Response,
+    Send,
+    Sleep,
+)
 from kusanya.client.headers import fixed_headers, headers_of, trusted_roots
-from kusanya.client.retry import Patience
+from kusanya.client.retry_policy import RetryPolicy
 from kusanya.clock import Clock, SystemClock
 from kusanya.forks import ForkAware
 from kusanya.limits import ANSWER_MAX_BYTES
@@ -61,7 +71,7 @@ class Client:
             mode=self.mode,
             clock=self._clock,
             chance=random or SystemRandom().random,
-            patience=Patience(timeout_s=timeout, attempts=max_attempts),
+            retry_policy=RetryPolicy(timeout_s=timeout, attempts=max_attempts),
             origin=address.url,
         )
         self._network: _Network | None = None
@@ -128,7 +138,7 @@ class Client:
         """
         return self.run(self.core.wait(collection_id, timeout_s=timeout))
 
-    def run(self, steps: Steps[Result]) -> Result:
+    def run(self, steps: Effects[Result]) -> Result:
         """Carry out steps, this client's own or those of a caller such as `kusanya.intents`."""
         try:
             effect = next(steps)
@@ -150,8 +160,8 @@ class Client:
             case Sleep(seconds):
                 self._clock.sleep(seconds)
                 return None
-            case Do(act):
-                return act()
+            case Call(function):
+                return function()
 
     def close(self) -> None:
         """Close the connections."""
@@ -184,13 +194,13 @@ class _Network(ForkAware):
         super().__init__()
 
     def _begin_anew(self) -> None:
-        self._call = Call()
+        self._deadline = CallDeadline()
         self._pool = httpcore.ConnectionPool(
             ssl_context=self._tls,
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
-            network_backend=DeadlineBackend(self._call),
+            network_backend=DeadlineBackend(self._deadline),
         )
 
     def after_fork_in_child(self) -> None:
@@ -199,7 +209,7 @@ class _Network(ForkAware):
 
     def send(self, request: Request, within_s: float) -> Reply:
         """Send once; every part of it ends within `within_s` seconds."""
-        self._call.start(within_s)
+        self._deadline.start(within_s)
         address = self._address
         try:
             answer = self._pool.handle_request(
@@ -225,7 +235,7 @@ class _Network(ForkAware):
             httpcore.TimeoutException,
             httpcore.RemoteProtocolError,
         ) as error:
-            return Failure(left=self._call.left, why=_why(error))
+            return Failure(left=self._deadline.bytes_sent, why=_why(error))
         return Response(
             status=answer.status, headers=tuple(answer.headers), body=body, complete=complete
         )

@@ -13,11 +13,11 @@ from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
 from kusanya.intents.deciding import Candidate, decide, examine
 from kusanya.intents.driving import run
-from kusanya.intents.settling import (
+from kusanya.intents.resolving import (
     open_intents,
+    resolve_by_reference,
+    resolve_waiting,
     review,
-    settle_by_reference,
-    settle_waiting,
 )
 from kusanya.intents.window import replay_left, window_ends
 from kusanya.store import Store
@@ -32,11 +32,11 @@ __all__ = [
     "examine",
     "open_intents",
     "replay_left",
+    "resolve_by_reference",
+    "resolve_waiting",
     "resume",
     "resume_async",
     "review",
-    "settle_by_reference",
-    "settle_waiting",
     "window_ends",
 ]
 

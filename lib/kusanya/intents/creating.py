@@ -17,8 +17,8 @@ import msgspec
 
 from kusanya.client import requests
 from kusanya.client.core import Core
-from kusanya.client.effects import Steps, do, sleep
-from kusanya.client.observed import polled
+from kusanya.client.effects import Effects, call, sleep
+from kusanya.client.observations import poll_observation
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
@@ -30,9 +30,9 @@ from kusanya.errors import (
 )
 from kusanya.intents.claiming import Claim, this_process
 from kusanya.intents.log import log_claim_kept
-from kusanya.intents.recording import Opening, Recorded, Tied
-from kusanya.intents.settling import OPEN, review
-from kusanya.intents.targets import Place
+from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
+from kusanya.intents.resolving import OPEN, review
+from kusanya.intents.send_target import SendTarget
 from kusanya.store import Store
 from kusanya.store.intent_rules import check_reference, other_body
 from kusanya.store.records import Begun, IntentRow, Repeat
@@ -71,7 +71,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         return f"Order(reference={self.reference!r}, amount={self.amount})"
 
 
-def create(store: Store, core: Core, order: Order) -> Steps[Creation]:
+def create(store: Store, core: Core, order: Order) -> Effects[Creation]:
     """Prepare the intent of `order`, or find it again by its key, and bring it to an end."""
     mode = _mode(core)
     body = requests.creation_body(
@@ -86,16 +86,18 @@ def create(store: Store, core: Core, order: Order) -> Steps[Creation]:
         requests.check_idempotency_key(order.idempotency_key)
     if order.force_repeat_reason is not None and not order.force_repeat_reason.strip():
         raise ValueError("a repeated reference is forced with a reason")
-    found = yield from do(partial(_look, store, order, mode, body))
-    wait_s = core.patience.timeout_s
+    found = yield from call(partial(_look, store, order, mode, body))
+    wait_s = core.retry_policy.timeout_s
     if isinstance(found, IntentRow):
         return (yield from proceed(store, core, found, profile=order.profile, wait_s=wait_s))
-    place = Place(target=lambda: core.target, profile=order.profile)
-    recorded = Recorded(Claim.new(store, core.clock, ""), place=place, opening=found.queue)
+    send_target = SendTarget(target=lambda: core.target, profile=order.profile)
+    recorded = RecordedAttempts(
+        Claim.new(store, core.clock, ""), send_target=send_target, opening=found.queue
+    )
     try:
         return (yield from _exchange(store, core, recorded, found.key, body))
-    except Tied as tied:
-        intent = tied.intent
+    except IntentExists as existing:
+        intent = existing.intent
         return (yield from proceed(store, core, intent, profile=order.profile, wait_s=wait_s))
 
 
@@ -106,7 +108,7 @@ def proceed(
     *,
     profile: str | None = None,
     wait_s: float = 0.0,
-) -> Steps[Creation]:
+) -> Effects[Creation]:
     """Bring an intent to its end, or find the end that it has already come to.
 
     Where another call is sending it, that one's end is waited for, up to `wait_s` seconds.
@@ -116,34 +118,34 @@ def proceed(
     """
     if intent.mode is not core.mode:
         raise ConfigurationError(f"this intent is for {intent.mode.value} mode, the API key is not")
-    place = Place(target=lambda: core.target, profile=profile)
-    place.check_profile(intent)
+    send_target = SendTarget(target=lambda: core.target, profile=profile)
+    send_target.check_profile(intent)
     if intent.state in OPEN:
-        place.check(intent)
+        send_target.check(intent)
         claim = Claim.new(store, core.clock, intent.id)
         try:
             yield from _take(claim, wait_s)
-            recorded = yield from do(partial(_reopened, claim, place))
+            recorded = yield from call(partial(_reopened, claim, send_target))
         except GeneratorExit:
             raise  # nobody carries out steps any more
         except BaseException:
-            yield from do(partial(_give_up, claim, claim.release))
+            yield from call(partial(_give_up, claim, claim.release))
             raise
         intent = recorded.intent
         if intent.state in OPEN:
             key, body = intent.idempotency_key, intent.body
             return (yield from _exchange(store, core, recorded, key, body))
-        yield from do(claim.release)
+        yield from call(claim.release)
     return (yield from _present(store, core, intent))
 
 
-def _take(claim: Claim, wait_s: float) -> Steps[None]:
+def _take(claim: Claim, wait_s: float) -> Effects[None]:
     """Take the claim; while another call holds it, try again for up to `wait_s` seconds."""
     until = claim.clock.monotonic() + wait_s
     pause_s = _FIRST_PAUSE_S
     while True:
         try:
-            yield from do(claim.take)
+            yield from call(claim.take)
         except IntentError as error:
             left_s = until - claim.clock.monotonic()
             if error.reason is not IntentReason.BEING_SENT or left_s <= 0:
@@ -164,8 +166,8 @@ def _give_up(claim: Claim, act: Callable[[], None]) -> None:
 
 
 def _exchange(
-    store: Store, core: Core, recorded: Recorded, key: str, body: bytes
-) -> Steps[Creation]:
+    store: Store, core: Core, recorded: RecordedAttempts, key: str, body: bytes
+) -> Effects[Creation]:
     """Send until there is an answer or an end; the claim ends with it."""
     request = requests.creation(body, idempotency_key=key)
     try:
@@ -178,23 +180,23 @@ def _exchange(
     except Exception as error:
         if recorded.begun:
             error.add_note(f"intent {recorded.intent.id}")
-            yield from do(partial(_give_up, recorded.claim, recorded.claim.release))
+            yield from call(partial(_give_up, recorded.claim, recorded.claim.release))
         raise
     except BaseException:
         # Cancelled or interrupted, at any point.
-        yield from do(partial(_give_up, recorded.claim, recorded.cut_short))
+        yield from call(partial(_give_up, recorded.claim, recorded.cut_short))
         raise
     return Creation(intent=recorded.intent, collection=collection)
 
 
-def _present(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
+def _present(store: Store, core: Core, intent: IntentRow) -> Effects[Creation]:
     if intent.collection_id is None:
         raise IntentError(
             f"this intent is {intent.state.value}: {intent.outcome or 'no reason was kept'}",
             reason=IntentReason.NOTHING_CREATED,
             intent_id=intent.id,
         )
-    heard = yield from do(
+    heard = yield from call(
         partial(store.collections.observations, intent.collection_id, intent.mode)
     )
     finals = [fact.collection for fact in heard if fact.collection.is_final]
@@ -207,17 +209,17 @@ def _present(store: Store, core: Core, intent: IntentRow) -> Steps[Creation]:
     return Creation(intent=intent, collection=found)
 
 
-def _now(store: Store, core: Core, known: Collection) -> Steps[Collection]:
+def _now(store: Store, core: Core, known: Collection) -> Effects[Collection]:
     """Ask for the present state and keep it; without an answer, what is known stays true."""
     try:
         found = yield from core.collection(known.id)
     except (NotSent, NoAnswer, ServiceError):
         return known
-    yield from do(lambda: store.record(polled(found, at=core.clock.now())))
+    yield from call(lambda: store.record(poll_observation(found, at=core.clock.now())))
     return found
 
 
-def _reopened(claim: Claim, place: Place) -> Recorded:
+def _reopened(claim: Claim, send_target: SendTarget) -> RecordedAttempts:
     """Return the record of an intent under our claim, settled where its collection was seen."""
     intent = claim.store.intents.get(claim.intent_id)
     if intent is None:
@@ -227,7 +229,9 @@ def _reopened(claim: Claim, place: Place) -> Recorded:
             intent_id=claim.intent_id,
         )
     intent = review(claim.store, intent, now=claim.clock.now())
-    return Recorded(claim, intent, claim.store.intents.attempts(intent.id), place=place)
+    return RecordedAttempts(
+        claim, intent, claim.store.intents.attempts(intent.id), send_target=send_target
+    )
 
 
 class _Opening(msgspec.Struct, frozen=True):

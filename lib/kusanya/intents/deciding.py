@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kusanya.client import Client
-from kusanya.client.observed import polled
+from kusanya.client.observations import poll_observation
 from kusanya.errors import IntentError, IntentReason, KusanyaError, NotFound, StoreError
 from kusanya.intents.log import log_resolved
-from kusanya.intents.settling import OPEN, is_being_sent, meant_by
+from kusanya.intents.resolving import OPEN, intent_of, is_being_sent
 from kusanya.intents.window import CLOCKS_APART, replay_left
 from kusanya.store import Store
 from kusanya.store.intent_rules import differences
@@ -68,7 +68,7 @@ def examine(
             trouble = f"the service could not be asked: {error}"
         else:
             asked = True
-            store.record(polled(found, at=now, heard_in=client.mode))
+            store.record(poll_observation(found, at=now, heard_in=client.mode))
     seen = store.collections.get(collection_id, intent.mode)
     differs = [] if seen is None else [*differences(intent, seen), *_taken(store, intent, seen)]
     if missing:
@@ -201,8 +201,8 @@ def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -
 
 def _check_nothing(store: Store, intent: IntentRow) -> None:
     for seen in store.collections.by_reference(intent.mode, intent.reference):
-        meant = meant_by(store, seen)
-        if meant is not None and meant.id == intent.id:
+        match = intent_of(store, seen)
+        if match is not None and match.id == intent.id:
             raise IntentError(
                 f"something was created: the store knows {safe(seen.id, 60)} of this reference, "
                 "amount and phone",

@@ -10,12 +10,12 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from kusanya.client import AsyncClient
-from kusanya.client.effects import Do, Effect, Steps
+from kusanya.client.effects import Call, Effect, Effects
 
 Result = TypeVar("Result")
 
 
-class Keep(Do[Result], frozen=True):
+class Keep(Call[Result], frozen=True):
     """Wait until what `queue` submits is durable; its result or its error comes back.
 
     For whoever knows nothing of it, this is an act that blocks.
@@ -24,13 +24,13 @@ class Keep(Do[Result], frozen=True):
     queue: Callable[[], "Future[Result]"]
 
 
-def keep(queue: Callable[[], "Future[Result]"]) -> Steps[Result]:
+def keep(queue: Callable[[], "Future[Result]"]) -> Effects[Result]:
     """Ask for something to be made durable and return its result."""
     result: Result = yield Keep(lambda: queue().result(), queue)
     return result
 
 
-async def run(client: AsyncClient, steps: Steps[Result]) -> Result:
+async def run(client: AsyncClient, steps: Effects[Result]) -> Result:
     """Carry out steps as `client.run` does, and wait on the loop for what becomes durable.
 
     Requests and pauses are cancelled at once, the store's acts after they have ended.
@@ -52,8 +52,8 @@ async def run(client: AsyncClient, steps: Steps[Result]) -> Result:
 async def _perform(client: AsyncClient, effect: Effect) -> object:
     if isinstance(effect, Keep):
         return await _to_its_end(asyncio.wrap_future(effect.queue()))
-    if isinstance(effect, Do):
-        return await _to_its_end(asyncio.ensure_future(asyncio.to_thread(effect.act)))
+    if isinstance(effect, Call):
+        return await _to_its_end(asyncio.ensure_future(asyncio.to_thread(effect.function)))
     return await client.run(_alone(effect))
 
 
@@ -75,5 +75,5 @@ async def _to_its_end(started: "asyncio.Future[Result]") -> Result:
     raise cancelled
 
 
-def _alone(effect: Effect) -> Steps[object]:
+def _alone(effect: Effect) -> Effects[object]:
     return (yield effect)

@@ -3,7 +3,7 @@
 import logging
 from typing import Any, Final
 
-from kusanya.client.attempts import Judged
+from kusanya.client.attempts import Classification
 from kusanya.store.records import IntentRow, IntentState
 
 _log: Final = logging.getLogger("kusanya.intents")
@@ -27,15 +27,15 @@ def log_sent(intent: IntentRow, *, attempt: int) -> None:
     _log.info("intent sent", extra=_of(intent) | {"attempt": attempt})
 
 
-def log_attempt_end(intent: IntentRow, judged: Judged[Any], *, attempt: int) -> None:
+def log_attempt_end(intent: IntentRow, result: Classification[Any], *, attempt: int) -> None:
     """Log in which state an attempt has left its intent, durably."""
     level, said = _SAID[intent.state]
-    why = None if judged.error is None else str(judged.error)
+    why = None if result.error is None else str(result.error)
     details = {
         "attempt": attempt,
-        "outcome": judged.ending.value,
-        "status": judged.status,
-        "request_id": judged.request_id,
+        "outcome": result.outcome.value,
+        "status": result.status,
+        "request_id": result.request_id,
         "why": why,
     }
     _log.log(level, said, extra=_of(intent) | {k: v for k, v in details.items() if v is not None})

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kusanya.assumptions import REPLAY_HOURS, REPLAY_WINDOW
-from kusanya.client.attempts import Ending
+from kusanya.client.attempts import AttemptOutcome
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import AttemptRow, IntentRow
 
@@ -27,8 +27,8 @@ def effect_possible(attempts: Iterable[AttemptRow]) -> bool:
     refusal, a "not now" and a connection that was never made say that nothing happened.
     """
     return any(
-        attempt.outcome in (None, Ending.LOST, Ending.ANSWERED)
-        or (attempt.outcome == Ending.RETRYABLE and (attempt.status or 0) >= _SERVER_FAILED)
+        attempt.outcome in (None, AttemptOutcome.LOST, AttemptOutcome.ANSWERED)
+        or (attempt.outcome == AttemptOutcome.RETRYABLE and (attempt.status or 0) >= _SERVER_FAILED)
         for attempt in attempts
     )
 

@@ -1,36 +1,37 @@
 """Support's one box: from whatever a customer reads out to the payment and what happened to it.
 
 `find` ranks what a text may mean and never guesses: every match is returned with the way it was
-found, collections and the creations that no collection is known of. `story` and `creation_story`
-gather the recorded facts about one of them in the order in which we heard them; `advice` says what
-to tell the customer, and `new_request` whether another request is safe. All of it only reads.
+found, collections and the creations that no collection is known of. `load_timeline` and
+`load_creation_timeline` gather the recorded facts about one of them in the order in which
+we learned them; `advice` says what to tell the customer, and `new_request` whether another request
+is safe. All of it only reads.
 Source: specification, Collection, Events.
 """
 
 from kusanya.lookup.around import ALSO_WITHIN, Around
-from kusanya.lookup.creations import CreationStory, creation_story
-from kusanya.lookup.finding import CreationMatch, Found, Match, Way, find
-from kusanya.lookup.moments import Moment, What
-from kusanya.lookup.requests import NewRequest, Reason, advice, creation_advice, new_request
-from kusanya.lookup.story import Story, story
+from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
+from kusanya.lookup.entries import EventKind, TimelineEntry
+from kusanya.lookup.finding import CreationMatch, LookupResult, Match, MatchKind, find
+from kusanya.lookup.new_request import NewRequest, Reason, advice, creation_advice, new_request
+from kusanya.lookup.timeline import Timeline, load_timeline
 
 __all__ = [
     "ALSO_WITHIN",
     "Around",
     "CreationMatch",
-    "CreationStory",
-    "Found",
+    "CreationTimeline",
+    "EventKind",
+    "LookupResult",
     "Match",
-    "Moment",
+    "MatchKind",
     "NewRequest",
     "Reason",
-    "Story",
-    "Way",
-    "What",
+    "Timeline",
+    "TimelineEntry",
     "advice",
     "creation_advice",
-    "creation_story",
     "find",
+    "load_creation_timeline",
+    "load_timeline",
     "new_request",
-    "story",
 ]

@@ -13,7 +13,7 @@ from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
 
 ALSO_WITHIN: Final = timedelta(hours=24)
-"""How far back other collections on the same phone are told with a story."""
+"""How far back other collections on the same phone are listed with a timeline."""
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):

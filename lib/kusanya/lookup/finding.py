@@ -29,7 +29,7 @@ _PART_LENGTH: Final = 4
 _INTENT_ID: Final = "int_"
 
 
-class Way(StrEnum):
+class MatchKind(StrEnum):
     """How a collection was found; in the order in which matches are ranked."""
 
     ID = "id"
@@ -49,17 +49,17 @@ class Match(msgspec.Struct, frozen=True):
     """One collection and how the text led to it."""
 
     row: CollectionRow
-    way: Way
+    kind: MatchKind
 
 
 class CreationMatch(msgspec.Struct, frozen=True):
     """One creation that no collection is known of, and how the text led to it."""
 
     intent: IntentRow
-    way: Way
+    kind: MatchKind
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a text may mean in one mode, best first."""
 
     text: str
@@ -97,7 +97,7 @@ def find(
     now: datetime,
     day: Callable[[datetime], datetime],
     limit: int = _BOUND,
-) -> Found:
+) -> LookupResult:
     """Return what `text` may mean: an id, an event, a reference, a phone, an amount and a time.
 
     Of creations those are found that no collection is known of: by their id or whole reference in
@@ -107,7 +107,7 @@ def find(
     """
     asked = text.strip()
     if not asked:
-        return Found(text=asked)
+        return LookupResult(text=asked)
     question = _Question(text=asked, mode=mode, now=now, day=day, limit=limit)
     found = _found(store, question)
     if found.count:
@@ -117,40 +117,41 @@ def find(
     return msgspec.structs.replace(found, elsewhere=elsewhere.count)
 
 
-def _found(store: Store, question: _Question) -> Found:
+def _found(store: Store, question: _Question) -> LookupResult:
     asked, mode, limit = question.text, question.mode, question.limit
     exact = _by_id(store, asked, mode)
     if exact is not None:
         return exact
     ranked = [
-        Match(row, Way.REFERENCE)
+        Match(row, MatchKind.REFERENCE)
         for row in store.collections.by_reference(mode, asked, limit=limit)
     ]
     phone, trouble = _as_phone(asked)
     if phone is not None:
         by_phone = store.collections.by_phone(mode, phone, limit=limit)
-        ranked += [Match(row, Way.PHONE) for row in by_phone]
+        ranked += [Match(row, MatchKind.PHONE) for row in by_phone]
     page = store.collections.by_prefix(mode, asked, limit=limit)
-    ranked += [Match(row, Way.PREFIX) for row in page.rows]
+    ranked += [Match(row, MatchKind.PREFIX) for row in page.rows]
     created = _creations(store, question, phone)
-    ways = {match.way for match in ranked} | {match.way for match in created}
-    whole = bool(ways & {Way.REFERENCE, Way.PHONE})
+    kinds = {match.kind for match in ranked} | {match.kind for match in created}
+    whole = bool(kinds & {MatchKind.REFERENCE, MatchKind.PHONE})
     # Parts cost most to find; whoever knows the whole does not ask for a part.
     if len(asked) >= _PART_LENGTH and not whole and len(ranked) < limit:
         noted, noted_creations = _by_note(store, asked, mode)
         ranked += noted
         created += noted_creations
         ranked += [
-            Match(row, Way.PART) for row in store.collections.containing(mode, asked, limit=limit)
+            Match(row, MatchKind.PART)
+            for row in store.collections.containing(mode, asked, limit=limit)
         ]
         parts = store.intents.still_open(mode, reference_part=asked, limit=limit)
-        created += [CreationMatch(intent, Way.PART) for intent in parts]
+        created += [CreationMatch(intent, MatchKind.PART) for intent in parts]
     if not ranked and not created:
         ranked, created = _by_amount(store, question)
     once = {match.row.id: match for match in reversed(ranked)}
     kept = [match for match in ranked if once[match.row.id] is match]
     creations = {match.intent.id: match for match in reversed(created)}
-    return Found(
+    return LookupResult(
         text=asked,
         creations=tuple(match for match in created if creations[match.intent.id] is match)[:limit],
         matches=tuple(kept[:limit]),
@@ -159,25 +160,25 @@ def _found(store: Store, question: _Question) -> Found:
     )
 
 
-def _by_id(store: Store, asked: str, mode: Mode) -> Found | None:
+def _by_id(store: Store, asked: str, mode: Mode) -> LookupResult | None:
     """Return what has the very id that was asked for, or None where the text is no known id."""
     if is_collection_id(asked):
         row = store.collections.get(asked, mode)
         if row is not None:
-            return Found(text=asked, matches=(Match(row, Way.ID),))
+            return LookupResult(text=asked, matches=(Match(row, MatchKind.ID),))
     if is_event_id(asked):
         by_event = _by_event(store, asked, mode)
         if by_event:
-            return Found(text=asked, matches=tuple(by_event))
+            return LookupResult(text=asked, matches=tuple(by_event))
     if asked.startswith(_INTENT_ID):
         intent = store.intents.get(asked)
         if intent is not None and intent.mode is not mode:
-            return Found(text=asked)
+            return LookupResult(text=asked)
         if intent is not None:
             row = _became(store, intent)
             if row is None:
-                return Found(text=asked, creations=(CreationMatch(intent, Way.ID),))
-            return Found(text=asked, matches=(Match(row, Way.CREATION),))
+                return LookupResult(text=asked, creations=(CreationMatch(intent, MatchKind.ID),))
+            return LookupResult(text=asked, matches=(Match(row, MatchKind.CREATION),))
     return None
 
 
@@ -192,13 +193,13 @@ def _creations(store: Store, question: _Question, phone: str | None) -> list[Cre
     """Return creations without a known collection: by their whole reference, then by phone."""
     under = store.intents.by_reference(question.mode, question.text)
     found = [
-        CreationMatch(intent, Way.REFERENCE)
+        CreationMatch(intent, MatchKind.REFERENCE)
         for intent in under[: question.limit]
         if _became(store, intent) is None
     ]
     if phone is not None:
         on_phone = store.intents.still_open(question.mode, phone=phone, limit=question.limit)
-        found += [CreationMatch(intent, Way.PHONE) for intent in on_phone]
+        found += [CreationMatch(intent, MatchKind.PHONE) for intent in on_phone]
     return found
 
 
@@ -216,21 +217,21 @@ def _by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[Cr
         elif (row := _became(store, intent)) is not None:
             ids.append(row.id)
         else:
-            created.append(CreationMatch(intent, Way.NOTE))
+            created.append(CreationMatch(intent, MatchKind.NOTE))
     rows = store.collections.by_id(ids, mode)
-    return [Match(row, Way.NOTE) for row in rows.values()], created
+    return [Match(row, MatchKind.NOTE) for row in rows.values()], created
 
 
 def _by_event(store: Store, event_id: str, mode: Mode) -> list[Match]:
     event = store.events.get(event_id, mode)
     if event is not None:
         row = store.collections.get(event.collection_id, mode)
-        return [] if row is None else [Match(row, Way.EVENT)]
+        return [] if row is None else [Match(row, MatchKind.EVENT)]
     # No authentic arrival: a rejected one may still name a collection that we know.
     claims = store.deliveries.page(mode, where=DeliveryFilter(event_id=event_id), limit=_BOUND).rows
     named = sorted({claim.collection_id for claim in claims if claim.collection_id is not None})
     rows = store.collections.by_id(named, mode)
-    return [Match(row, Way.CLAIM) for row in rows.values()]
+    return [Match(row, MatchKind.CLAIM) for row in rows.values()]
 
 
 def _as_phone(asked: str) -> tuple[str | None, str | None]:
@@ -263,6 +264,6 @@ def _by_amount(store: Store, question: _Question) -> tuple[list[Match], list[Cre
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=limit
     )
     return (
-        [Match(row, Way.AMOUNT) for row in rows],
-        [CreationMatch(intent, Way.AMOUNT) for intent in opened],
+        [Match(row, MatchKind.AMOUNT) for row in rows],
+        [CreationMatch(intent, MatchKind.AMOUNT) for intent in opened],
     )

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
-from kusanya.intents import settle_waiting
+from kusanya.intents import resolve_waiting
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict
 
@@ -121,7 +121,7 @@ class IntentResolver:
     def _look(self) -> bool:
         """Resolve what can be resolved; tell whether the look was complete."""
         try:
-            resolved = settle_waiting(self._store, now=self._clock.now())
+            resolved = resolve_waiting(self._store, now=self._clock.now())
         except ReferenceError:
             # The store of `handle` was let go: there is nothing left to look at.
             return True

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, Self
 
 import msgspec
 
-from kusanya.client.observed import event_checked, polled
+from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import KusanyaError, NotFound
 from kusanya.state.observation import Observation
@@ -225,7 +225,7 @@ class DoubleCheck:
         except NotFound:
             return None
         if event.id == event_id and event.data.mode == mode:
-            self._keep(event_checked(event, at=self._clock.now(), heard_in=mode))
+            self._keep(event_observation(event, at=self._clock.now(), heard_in=mode))
         return differing(arrival.body, event.raw)
 
     def _poll(self, arrival: Arrival, mode: Mode) -> None:
@@ -236,7 +236,7 @@ class DoubleCheck:
             # The event's own outcome tells that already.
             return
         if collection.id == collection_id and collection.mode == mode:
-            self._keep(polled(collection, at=self._clock.now(), heard_in=mode))
+            self._keep(poll_observation(collection, at=self._clock.now(), heard_in=mode))
 
     def _keep(self, fact: Observation) -> None:
         self._store.submit(fact).result()

@@ -1,8 +1,8 @@
 """Following collections that no event has ended: few requests, spread, backing off.
 
-`rounds` is the background poller, run by either client. What it learns goes to the store as
-observations; a final state learned here without an event is a missing event, and `silence` says
-when an endpoint has gone silent: the alarm that no handler can raise.
+`poll_open` is the background poller, run by either client. What it learns goes to the store as
+observations; a final state learned here without an event is a missing event, and `detect_silence`
+says when an endpoint has gone silent: the alarm that no handler can raise.
 
 Each name is loaded when it is first used: whoever asks for a silence needs no client.
 """
@@ -11,32 +11,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kusanya.watch.following import Rhythm, Round, look, rounds
-    from kusanya.watch.hearing import Silence, missed_events, silence
-    from kusanya.watch.schedule import FIRST_LOOK, next_look
+    from kusanya.watch.poller import PollResult, PollSettings, poll_once, poll_open
+    from kusanya.watch.schedule import FIRST_POLL, next_poll
+    from kusanya.watch.silence import Silence, detect_silence, missed_events
 
 __all__ = [
-    "FIRST_LOOK",
-    "Rhythm",
-    "Round",
+    "FIRST_POLL",
+    "PollResult",
+    "PollSettings",
     "Silence",
-    "look",
+    "detect_silence",
     "missed_events",
-    "next_look",
-    "rounds",
-    "silence",
+    "next_poll",
+    "poll_once",
+    "poll_open",
 ]
 
 _HOMES = {
-    "FIRST_LOOK": "kusanya.watch.schedule",
-    "Rhythm": "kusanya.watch.following",
-    "Round": "kusanya.watch.following",
-    "Silence": "kusanya.watch.hearing",
-    "look": "kusanya.watch.following",
-    "missed_events": "kusanya.watch.hearing",
-    "next_look": "kusanya.watch.schedule",
-    "rounds": "kusanya.watch.following",
-    "silence": "kusanya.watch.hearing",
+    "FIRST_POLL": "kusanya.watch.schedule",
+    "PollSettings": "kusanya.watch.poller",
+    "PollResult": "kusanya.watch.poller",
+    "Silence": "kusanya.watch.silence",
+    "poll_once": "kusanya.watch.poller",
+    "missed_events": "kusanya.watch.silence",
+    "next_poll": "kusanya.watch.schedule",
+    "poll_open": "kusanya.watch.poller",
+    "detect_silence": "kusanya.watch.silence",
 }
 
 if not TYPE_CHECKING:  # a type checker would take every name for one of ours

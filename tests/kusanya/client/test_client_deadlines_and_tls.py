@@ -13,7 +13,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from kusanya.client.deadline import Call, DeadlineBackend
+from kusanya.client.deadline import CallDeadline, DeadlineBackend
 from kusanya.errors import NotSent
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}
@@ -101,7 +101,7 @@ def test_a_look_up_that_hangs_ends_at_the_deadline() -> None:
         released.wait(10)
         return []
 
-    call = Call()
+    call = CallDeadline()
     call.start(0.1)
     started = time.monotonic()
     with pytest.raises(httpcore.ConnectTimeout, match="not resolved"):
@@ -116,12 +116,12 @@ def test_addresses_that_do_not_answer_share_the_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         addresses = [("127.0.0.1", closed), listener.getsockname()]
         found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in addresses]
-        call = Call()
+        call = CallDeadline()
         call.start(5)
         backend = DeadlineBackend(call, resolve=lambda *_names, **_options: found)
         connected = backend.connect_tcp("pay.example", 443)
         assert connected.get_extra_info("socket").getpeername() == listener.getsockname()
-        assert not call.left
+        assert not call.bytes_sent
         connected.close()
     call.start(0)
     with pytest.raises(httpcore.ConnectTimeout):

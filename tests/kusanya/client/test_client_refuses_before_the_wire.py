@@ -163,7 +163,7 @@ def _forbidden(*arguments: Any) -> Any:
 def test_an_asynchronous_client_without_its_packages_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "kusanya.client.loop_network", raising=False)
+    monkeypatch.delitem(sys.modules, "kusanya.client.transport", raising=False)
     monkeypatch.setitem(sys.modules, "httpx_aiohttp", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'kusanya\[async\]'"):
         AsyncClient("shop_test_sk_1", base_url="http://127.0.0.1:9")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kusanya.client.answers import retry_after_s, service_error
 from kusanya.client.effects import Failure, Request, Response
-from kusanya.client.retry import pause_s, poll_pause_s
+from kusanya.client.retry_policy import pause_s, poll_pause_s
 from kusanya.errors import (
     AuthenticationError,
     ConfigurationError,

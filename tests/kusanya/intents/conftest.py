@@ -21,7 +21,7 @@ from sqlalchemy import create_engine, text
 from tests.kusanya.intents.orders import ORDER
 
 from kusanya.client import Client
-from kusanya.client.effects import Failure, Reply, Request, Response, Steps
+from kusanya.client.effects import Effects, Failure, Reply, Request, Response
 from kusanya.errors import OutcomeUnknown
 from kusanya.intents import create_safely
 from kusanya.state.observation import Observation, Source
@@ -245,7 +245,7 @@ class Killed(BaseException):
     """The process ended here."""
 
 
-def run_killed(client: Client, steps: Steps[Any], *, after: int, done: bool) -> Any:
+def run_killed(client: Client, steps: Effects[Any], *, after: int, done: bool) -> Any:
     """Carry out steps and die at effect number `after` (from 0), once it is `done` or before it."""
     effect = next(steps)
     for number in itertools.count():

@@ -12,7 +12,7 @@ from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.client.effects import Failure
 from kusanya.errors import IntentError, OutcomeUnknown
-from kusanya.intents import create_safely, settle_waiting
+from kusanya.intents import create_safely, resolve_waiting
 from kusanya.intents.claiming import LEASE, Claim, is_gone, this_process
 from kusanya.store import Store
 from kusanya.store.records import IntentState
@@ -74,9 +74,9 @@ def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, cloc
         amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
         until=clock.now() + LEASE,
     ).result().intent  # fmt: skip
-    settle_waiting(store, now=clock.now() + LEASE - timedelta(microseconds=1))
+    resolve_waiting(store, now=clock.now() + LEASE - timedelta(microseconds=1))
     assert the_intent(store).state is IntentState.SENT
-    settle_waiting(store, now=clock.now() + LEASE)
+    resolve_waiting(store, now=clock.now() + LEASE)
     assert (the_intent(store).id, the_intent(store).state) == (begun.id, IntentState.UNKNOWN)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.kusanya.intents.orders import NewClient, the_intent
 
 from kusanya.errors import IntentError, IntentReason
-from kusanya.intents import decide, replay_left, resume, settle_waiting
+from kusanya.intents import decide, replay_left, resolve_waiting, resume
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
@@ -21,7 +21,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
     lose_the_answer()
     clock.at -= timedelta(days=1, hours=2)
     if seen_by == "a sweep":
-        assert settle_waiting(store, now=clock.now()) == 0
+        assert resolve_waiting(store, now=clock.now()) == 0
     else:
         with pytest.raises(IntentError, match="clock was set back"):
             resume(store, new_client(), the_intent(store))
@@ -46,7 +46,7 @@ def test_a_claim_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any)
         reference="order-1", amount=5000, phone="255754000001", at=ahead, by="elsewhere:1",
         until=ahead + timedelta(seconds=60),
     ).result().intent  # fmt: skip
-    settle_waiting(store, now=clock.now())
+    resolve_waiting(store, now=clock.now())
     seen = the_intent(store)
     assert (seen.id, seen.window_closed_at) == (begun.id, clock.now())
     assert seen.state is IntentState.UNKNOWN
@@ -56,7 +56,7 @@ def test_two_clocks_a_little_apart_close_no_window(
     store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
     lose_the_answer()
-    settle_waiting(store, now=clock.now() - timedelta(minutes=4))
+    resolve_waiting(store, now=clock.now() - timedelta(minutes=4))
     assert resume(store, new_client(), the_intent(store)).collection.id == "col_1"
     assert len(service.collections) == 1
 

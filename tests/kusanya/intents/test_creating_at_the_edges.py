@@ -20,9 +20,9 @@ from kusanya.errors import (
 from kusanya.intents import create_safely, decide, resume
 from kusanya.intents.claiming import Claim, this_process
 from kusanya.intents.creating import Order, create, proceed
-from kusanya.intents.recording import Recorded
-from kusanya.intents.settling import open_intents
-from kusanya.intents.targets import Place
+from kusanya.intents.recorded_attempts import RecordedAttempts
+from kusanya.intents.resolving import open_intents
+from kusanya.intents.send_target import SendTarget
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 
@@ -78,8 +78,10 @@ def test_an_order_shows_nothing_of_the_customer() -> None:
 
 
 def test_there_is_no_intent_to_tell_of_before_there_is_one(store: Store, clock: Any) -> None:
-    recorded = Recorded(
-        Claim.new(store, clock, ""), place=Place(target=lambda: "", profile="shop"), opening=None
+    recorded = RecordedAttempts(
+        Claim.new(store, clock, ""),
+        send_target=SendTarget(target=lambda: "", profile="shop"),
+        opening=None,
     )
     with pytest.raises(IntentError, match="no such intent yet"):
         _ = recorded.intent
@@ -104,7 +106,7 @@ def test_whoever_finds_the_key_taken_meanwhile_goes_on_with_that_intent(
     client = new_client()
     steps = create(store, client.core, Order(**ORDER, idempotency_key="job-7"))
     looked: Any = next(steps)
-    found = looked.act()
+    found = looked.function()
     first = create_safely(store, client, **ORDER, idempotency_key="job-7")
 
     def rest() -> Any:
@@ -133,10 +135,10 @@ def test_a_store_that_fails_under_a_claim_leaves_the_intent_to_others(
     client = new_client()
     steps = proceed(store, client.core, intent)
     claimed: Any = next(steps)
-    claimed.act()
+    claimed.function()
     steps.send(None)
     released: Any = steps.throw(StoreUnavailable("the disk is away"))
-    released.act()
+    released.function()
     with pytest.raises(StoreUnavailable, match="the disk is away"):
         steps.send(None)
     assert the_intent(store).claimed_by is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.kit.interposed import Interposed
 
-from kusanya.intents import create_safely, resume, settle_waiting
+from kusanya.intents import create_safely, resolve_waiting, resume
 from kusanya.intents.creating import Order, create
 from kusanya.store import Store
 from kusanya.store.records import IntentState
@@ -57,7 +57,7 @@ def test_dying_at_any_step_leaves_one_collection_after_a_restart(
     for sent in service.arrived:
         by_reference.setdefault(sent.body.decode(), set()).add((sent.key, sent.body))
     assert all(len(distinct) == 1 for distinct in by_reference.values())
-    assert settle_waiting(store, now=service.clock.now()) == 0
+    assert resolve_waiting(store, now=service.clock.now()) == 0
 
 
 class DyingStore(Interposed):

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 
 from kusanya.client import Client
 from kusanya.errors import IntentError, KusanyaError, OutcomeUnknown
-from kusanya.intents import create_safely, resume, settle_by_reference, settle_waiting
+from kusanya.intents import create_safely, resolve_by_reference, resolve_waiting, resume
 from kusanya.intents.creating import Order, create, proceed
 from kusanya.store import Store
 from kusanya.store.records import IntentState
@@ -128,12 +128,12 @@ class Creating(RuleBasedStateMachine):
         seen = self.service.event(data.draw(st.sampled_from(sorted(self.service.collections))))
         self.store.record(seen)
         if settles:
-            settle_by_reference(self.store, seen.collection, now=self.clock.now())
+            resolve_by_reference(self.store, seen.collection, now=self.clock.now())
 
     @rule()
     def is_reviewed(self) -> None:
         """Review what is open."""
-        settle_waiting(self.store, now=self.clock.now())
+        resolve_waiting(self.store, now=self.clock.now())
 
     def _mine(self, text: str) -> str:
         # On one database for all runs, every run has references and keys of its own.
@@ -169,7 +169,7 @@ class Creating(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         self.clock.pass_by(timedelta(minutes=2))
-        settle_waiting(self.store, now=self.clock.now())
+        resolve_waiting(self.store, now=self.clock.now())
         for row in self._intents():
             self.service.faults = []
             if row.state in OVER:

@@ -8,7 +8,7 @@ import pytest
 from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.errors import KusanyaError
-from kusanya.intents import create_safely, decide, log, resume, settle_waiting
+from kusanya.intents import create_safely, decide, log, resolve_waiting, resume
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 
@@ -80,7 +80,7 @@ def test_a_creation_is_resolved_by_what_was_seen(
     store.record(service.event("col_1"))
     caplog.clear()
     clock.pass_by(timedelta(hours=1))
-    assert settle_waiting(store, now=clock.now()) == 1
+    assert resolve_waiting(store, now=clock.now()) == 1
     assert said(caplog) == [(logging.INFO, "intent resolved without its answer")]
 
 

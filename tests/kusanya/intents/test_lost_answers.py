@@ -20,8 +20,8 @@ from kusanya.errors import (
 from kusanya.intents import (
     create_safely,
     create_safely_async,
+    resolve_waiting,
     resume,
-    settle_waiting,
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
@@ -114,7 +114,7 @@ def test_a_resumption_that_gets_nowhere_does_not_forget_the_lost_answer(
         resume(store, new_client(max_attempts=1), the_intent(store))
     assert the_intent(store).state is IntentState.UNKNOWN
     new_client.clock.pass_by(timedelta(days=2))
-    settle_waiting(store, now=new_client.clock.now())
+    resolve_waiting(store, now=new_client.clock.now())
     assert the_intent(store).state is IntentState.UNKNOWN
 
 

@@ -13,7 +13,7 @@ from kusanya.client import AsyncClient
 from kusanya.client.effects import Response
 from kusanya.errors import AuthenticationError, IntentError, NotSent, OutcomeUnknown
 from kusanya.intents import create_safely, open_intents, resume, resume_async
-from kusanya.intents.targets import same_target
+from kusanya.intents.send_target import same_target
 from kusanya.store import Store, migrations
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.tables.engine import engines

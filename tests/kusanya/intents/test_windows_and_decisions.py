@@ -19,9 +19,9 @@ from kusanya.intents import (
     create_safely,
     decide,
     replay_left,
+    resolve_by_reference,
+    resolve_waiting,
     resume,
-    settle_by_reference,
-    settle_waiting,
 )
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
@@ -88,10 +88,10 @@ def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
     clock.pass_by(timedelta(days=2))
     seen = service.event("col_1")
     store.record(seen)
-    settled = settle_by_reference(store, seen.collection, now=clock.now())
+    settled = resolve_by_reference(store, seen.collection, now=clock.now())
     assert settled is not None
     assert (settled.state, settled.collection_id) == (IntentState.SETTLED, "col_1")
-    assert settle_by_reference(store, seen.collection, now=clock.now()) is None
+    assert resolve_by_reference(store, seen.collection, now=clock.now()) is None
     assert resume(store, new_client(), settled).collection.status == "succeeded"
     assert len(service.arrived) == 1
 
@@ -107,7 +107,7 @@ def test_a_collection_that_may_be_anothers_settles_nothing(
     lose_the_answer()
     service.collections["col_1"].update(changed)
     store.record(service.event("col_1"))
-    assert settle_waiting(store, now=service.clock.now()) == 0
+    assert resolve_waiting(store, now=service.clock.now()) == 0
     assert the_intent(store).state is IntentState.UNKNOWN
 
 
@@ -167,7 +167,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
                 )
             return found
 
-    assert settle_waiting(Racing(store), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
+    assert resolve_waiting(Racing(store), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
     assert the_intent(store) == answered[0]
 
 
@@ -192,7 +192,7 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
             resume(store, new_client(max_attempts=1), kept, profile="default")
         clock.pass_by(timedelta(seconds=1))
     store.record(service.event("col_1"))
-    assert settle_waiting(store, now=clock.now()) == 0
+    assert resolve_waiting(store, now=clock.now()) == 0
     first = store.intents.page().rows[1]
     decided = decide(
         store, first.id, actor="asha", why="receipt seen", collection_id="col_1", now=clock.now()
@@ -200,7 +200,7 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
     assert (decided.state, decided.collection_id) == (IntentState.SETTLED, "col_1")
     assert store.audit.page().rows[0].act == "decide intent"
     store.record(service.event("col_2"))
-    assert settle_waiting(store, now=clock.now()) == 1
+    assert resolve_waiting(store, now=clock.now()) == 1
     with pytest.raises(IntentError, match="settled already"):
         decide(store, first.id, actor="asha", why="again", collection_id=None, now=clock.now())
 
@@ -265,7 +265,7 @@ def test_an_intent_that_was_never_sent_is_closed_after_a_day(
     with pytest.raises(NotSent):
         create_safely(store, new_client(max_attempts=1), **ORDER)
     clock.pass_by(timedelta(hours=23))
-    settle_waiting(store, now=clock.now())
+    resolve_waiting(store, now=clock.now())
     closed = the_intent(store)
     assert closed.state is IntentState.REFUSED
     assert closed.outcome == "the service never took it; nothing happened"

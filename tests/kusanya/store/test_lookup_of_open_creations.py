@@ -14,17 +14,17 @@ from kusanya.clock import ManualClock
 from kusanya.failure_codes import FAILURE_CODES
 from kusanya.lookup import (
     Around,
-    CreationStory,
-    Found,
+    CreationTimeline,
+    LookupResult,
+    MatchKind,
     Reason,
-    Story,
-    Way,
+    Timeline,
     advice,
     creation_advice,
-    creation_story,
     find,
+    load_creation_timeline,
+    load_timeline,
     new_request,
-    story,
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
@@ -66,18 +66,18 @@ def created(store: Store, clock: ManualClock) -> Callable[..., IntentRow]:
     return make
 
 
-def ask(store: Store, clock: ManualClock, text: str, *, mode: Mode = Mode.TEST) -> Found:
+def ask(store: Store, clock: ManualClock, text: str, *, mode: Mode = Mode.TEST) -> LookupResult:
     return find(store, text, mode=mode, now=clock.now(), day=day_start)
 
 
-def told(store: Store, clock: ManualClock, intent: IntentRow) -> CreationStory:
-    found = creation_story(store, intent.id, now=clock.now())
+def told(store: Store, clock: ManualClock, intent: IntentRow) -> CreationTimeline:
+    found = load_creation_timeline(store, intent.id, now=clock.now())
     assert found is not None
     return found
 
 
-def story_of(store: Store, clock: ManualClock, number: int) -> Story:
-    found = story(store, f"col_{number}", Mode.TEST, now=clock.now())
+def story_of(store: Store, clock: ManualClock, number: int) -> Timeline:
+    found = load_timeline(store, f"col_{number}", Mode.TEST, now=clock.now())
     assert found is not None
     return found
 
@@ -85,22 +85,22 @@ def story_of(store: Store, clock: ManualClock, number: int) -> Story:
 @pytest.mark.parametrize(
     ("text", "way"),
     [
-        ("INV-51", Way.REFERENCE),
-        ("NV-5", Way.PART),
-        ("inv-5", Way.PART),
-        ("0754 000 009", Way.PHONE),
-        ("+255754000009", Way.PHONE),
-        ("22000", Way.AMOUNT),
-        ("22,000 14:55", Way.AMOUNT),
+        ("INV-51", MatchKind.REFERENCE),
+        ("NV-5", MatchKind.PART),
+        ("inv-5", MatchKind.PART),
+        ("0754 000 009", MatchKind.PHONE),
+        ("+255754000009", MatchKind.PHONE),
+        ("22000", MatchKind.AMOUNT),
+        ("22,000 14:55", MatchKind.AMOUNT),
     ],
 )
 def test_a_creation_without_an_answer_is_found_as_its_customer_would_name_it(
-    store: Store, clock: ManualClock, created: Any, text: str, way: Way
+    store: Store, clock: ManualClock, created: Any, text: str, way: MatchKind
 ) -> None:
     intent = created()
     created("ORDER-7", amount=1, phone="255754000001")
     found = ask(store, clock, text)
-    assert [(match.intent.id, match.way) for match in found.creations] == [(intent.id, way)]
+    assert [(match.intent.id, match.kind) for match in found.creations] == [(intent.id, way)]
     assert found.count == 1
 
 
@@ -112,10 +112,10 @@ def test_a_creation_is_found_by_its_id_whatever_became_of_it(
     answered = created("INV-000007")
     store.record(make.heard(7, source=Source.POLL))
     store.intents.resolve(answered.id, collection_id="col_7", sentence="seen later")
-    assert [m.way for m in ask(store, clock, lost.id).creations] == [Way.ID]
-    assert [m.way for m in ask(store, clock, refused.id).creations] == [Way.ID]
+    assert [m.kind for m in ask(store, clock, lost.id).creations] == [MatchKind.ID]
+    assert [m.kind for m in ask(store, clock, refused.id).creations] == [MatchKind.ID]
     (match,) = ask(store, clock, answered.id).matches
-    assert (match.row.id, match.way) == ("col_7", Way.CREATION)
+    assert (match.row.id, match.kind) == ("col_7", MatchKind.CREATION)
 
 
 def test_a_creation_that_became_a_collection_is_found_once_as_the_collection(
@@ -142,7 +142,7 @@ def test_a_note_on_a_creation_leads_to_it(store: Store, clock: ManualClock, crea
     intent = created()
     store.notes.add(intent.id, "SMS 9XK77QQ", author="asha", mode=Mode.TEST)
     (match,) = ask(store, clock, "9xk77").creations
-    assert (match.intent.id, match.way) == (intent.id, Way.NOTE)
+    assert (match.intent.id, match.kind) == (intent.id, MatchKind.NOTE)
 
 
 @pytest.mark.parametrize("state", [IntentState.UNKNOWN, IntentState.SENT, IntentState.PREPARED])
@@ -243,7 +243,7 @@ def test_what_is_said_never_contradicts_the_verdict(
         _agree(replace(failed, row=row, around=around, at=at))
 
 
-def _agree(found: Story) -> None:
+def _agree(found: Timeline) -> None:
     verdict, said = new_request(found), advice(found)
     sentences = (
         said.operator, said.english.sentence, said.english.next_step,

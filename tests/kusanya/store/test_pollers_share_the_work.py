@@ -16,7 +16,7 @@ from kusanya.errors import AuthenticationError, StoreDamaged, StoreTooNew, Store
 from kusanya.health import health
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.watch import Rhythm, Round, look, rounds
+from kusanya.watch import PollResult, PollSettings, poll_once, poll_open
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -62,10 +62,10 @@ def fill(store: Store, make: Any, count: int) -> None:
         store.record(make.heard(number, source=Source.ANSWER))
 
 
-def round_of(service: Service, store: Store, by: str, **rhythm: Any) -> Round:
+def poll(service: Service, store: Store, by: str, **settings: Any) -> PollResult:
     with service.client() as client:
-        steps = look(store, client.core, by=by, rhythm=Rhythm(apart_s=0, **rhythm))
-        made: Round = client.run(steps)
+        steps = poll_once(store, client.core, by=by, settings=PollSettings(apart_s=0, **settings))
+        made: PollResult = client.run(steps)
     return made
 
 
@@ -76,13 +76,13 @@ def test_two_pollers_ask_about_each_collection_once_per_look(
     fill(one, make, 9)
     clock.sleep(60)
     for _ in range(6):
-        round_of(service, one, "one", budget=2)
-        round_of(service, other, "other", budget=2)
+        poll(service, one, "one", budget=2)
+        poll(service, other, "other", budget=2)
     assert service.asked == {f"col_{n}": 1 for n in range(9)}
     clock.sleep(20 * 60)
     for _ in range(6):
-        round_of(service, other, "other", budget=3)
-        round_of(service, one, "one", budget=3)
+        poll(service, other, "other", budget=3)
+        poll(service, one, "one", budget=3)
     assert service.asked == {f"col_{n}": 2 for n in range(9)}
 
 
@@ -92,7 +92,7 @@ def test_the_rhythm_of_a_collection_goes_on_whichever_poller_asks(
     store = open_store()
     fill(store, make, 1)
     for minute in range(6 * 60):
-        round_of(service, store, f"poller {minute}")
+        poll(service, store, f"poller {minute}")
         clock.sleep(60)
     assert 9 <= service.asked["col_0"] <= 13  # five or six within the first hour, then hourly
 
@@ -103,7 +103,7 @@ def test_every_open_collection_is_reached_however_many_there_are(
     store = open_store()
     fill(store, make, 60)
     clock.sleep(HOUR.total_seconds())
-    while round_of(service, store, "one", budget=7).asked:
+    while poll(service, store, "one", budget=7).asked:
         pass
     assert service.asked == {f"col_{n}": 1 for n in range(60)}
 
@@ -115,9 +115,9 @@ def test_the_work_of_a_poller_that_died_is_taken_over(
     fill(dead, make, 3)
     clock.sleep(60)
     dead.poll_leases.claim(Mode.TEST, by="dead", until=clock.now() + timedelta(minutes=2))
-    assert round_of(service, alive, "alive").asked == 0
+    assert poll(service, alive, "alive").asked == 0
     clock.sleep(120)
-    assert round_of(service, alive, "alive").asked == 3
+    assert poll(service, alive, "alive").asked == 3
 
 
 def test_a_late_poller_does_not_take_back_what_another_has_taken_over(
@@ -134,19 +134,19 @@ def test_a_late_poller_does_not_take_back_what_another_has_taken_over(
     assert store.poll_leases.claim(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
 
 
-def run_rounds(service: Service, store: Store, count: int) -> list[Round]:
-    told: list[Round] = []
+def run_rounds(service: Service, store: Store, count: int) -> list[PollResult]:
+    results: list[PollResult] = []
     turns = iter(range(count))
     with service.client() as client:
-        steps = rounds(
+        steps = poll_open(
             store,
             client.core,
             stop=lambda: next(turns, None) is None,
-            rhythm=Rhythm(every=timedelta(seconds=1)),
-            told=told.append,
+            settings=PollSettings(every=timedelta(seconds=1)),
+            on_result=results.append,
         )
         client.run(steps)
-    return told
+    return results
 
 
 def failing(method: Any, errors: list[Exception]) -> Any:
@@ -173,9 +173,9 @@ def test_a_store_that_is_away_is_waited_for_and_said_once(
     monkeypatch.setattr(store.poll_leases, "claim", failing(store.poll_leases.claim, away))
     before = clock.monotonic()
     with caplog.at_level(logging.INFO, "kusanya.watch"):
-        told = run_rounds(service, store, 2_000)
+        results = run_rounds(service, store, 2_000)
     assert service.asked["col_0"] >= 1
-    assert [made.trouble for made in told if made.trouble] == ["cannot claim work: gone"]
+    assert [made.trouble for made in results if made.trouble] == ["cannot claim work: gone"]
     said = [(record.levelname, record.message) for record in caplog.records]
     assert said.count(("WARNING", "the store cannot be used")) == 1
     assert said.count(("INFO", "the store can be used again")) == 1
@@ -201,7 +201,7 @@ def test_a_key_that_is_refused_ends_the_poller_and_leaves_the_work_to_others(
     with pytest.raises(AuthenticationError):
         run_rounds(service, store, 5)
     service.status = 200
-    assert round_of(service, store, "another").asked == 3
+    assert poll(service, store, "another").asked == 3
 
 
 def test_a_poller_says_in_the_store_that_it_runs(

@@ -239,7 +239,7 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
         took_us=5,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-        heard=heard,
+        observation=heard,
         by="a",
     ).result()
     assert commits == [None]

@@ -17,7 +17,7 @@ import pytest
 
 from kusanya.client import Client
 from kusanya.client.effects import Reply, Request, Response
-from kusanya.client.observed import answered, polled
+from kusanya.client.observations import answer_observation, poll_observation
 from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
 from kusanya.intents import create_safely, resume
@@ -48,7 +48,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
 
     def poll() -> None:
         created = [said.collection(number, "created") for number in range(ENDED_UNHEARD.stop)]
-        facts = [answered(made, key=f"key-{made.id}", at=clock.now()) for made in created]
+        facts = [answer_observation(made, key=f"key-{made.id}", at=clock.now()) for made in created]
         for kept in [poller.submit(fact) for fact in facts]:
             kept.result()
         until = clock.now() + timedelta(minutes=1)
@@ -56,7 +56,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
             for row in claimed:
                 number = int(row.id.removeprefix("col_"))
                 status = "succeeded" if number in ENDED_UNHEARD else "created"
-                poller.record(polled(said.collection(number, status), at=clock.now()))
+                poller.record(poll_observation(said.collection(number, status), at=clock.now()))
 
     def read(store: Store) -> list[Change]:
         seen: list[Change] = []
@@ -146,7 +146,7 @@ def test_what_a_killed_member_held_is_taken_over(
     store = join()
     for number in range(5):
         made = said.collection(number, "created")
-        store.record(answered(made, key=f"key-{number}", at=clock.now()))
+        store.record(answer_observation(made, key=f"key-{number}", at=clock.now()))
     with subprocess.Popen(
         [sys.executable, "-P", str(DIES_HOLDING), shared, clock.now().isoformat()],
         stdout=subprocess.PIPE,

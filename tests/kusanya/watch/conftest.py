@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kusanya.client import Client
-from kusanya.client.observed import answered
+from kusanya.client.observations import answer_observation
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
@@ -62,7 +62,7 @@ class Scene:
         made = self.client.create_collection(
             amount=1000 + number, phone=phone, reference=f"order-{number}", idempotency_key=key
         )
-        self.store.record(answered(made, key=key, at=self.clock.now()))
+        self.store.record(answer_observation(made, key=key, at=self.clock.now()))
         return made.id
 
     def advance(self, seconds: float) -> None:

@@ -13,7 +13,7 @@ from kusanya.errors import OutcomeUnknown
 from kusanya.intents import create_safely
 from kusanya.state.observation import Source
 from kusanya.store.records import IntentState
-from kusanya.watch import Rhythm, look
+from kusanya.watch import PollSettings, poll_once
 from kusanya.wire import Mode
 
 
@@ -22,10 +22,10 @@ def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> N
     ids = [scene.create(number) for number in range(3)]
     ids.append(scene.create(9, "255754000010"))
     scene.advance(3600)
-    told: list[Progress] = []
-    found = catch_up(scene.store, scene.client, progress=told.append)
+    reports: list[Progress] = []
+    found = catch_up(scene.store, scene.client, progress=reports.append)
     assert found == CaughtUp(asked=4, became_final=3, missing_events=3, still_open=1)
-    assert told == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
+    assert reports == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
     assert [scene.store.collections.get(made, Mode.TEST).status for made in ids] == [
         "succeeded"
     ] * 3 + ["created"]
@@ -215,7 +215,7 @@ def test_what_the_other_mode_says_of_an_id_does_not_keep_us_from_asking(
         assert catch_up(scene.store, scene.client).became_final == 1
     else:
         core = scene.client.core
-        found = scene.client.run(look(scene.store, core, by="a", rhythm=Rhythm()))
+        found = scene.client.run(poll_once(scene.store, core, by="a", settings=PollSettings()))
         assert found.became_final == 1
     row = scene.store.collections.get(made, Mode.TEST)
     assert (row.status, row.contradictions) == ("succeeded", 1)

@@ -7,36 +7,45 @@ import pytest
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
-from kusanya.client.observed import answered
+from kusanya.client.observations import answer_observation
 from kusanya.state.observation import Source
-from kusanya.watch import FIRST_LOOK, Rhythm, Round, look, missed_events, next_look, rounds, silence
+from kusanya.watch import (
+    FIRST_POLL,
+    PollResult,
+    PollSettings,
+    detect_silence,
+    missed_events,
+    next_poll,
+    poll_once,
+    poll_open,
+)
 from kusanya.wire import Mode, decode_collection
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NEVER_FINISHES = "255754000010"
 
 
-def _look(scene: Any, by: str = "poller", **rhythm: Any) -> Round:
-    steps = look(scene.store, scene.client.core, by=by, rhythm=Rhythm(**rhythm))
-    found: Round = scene.client.run(steps)
+def _poll(scene: Any, by: str = "poller", **settings: Any) -> PollResult:
+    steps = poll_once(scene.store, scene.client.core, by=by, settings=PollSettings(**settings))
+    found: PollResult = scene.client.run(steps)
     return found
 
 
 def test_nothing_is_asked_before_the_event_is_overdue(scene: Any) -> None:
     scene.create(1)
-    assert _look(scene).asked == 0
+    assert _poll(scene).asked == 0
     scene.advance(29)
-    assert _look(scene).asked == 0
+    assert _poll(scene).asked == 0
 
 
 @pytest.mark.spec("service-3")
 def test_a_final_state_without_an_event_is_learned_and_is_a_missing_event(scene: Any) -> None:
     made = scene.create(1)
     scene.advance(31)
-    assert _look(scene) == Round(asked=1, became_final=1, missing_events=1)
+    assert _poll(scene) == PollResult(asked=1, became_final=1, missing_events=1)
     row = scene.store.collections.get(made, Mode.TEST)
     assert (row.status, row.learned_from, row.missing_event) == ("succeeded", "poll", True)
-    assert _look(scene).asked == 0
+    assert _poll(scene).asked == 0
     assert [fact.source for fact in scene.store.collections.observations(made, Mode.TEST)] == [
         Source.ANSWER,
         Source.POLL,
@@ -47,7 +56,7 @@ def test_a_collection_whose_event_came_is_not_asked_for(scene: Any) -> None:
     scene.create(1)
     scene.advance(31)
     scene.receive_all()
-    assert _look(scene).asked == 0
+    assert _poll(scene).asked == 0
 
 
 def test_an_open_collection_is_asked_for_less_and_less_and_leaves_no_rows(scene: Any) -> None:
@@ -55,7 +64,7 @@ def test_an_open_collection_is_asked_for_less_and_less_and_leaves_no_rows(scene:
     asked = []
     for minute in range(6 * 60):
         scene.clock.at = NOON + timedelta(minutes=minute)
-        asked.append(_look(scene).asked)
+        asked.append(_poll(scene).asked)
     assert 5 <= sum(asked[:60]) <= 6
     assert sum(asked[60:]) <= 6
     assert len(scene.store.collections.observations(made, Mode.TEST)) == 1
@@ -66,7 +75,7 @@ def test_a_round_keeps_to_its_budget_and_the_next_goes_on(scene: Any) -> None:
         scene.create(number, NEVER_FINISHES)
     scene.advance(31)
     before_s = scene.clock.paused_s
-    assert [_look(scene, budget=3).asked for _ in range(4)] == [3, 3, 1, 0]
+    assert [_poll(scene, budget=3).asked for _ in range(4)] == [3, 3, 1, 0]
     assert scene.clock.paused_s - before_s == pytest.approx(0.1 * 4)
 
 
@@ -80,19 +89,19 @@ def test_a_silent_service_ends_the_round_and_not_the_poller(scene: Any) -> None:
         clock=scene.clock,
         transport=lambda request, within_s: Failure(left=False, why="no connection"),
     )
-    made = dead.run(look(scene.store, dead.core, by="dead", rhythm=Rhythm()))
+    made = dead.run(poll_once(scene.store, dead.core, by="dead", settings=PollSettings()))
     assert (made.asked, made.became_final) == (1, 0)
     assert made.trouble == "the service cannot be reached (no connection): nothing was sent"
-    assert _look(scene).became_final == 3
+    assert _poll(scene).became_final == 3
 
 
 def test_a_collection_that_the_service_does_not_know_is_counted_and_kept(scene: Any) -> None:
     made = scene.create(1)
     raw = scene.store.collections.observations(made, Mode.TEST)[0].collection.raw
     stranger = decode_collection(raw.replace(b"col_", b"col_9"))
-    scene.store.record(answered(stranger, key="elsewhere", at=scene.clock.now()))
+    scene.store.record(answer_observation(stranger, key="elsewhere", at=scene.clock.now()))
     scene.advance(31)
-    found = _look(scene)
+    found = _poll(scene)
     assert (found.unknown, found.became_final) == (1, 1)
     assert scene.store.collections.get(stranger.id, Mode.TEST).status == "created"
 
@@ -100,22 +109,22 @@ def test_a_collection_that_the_service_does_not_know_is_counted_and_kept(scene: 
 def test_rounds_are_made_until_they_are_stopped(scene: Any) -> None:
     scene.create(1)
     scene.advance(31)
-    told: list[Round] = []
-    stop = lambda: len(told) == 3  # noqa: E731
+    results: list[PollResult] = []
+    stop = lambda: len(results) == 3  # noqa: E731
     before_s = scene.clock.paused_s
-    scene.client.run(rounds(scene.store, scene.client.core, stop=stop, told=told.append))
-    assert [made.became_final for made in told] == [1, 0, 0]
+    scene.client.run(poll_open(scene.store, scene.client.core, stop=stop, on_result=results.append))
+    assert [made.became_final for made in results] == [1, 0, 0]
     assert scene.clock.paused_s - before_s == pytest.approx(10)
 
 
 def test_looks_are_spread_and_end_an_hour_apart() -> None:
-    gaps = [next_look(looks=n, last_at=NOON, chance=0.5) - NOON for n in range(1, 9)]
+    gaps = [next_poll(polls=n, last_at=NOON, chance=0.5) - NOON for n in range(1, 9)]
     assert [gap.total_seconds() for gap in gaps] == [30, 60, 120, 300, 900, 3600, 3600, 3600]
-    assert next_look(looks=1, last_at=NOON, chance=0.0) - NOON == timedelta(seconds=22.5)
-    assert next_look(looks=1, last_at=NOON, chance=1.0) - NOON == timedelta(seconds=37.5)
-    assert FIRST_LOOK[Mode.LIVE] == timedelta(seconds=130)
+    assert next_poll(polls=1, last_at=NOON, chance=0.0) - NOON == timedelta(seconds=22.5)
+    assert next_poll(polls=1, last_at=NOON, chance=1.0) - NOON == timedelta(seconds=37.5)
+    assert FIRST_POLL[Mode.LIVE] == timedelta(seconds=130)
     with pytest.raises(ValueError, match="from 1"):
-        next_look(looks=0, last_at=NOON, chance=0.5)
+        next_poll(polls=0, last_at=NOON, chance=0.5)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +146,7 @@ def test_the_silence_alarm_is_raised_for_finals_that_nothing_reported(
         return NOON - timedelta(seconds=seconds)
 
     last = None if arrival is None else ago(arrival)
-    alarm = silence([ago(s) for s in missed], last_arrival_at=last, now=NOON)
+    alarm = detect_silence([ago(s) for s in missed], last_arrival_at=last, now=NOON)
     assert (alarm.missed if alarm else 0) == missing
 
 
@@ -145,7 +154,7 @@ def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any)
     for number in range(3):
         scene.create(number)
     scene.advance(31)
-    _look(scene)
+    _poll(scene)
     alarm = missed_events(scene.store, Mode.TEST, now=scene.clock.now())
     assert alarm is not None
     assert (alarm.missed, alarm.last_arrival_at) == (3, None)

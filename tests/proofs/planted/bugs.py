@@ -87,8 +87,8 @@ BUGS: Final = {
     ),
     "new key after a lost answer": Bug(
         "kusanya.client.core:Core._exchange",
-        "yield from attempts.end(judged)\n",
-        """yield from attempts.end(judged)
+        "yield from attempts.end(result)\n",
+        """yield from attempts.end(result)
         if request.idempotency_key is not None:
             key = requests.new_idempotency_key()
             request = msgspec.structs.replace(request, idempotency_key=key)
@@ -101,7 +101,7 @@ BUGS: Final = {
         ),
     ),
     "every 409 is tried again": Bug(
-        "kusanya.client.judge:judge",
+        "kusanya.client.response_classifier:classify",
         "again = isinstance(refusal, _TRY_AGAIN)",
         "again = isinstance(refusal, _TRY_AGAIN) or refusal.status == 409",
         (

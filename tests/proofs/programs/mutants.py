@@ -88,13 +88,13 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "anomalies": Room(("kusanya.state.anomalies",), ("kusanya/state/test_anomalies.py",)),
     "window": Room(("kusanya.intents.window",), _INTENTS),
-    "settling": Room(("kusanya.intents.settling",), _INTENTS),
+    "settling": Room(("kusanya.intents.resolving",), _INTENTS),
     "creating": Room(
         (
             "kusanya.intents.creating",
             "kusanya.intents.claiming",
-            "kusanya.intents.recording",
-            "kusanya.intents.targets",
+            "kusanya.intents.recorded_attempts",
+            "kusanya.intents.send_target",
         ),
         _INTENTS,
     ),

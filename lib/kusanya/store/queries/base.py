@@ -48,13 +48,15 @@ class StorePart:
         return self._journal
 
     def _queue(
-        self, act: Callable[[Writing], Result], *, heard: Observation | None = None
+        self, act: Callable[[Writing], Result], *, observation: Observation | None = None
     ) -> "Future[Result]":
         """Queue `act` for a transaction of the journal, with a fact that becomes durable with it.
 
         The future resolves to the act's result once it is durable.
         """
-        return self._writer().submit(act if heard is None else Telling(heard=heard, act=act))
+        return self._writer().submit(
+            act if observation is None else Telling(heard=observation, act=act)
+        )
 
     def _act(self, act: Callable[[Writing], Result]) -> Result:
         """Run `act` in a transaction of the journal and return its result once it is durable."""

@@ -1,7 +1,7 @@
 """Sending intents: what is durable before a byte leaves, and what its answer makes durable.
 
 A create costs two commits: one that holds the intent, its claim and its first attempt before the
-first byte, and one that holds how the attempt ended, what was heard, and what the intent is now.
+first byte, and one that holds how the attempt ended, what was observed, and what the intent is now.
 Many at once share them. What may be sent, and when it must stop, is decided by `kusanya.intents`;
 here is what must hold for all processes at once: one intent per key, one standing intent per
 reference, attempts numbered without a gap, and nothing sent for an intent that is over.
@@ -156,10 +156,10 @@ class IntentAttempts(StorePart):
         state: IntentState,
         collection_id: str | None = None,
         sentence: str | None = None,
-        heard: Observation | None = None,
+        observation: Observation | None = None,
         by: str | None = None,
     ) -> "Future[IntentRow]":
-        """Keep how an attempt ended, what was heard, and what the intent is now.
+        """Keep how an attempt ended, what was observed, and what the intent is now.
 
         `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
         was settled meanwhile stays settled, and only an answer changes one that is over otherwise.
@@ -207,7 +207,7 @@ class IntentAttempts(StorePart):
                 claimed_until=None if free else row.claimed_until,
             )
 
-        return self._queue(act, heard=heard)
+        return self._queue(act, observation=observation)
 
 
 def _under_key(

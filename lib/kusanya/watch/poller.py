@@ -1,7 +1,7 @@
-"""The background poller: rounds of looks at open collections, within a budget of requests.
+"""The background poller: rounds of questions about open collections, within a budget.
 
 Any number of pollers share one store: a collection is leased to one of them while it is asked
-about, and until its next look is due. Nothing about the rhythm is lost with a process.
+about, and until its next poll is due. The schedule does not depend on any process.
 """
 
 import logging
@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from kusanya.client.core import Core
-from kusanya.client.effects import Steps, do, sleep
-from kusanya.client.observed import polled
+from kusanya.client.effects import Effects, call, sleep
+from kusanya.client.observations import poll_observation
 from kusanya.clock import Clock
 from kusanya.errors import (
     AuthenticationError,
@@ -29,15 +29,15 @@ from kusanya.errors import (
     StoreError,
     StoreTooNew,
 )
-from kusanya.intents import settle_waiting
+from kusanya.intents import resolve_waiting
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
-from kusanya.watch.schedule import FIRST_LOOK, looks_due, next_look
+from kusanya.watch.schedule import FIRST_POLL, next_poll, polls_due
 from kusanya.wire import Collection, Mode
 
 _log = logging.getLogger("kusanya.watch")
 _NAP_S: Final = 1.0
-"""The longest pause between two looks at `stop`."""
+"""The longest pause between two checks of `stop`."""
 _LEASE: Final = timedelta(minutes=2)
 """How long a round may hold what it asks about; another poller takes it over afterwards."""
 _BEAT_S: Final = 30.0
@@ -46,7 +46,7 @@ _STORE_AWAY_MAX_S: Final = 60.0
 """The longest pause before an unusable store is tried again."""
 
 
-class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
+class PollSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How much the poller asks."""
 
     every: timedelta = timedelta(seconds=5)
@@ -57,7 +57,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
     """The pause between two requests of a round."""
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True):
+class PollResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one round did."""
 
     asked: int = 0
@@ -72,27 +72,27 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """Why the round ended early; the next one tries again."""
 
 
-def rounds(
+def poll_open(
     store: Store,
     core: Core,
     *,
     stop: Callable[[], bool],
-    rhythm: Rhythm | None = None,
-    told: Callable[[Round], None] | None = None,
-) -> Steps[None]:
-    """Make rounds until `stop()`; each is reported to `told`.
+    settings: PollSettings | None = None,
+    on_result: Callable[[PollResult], None] | None = None,
+) -> Effects[None]:
+    """Make rounds until `stop()`; each is reported to `on_result`.
 
-    Run by a client: `client.run(rounds(store, client.core, stop=event.is_set))`. Troubles of the
+    Run by a client: `client.run(poll_open(store, client.core, stop=event.is_set))`. Troubles of the
     service end a round, and a store that cannot be used is tried again; the poller goes on. It ends
     by an error only where waiting helps nobody: AuthenticationError and PermissionDenied for a key
     that is refused, StoreTooNew, StoreDamaged.
     """
-    pace = rhythm or Rhythm()
+    settings = settings or PollSettings()
     poller = _Poller(store, core)
     while not stop():
-        made, pause_s = yield from poller.round(pace)
-        if told is not None and made is not None:
-            told(made)
+        result, pause_s = yield from poller.round(settings)
+        if on_result is not None and result is not None:
+            on_result(result)
         left_s = pause_s
         while left_s > 0 and not stop():
             yield from sleep(min(left_s, _NAP_S))
@@ -109,12 +109,12 @@ class _Poller:
         self._beat_at: float | None = None
         self._away_s = 0.0
 
-    def round(self, pace: Rhythm) -> Steps[tuple[Round | None, float]]:
-        """Make one round; return it and the pause after it, or None where it was said before."""
-        every_s = pace.every.total_seconds()
+    def round(self, settings: PollSettings) -> Effects[tuple[PollResult | None, float]]:
+        """Make one round; return its result, None where reported before, and the pause after it."""
+        every_s = settings.every.total_seconds()
         try:
             yield from self._beat()
-            made = yield from look(self._store, self._core, by=self._name, rhythm=pace)
+            result = yield from poll_once(self._store, self._core, by=self._name, settings=settings)
         except (StoreTooNew, StoreDamaged):
             raise
         except StoreError as error:
@@ -122,23 +122,23 @@ class _Poller:
         if self._away_s:
             _log.info("the store can be used again")
         self._away_s = 0.0
-        if made.trouble is not None:
-            _log.warning("a round ended early", extra={"trouble": made.trouble})
-        return made, every_s
+        if result.trouble is not None:
+            _log.warning("a round ended early", extra={"trouble": result.trouble})
+        return result, every_s
 
-    def _store_away(self, error: StoreError, every_s: float) -> tuple[Round | None, float]:
+    def _store_away(self, error: StoreError, every_s: float) -> tuple[PollResult | None, float]:
         is_new = not self._away_s
         self._away_s = min(max(2 * self._away_s, every_s), _STORE_AWAY_MAX_S)
         if not is_new:
             return None, self._away_s
         _log.warning("the store cannot be used", extra={"trouble": str(error)})
-        return Round(trouble=str(error)), self._away_s
+        return PollResult(trouble=str(error)), self._away_s
 
-    def _beat(self) -> Steps[None]:
+    def _beat(self) -> Effects[None]:
         now = self._core.clock.monotonic()
         if self._beat_at is None or now - self._beat_at >= _BEAT_S:
             mode = mode_of(self._core)
-            yield from do(lambda: self._store.poll_leases.record_poll(mode, by=self._name))
+            yield from call(lambda: self._store.poll_leases.record_poll(mode, by=self._name))
             self._beat_at = now
 
 
@@ -154,60 +154,60 @@ def mode_of(core: Core) -> Mode:
     return core.mode
 
 
-def look(store: Store, core: Core, *, by: str, rhythm: Rhythm) -> Steps[Round]:
-    """Make one round as the poller `by`: ask about what is due, keep what is new, settle intents.
+def poll_once(store: Store, core: Core, *, by: str, settings: PollSettings) -> Effects[PollResult]:
+    """Make one round as the poller `by`: ask about what is due, keep what is new, resolve intents.
 
-    Durable on return. What is asked about here is asked about by nobody else until its next look is
+    Durable on return. What is asked about here is asked about by nobody else until its next poll is
     due, or, if this process dies, for two minutes. Raises AuthenticationError and PermissionDenied
     for a key that is refused; other troubles of the service end the round.
     """
     mode, clock = mode_of(core), core.clock
     began = clock.now()
-    due = yield from do(
+    due = yield from call(
         lambda: store.poll_leases.claim(
             mode,
             by=by,
             until=began + _LEASE,
-            created_before=began - FIRST_LOOK[mode],
-            limit=rhythm.budget,
+            created_before=began - FIRST_POLL[mode],
+            limit=settings.budget,
         )
     )
-    asking = _Asking(store, core, began, rhythm)
-    yield from asking.ask_all(due)
-    yield from do(lambda: _hand_back(store, mode, by, asking))
-    if asking.refused is not None:
-        raise asking.refused
-    settled = yield from do(lambda: settle_waiting(store, now=clock.now(), mode=mode))
-    return msgspec.structs.replace(asking.made, settled=settled)
+    run = _PollRun(store, core, began, settings)
+    yield from run.ask_all(due)
+    yield from call(lambda: _return_leases(store, mode, by, run))
+    if run.refused is not None:
+        raise run.refused
+    settled = yield from call(lambda: resolve_waiting(store, now=clock.now(), mode=mode))
+    return msgspec.structs.replace(run.result, settled=settled)
 
 
-class _Asking:
+class _PollRun:
     """One round of questions, and what is to become of the leases."""
 
-    def __init__(self, store: Store, core: Core, began: datetime, rhythm: Rhythm) -> None:
+    def __init__(self, store: Store, core: Core, began: datetime, settings: PollSettings) -> None:
         self._store = store
         self._core = core
         self._ask_until = began + _LEASE / 2
-        self._rhythm = rhythm
-        self.made = Round()
+        self._settings = settings
+        self.result = PollResult()
         self.refused: ServiceError | None = None
-        self.next_looks: dict[str, datetime] = {}
+        self.next_polls: dict[str, datetime] = {}
         """When those that stay open are to be asked about again."""
         self.done: list[str] = []
         """Final, or not asked about after all."""
 
-    def ask_all(self, due: Sequence[CollectionRow]) -> Steps[None]:
+    def ask_all(self, due: Sequence[CollectionRow]) -> Effects[None]:
         """Ask about one after the other, until one has no answer or the lease runs short."""
         for row in due:
-            if self.made.trouble is not None or self._core.clock.now() >= self._ask_until:
+            if self.result.trouble is not None or self._core.clock.now() >= self._ask_until:
                 self.done.append(row.id)
                 continue
-            if self.made.asked:
-                yield from sleep(self._rhythm.apart_s)
+            if self.result.asked:
+                yield from sleep(self._settings.apart_s)
             self._count(asked=1)
             yield from self._ask(row)
 
-    def _ask(self, row: CollectionRow) -> Steps[None]:
+    def _ask(self, row: CollectionRow) -> Effects[None]:
         found: Collection | None = None
         try:
             found = yield from self._core.collection(row.id)
@@ -219,43 +219,45 @@ class _Asking:
             # Whatever it is, asking for the next one now would not go better.
             if isinstance(error, (AuthenticationError, PermissionDenied)):
                 self.refused = error
-            self.made = msgspec.structs.replace(self.made, trouble=str(error))
+            self.result = msgspec.structs.replace(self.result, trouble=str(error))
             self.done.append(row.id)
             return
         if found is not None:
-            yield from self._keep(row, found)
+            yield from self._record(row, found)
         if found is not None and found.is_final:
             self.done.append(row.id)
         else:
-            self.next_looks[row.id] = _next_look(row, self._core.clock)
+            self.next_polls[row.id] = _next_poll(row, self._core.clock)
 
-    def _keep(self, row: CollectionRow, found: Collection) -> Steps[None]:
+    def _record(self, row: CollectionRow, found: Collection) -> Effects[None]:
         if not found.is_final and found.status == row.status:
-            return  # nothing that is not known: looking leaves no rows behind
+            return  # nothing that is not known: polling leaves no rows behind
         at = self._core.clock.now()
-        yield from do(lambda: self._store.record(polled(found, at=at, heard_in=row.mode)))
+        yield from call(
+            lambda: self._store.record(poll_observation(found, at=at, heard_in=row.mode))
+        )
         if not found.is_final:
             return
-        after = yield from do(lambda: self._store.collections.get(found.id, row.mode))
+        after = yield from call(lambda: self._store.collections.get(found.id, row.mode))
         missing = after is not None and after.missing_event
         _log.info("a final state was learned by asking", extra={"collection_id": found.id})
         self._count(became_final=1, missing_events=int(missing))
 
     def _count(self, **more: int) -> None:
-        counts = {name: getattr(self.made, name) + number for name, number in more.items()}
-        self.made = msgspec.structs.replace(self.made, **counts)
+        counts = {name: getattr(self.result, name) + number for name, number in more.items()}
+        self.result = msgspec.structs.replace(self.result, **counts)
 
 
-def _hand_back(store: Store, mode: Mode, by: str, asking: _Asking) -> None:
-    if asking.next_looks:
-        store.poll_leases.prolong(mode, asking.next_looks, by=by)
-    if asking.done:
-        store.poll_leases.release(mode, asking.done, by=by)
+def _return_leases(store: Store, mode: Mode, by: str, run: _PollRun) -> None:
+    if run.next_polls:
+        store.poll_leases.prolong(mode, run.next_polls, by=by)
+    if run.done:
+        store.poll_leases.release(mode, run.done, by=by)
 
 
-def _next_look(row: CollectionRow, clock: Clock) -> datetime:
+def _next_poll(row: CollectionRow, clock: Clock) -> datetime:
     now = clock.now()
     # The same for a collection in every round; what matters is that it differs among them.
     chance = (zlib.crc32(row.id.encode()) & 0xFFFF) / 0xFFFF
-    looks = looks_due(age=now - row.created_at, mode=row.mode, chance=chance)
-    return next_look(looks=looks, last_at=now, chance=chance)
+    polls = polls_due(age=now - row.created_at, mode=row.mode, chance=chance)
+    return next_poll(polls=polls, last_at=now, chance=chance)

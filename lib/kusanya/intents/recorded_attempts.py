@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kusanya.client.attempts import Ending, Judged
-from kusanya.client.effects import Steps, do
-from kusanya.client.observed import answered
+from kusanya.client.attempts import AttemptOutcome, Classification
+from kusanya.client.effects import Effects, call
+from kusanya.client.observations import answer_observation
 from kusanya.clock import Clock
 from kusanya.errors import (
     AuthenticationError,
@@ -23,8 +23,8 @@ from kusanya.errors import (
 from kusanya.intents.claiming import LEASE, Claim
 from kusanya.intents.driving import keep
 from kusanya.intents.log import log_attempt_end, log_opened, log_sent, log_window_closed
-from kusanya.intents.settling import OPEN
-from kusanya.intents.targets import Place
+from kusanya.intents.resolving import OPEN
+from kusanya.intents.send_target import SendTarget
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, Begun, IntentRow, IntentState
@@ -34,7 +34,7 @@ Opening = Callable[[Claim, datetime, datetime, str], "Future[Begun]"]
 """Queues a new intent under a claim: when it begins, until when the claim lasts, where it goes."""
 
 
-class Tied(Exception):  # noqa: N818 - control flow inside this package, never leaves it
+class IntentExists(Exception):  # noqa: N818 - control flow inside this package, never leaves it
     """The key belongs to an intent that is kept already; nothing was sent."""
 
     def __init__(self, intent: IntentRow) -> None:
@@ -42,7 +42,7 @@ class Tied(Exception):  # noqa: N818 - control flow inside this package, never l
         self.intent = intent
 
 
-class Recorded:
+class RecordedAttempts:
     """The `Attempts` of one intent: of one that is kept and claimed, or of a new one.
 
     A new one is kept with its claim and its first attempt, in one transaction, when that attempt
@@ -55,14 +55,14 @@ class Recorded:
         intent: IntentRow | None = None,
         before: Iterable[AttemptRow] = (),
         *,
-        place: Place,
+        send_target: SendTarget,
         opening: Opening | None = None,
     ) -> None:
         before = tuple(before)
         self._claim = claim
         self._store: Store = claim.store
         self._clock: Clock = claim.clock
-        self._place = place
+        self._send_target = send_target
         self._opening = opening
         self._claimed_at = claim.clock.now()
         self._latest_at = self._claimed_at if intent is None else latest(intent, before)
@@ -93,23 +93,23 @@ class Recorded:
         """Return the claim under which the intent is sent."""
         return self._claim
 
-    def begin(self) -> Steps[None]:
-        """Make the attempt durable; refuse the wrong place, a window that is over, a lost claim."""
+    def begin(self) -> Effects[None]:
+        """Make the attempt durable; refuse a wrong target, a closed window, a lost claim."""
         self._may_leave = False
         self._began = self._clock.monotonic()
         if self._intent is None and self._opening is not None:
             yield from self._open(self._opening)
         else:
-            yield from do(self._begin)
+            yield from call(self._begin)
         log_sent(self.intent, attempt=self._number)
         self._began = self._clock.monotonic()
         self._may_leave = True
 
-    def end(self, judged: Judged[Any]) -> Steps[None]:
+    def end(self, result: Classification[Any]) -> Effects[None]:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
         self._under_way = False
-        self._intent = yield from keep(lambda: self._finish(judged))
-        log_attempt_end(self.intent, judged, attempt=self._number)
+        self._intent = yield from keep(lambda: self._finish(result))
+        log_attempt_end(self.intent, result, attempt=self._number)
 
     def cut_short(self) -> None:
         """Keep how far a call came that ends without its answer, and give up its claim; blocks.
@@ -122,43 +122,45 @@ class Recorded:
         if self._intent is None:
             return
         if self._under_way:
-            judged = _cut_short(left=self._may_leave)
-            self._intent = self._finish(judged).result()
-            log_attempt_end(self._intent, judged, attempt=self._number)
+            result = _cut_short(left=self._may_leave)
+            self._intent = self._finish(result).result()
+            log_attempt_end(self._intent, result, attempt=self._number)
         self._claim.release()
 
-    def _finish(self, judged: Judged[Any]) -> "Future[IntentRow]":
+    def _finish(self, result: Classification[Any]) -> "Future[IntentRow]":
         now = self._latest_at = self._clock.now()
         took_us = round((self._clock.monotonic() - self._began) * 1_000_000)
-        self.effect_possible = self.effect_possible or judged.effect_possible
-        heard = judged.value if isinstance(judged.value, Collection) else None
+        self.effect_possible = self.effect_possible or result.effect_possible
+        collection = result.value if isinstance(result.value, Collection) else None
         intent = self.intent
         return self._store.intents.finish_attempt(
             intent.id,
             self._number,
             at=now,
-            outcome=judged.ending.value,
-            status=judged.status,
-            request_id=judged.request_id,
+            outcome=result.outcome.value,
+            status=result.status,
+            request_id=result.request_id,
             took_us=took_us,
-            state=self._state(judged),
-            collection_id=None if heard is None else heard.id,
-            sentence=None if judged.error is None else str(judged.error),
+            state=self._state(result),
+            collection_id=None if collection is None else collection.id,
+            sentence=None if result.error is None else str(result.error),
             # In one transaction with the end of its attempt: neither is seen without the other.
-            heard=None if heard is None else answered(heard, key=intent.idempotency_key, at=now),
+            observation=None
+            if collection is None
+            else answer_observation(collection, key=intent.idempotency_key, at=now),
             by=self._claim.by,
         )
 
-    def _open(self, opening: Opening) -> Steps[None]:
+    def _open(self, opening: Opening) -> Effects[None]:
         now = self._claimed_at = self._latest_at = self._clock.now()
 
         def queue() -> "Future[Begun]":
-            self._opened = opening(self._claim, now, now + LEASE, self._place.target())
+            self._opened = opening(self._claim, now, now + LEASE, self._send_target.target())
             return self._opened
 
         begun = yield from keep(queue)
         if not self._keep_opened(begun):
-            raise Tied(begun.intent)
+            raise IntentExists(begun.intent)
         log_opened(begun.intent)
 
     def _keep_opened(self, begun: Begun) -> bool:
@@ -173,13 +175,13 @@ class Recorded:
     def _begin(self) -> None:
         now = self._clock.now()
         intent = self.intent
-        self._place.check(intent)
+        self._send_target.check(intent)
         self._check_window(intent, now=now)
         if now - self._claimed_at > LEASE / 3:
             self._claim.take()
             self._claimed_at = now
         self._number = self._store.intents.begin_attempt(
-            intent.id, at=now, target=self._place.target()
+            intent.id, at=now, target=self._send_target.target()
         ).number
         self._under_way = True
         if intent.first_sent_at is None:
@@ -197,22 +199,22 @@ class Recorded:
                 log_window_closed(self._intent)
             raise
 
-    def _state(self, judged: Judged[Any]) -> IntentState:
-        if judged.ending is Ending.ANSWERED:
+    def _state(self, result: Classification[Any]) -> IntentState:
+        if result.outcome is AttemptOutcome.ANSWERED:
             return IntentState.ANSWERED
-        if isinstance(judged.error, IdempotencyKeyReused):
+        if isinstance(result.error, IdempotencyKeyReused):
             return IntentState.REFUSED  # had an earlier attempt taken effect, it would be replayed
         if self.effect_possible:
             return IntentState.UNKNOWN
         # A refused API key says nothing about the request: with the right one it can be sent.
-        about_the_key = isinstance(judged.error, AuthenticationError | PermissionDenied)
-        refused = judged.ending is Ending.REFUSED and not about_the_key
+        about_the_key = isinstance(result.error, AuthenticationError | PermissionDenied)
+        refused = result.outcome is AttemptOutcome.REFUSED and not about_the_key
         return IntentState.REFUSED if refused else IntentState.PREPARED
 
 
-def _cut_short(*, left: bool) -> Judged[Any]:
+def _cut_short(*, left: bool) -> Classification[Any]:
     if left:
         error = NoAnswer("the call was cut short before an answer came")
-        return Judged(ending=Ending.LOST, error=error, effect_possible=True)
+        return Classification(outcome=AttemptOutcome.LOST, error=error, effect_possible=True)
     not_sent = NotSent("the call was cut short before the request was sent")
-    return Judged(ending=Ending.NOT_SENT, error=not_sent)
+    return Classification(outcome=AttemptOutcome.NOT_SENT, error=not_sent)

@@ -1,23 +1,23 @@
-"""The story of one creation that no collection is known of: how far it came and what is safe."""
+"""The timeline of one creation that no collection is known of: how far it came and what is safe."""
 
 from datetime import datetime
 
 import msgspec
 
 from kusanya.lookup.around import Around, around
-from kusanya.lookup.moments import Moment, created, noted
+from kusanya.lookup.entries import TimelineEntry, intent_entries, note_entries
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
 
 
-class CreationStory(msgspec.Struct, frozen=True, kw_only=True):
+class CreationTimeline(msgspec.Struct, frozen=True, kw_only=True):
     """All that is recorded about one creation without a known collection."""
 
     intent: IntentRow
     at: datetime
     """When the store was read."""
     attempts: tuple[AttemptRow, ...]
-    moments: tuple[Moment, ...]
+    entries: tuple[TimelineEntry, ...]
     around: Around
     replay_until: datetime | None
     """Until when the same key and bytes may be sent again; None where they may not."""
@@ -42,8 +42,10 @@ class CreationStory(msgspec.Struct, frozen=True, kw_only=True):
         return self.intent.state in {IntentState.SENT, IntentState.UNKNOWN}
 
 
-def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationStory | None:
-    """Return the story of one creation, or None when the store does not know it.
+def load_creation_timeline(
+    store: Store, intent_id: str, *, now: datetime
+) -> CreationTimeline | None:
+    """Return the timeline of one creation, or None when the store does not know it.
 
     Raises StoreError when the store cannot be read.
     """
@@ -54,13 +56,16 @@ def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationSt
     if intent is None:
         return None
     attempts = store.intents.attempts(intent_id)
-    moments = [*created(intent, attempts), *noted(store.notes.of(intent_id, intent.mode))]
+    entries = [
+        *intent_entries(intent, attempts),
+        *note_entries(store.notes.of(intent_id, intent.mode)),
+    ]
     left = replay_left(intent, now=now)
-    told = CreationStory(
+    timeline = CreationTimeline(
         intent=intent,
         at=now,
         attempts=attempts,
-        moments=tuple(sorted(moments, key=lambda moment: moment.at)),
+        entries=tuple(sorted(entries, key=lambda entry: entry.at)),
         around=around(
             store,
             intent.mode,
@@ -71,4 +76,4 @@ def creation_story(store: Store, intent_id: str, *, now: datetime) -> CreationSt
         ),
         replay_until=now + left if left else None,
     )
-    return told if told.is_open else msgspec.structs.replace(told, replay_until=None)
+    return timeline if timeline.is_open else msgspec.structs.replace(timeline, replay_until=None)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from kusanya.client import requests
 from kusanya.client.address import Address, address_of, mode_of
 from kusanya.client.core import Core
-from kusanya.client.effects import Do, Effect, Reply, Request, Send, Sleep, Steps
-from kusanya.client.retry import Patience
+from kusanya.client.effects import Call, Effect, Effects, Reply, Request, Send, Sleep
+from kusanya.client.retry_policy import RetryPolicy
 from kusanya.client.sync import DEFAULT_WAIT_S
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
@@ -18,7 +18,7 @@ from kusanya.secret import Secret
 from kusanya.wire import Collection, Event, Mode, Principal
 
 if TYPE_CHECKING:
-    from kusanya.client.loop_network import LoopNetwork
+    from kusanya.client.transport import AsyncTransport
 
 Result = TypeVar("Result")
 
@@ -51,7 +51,7 @@ class AsyncClient:
             mode=self.mode,
             clock=self._clock,
             chance=random or SystemRandom().random,
-            patience=Patience(timeout_s=timeout, attempts=max_attempts),
+            retry_policy=RetryPolicy(timeout_s=timeout, attempts=max_attempts),
             origin=address.url,
         )
         self._network = None
@@ -109,7 +109,7 @@ class AsyncClient:
         """Poll until the collection is final; see `Client.wait`."""
         return await self.run(self.core.wait(collection_id, timeout_s=timeout))
 
-    async def run(self, steps: Steps[Result]) -> Result:
+    async def run(self, steps: Effects[Result]) -> Result:
         """Carry out steps; what blocks runs in a thread, so that the loop stays free."""
         try:
             effect = next(steps)
@@ -131,8 +131,8 @@ class AsyncClient:
             case Sleep(seconds):
                 await self._clock.asleep(seconds)
                 return None
-            case Do(act):
-                return await asyncio.to_thread(act)
+            case Call(function):
+                return await asyncio.to_thread(function)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -154,13 +154,13 @@ class AsyncClient:
         return f"{type(self).__name__}(mode={None if self.mode is None else self.mode.value!r})"
 
 
-def _network(address: Address, api_key: Secret) -> "LoopNetwork":
+def _network(address: Address, api_key: Secret) -> "AsyncTransport":
     # aiohttp costs a third of a second to import, which users of the blocking client save; they
     # need not install it either.
     try:
-        from kusanya.client.loop_network import LoopNetwork
+        from kusanya.client.transport import AsyncTransport
     except ImportError as error:
         raise ConfigurationError(
             "AsyncClient needs aiohttp and httpx-aiohttp: pip install 'kusanya[async]'"
         ) from error
-    return LoopNetwork(address, api_key)
+    return AsyncTransport(address, api_key)

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from kusanya.client.answers import is_undecided, response_info, service_error
-from kusanya.client.attempts import Ending, Judged
+from kusanya.client.attempts import AttemptOutcome, Classification
 from kusanya.client.effects import Failure, Reply, Request, Response
 from kusanya.errors import (
     Conflict,
@@ -42,17 +42,19 @@ Reader = Callable[[Response], Resource]
 _TRY_AGAIN: Final = (Conflict, RateLimited, ServiceUnavailable)
 
 
-def judge(
+def classify(
     request: Request, reply: Reply, read: Reader[Resource], *, now: datetime
-) -> Judged[Resource]:
+) -> Classification[Resource]:
     """Return what `reply` means; `read` turns an answer into the resource or raises WireError."""
     creates = request.method == "POST"
     if isinstance(reply, Failure):
         if reply.left:
             error = NoAnswer(f"no usable answer: {reply.why}")
-            return Judged(ending=Ending.LOST, error=error, effect_possible=creates, again=True)
-        return Judged(
-            ending=Ending.NOT_SENT,
+            return Classification(
+                outcome=AttemptOutcome.LOST, error=error, effect_possible=creates, again=True
+            )
+        return Classification(
+            outcome=AttemptOutcome.NOT_SENT,
             error=NotSent(f"the service cannot be reached ({reply.why}): nothing was sent"),
             again=True,
         )
@@ -62,8 +64,8 @@ def judge(
         if is_undecided(reply, creates=creates):
             return _undecided(refusal, creates=creates)
         again = isinstance(refusal, _TRY_AGAIN)
-        return Judged(
-            ending=Ending.RETRYABLE if again else Ending.REFUSED,
+        return Classification(
+            outcome=AttemptOutcome.RETRYABLE if again else AttemptOutcome.REFUSED,
             error=refusal,
             status=reply.status,
             request_id=refusal.request_id,
@@ -73,27 +75,30 @@ def judge(
     try:
         value = _read(reply, read, expected=HTTPStatus.ACCEPTED if creates else HTTPStatus.OK)
     except WireError as error:
-        return Judged(
-            ending=Ending.LOST,
+        return Classification(
+            outcome=AttemptOutcome.LOST,
             error=ProtocolError(str(error), status=reply.status, outcome_unknown=creates),
             status=reply.status,
             request_id=info.request_id,
             effect_possible=creates,
         )
     value.__dict__["response"] = info
-    return Judged(
-        ending=Ending.ANSWERED, value=value, status=reply.status, request_id=info.request_id
+    return Classification(
+        outcome=AttemptOutcome.ANSWERED,
+        value=value,
+        status=reply.status,
+        request_id=info.request_id,
     )
 
 
-def _undecided(refusal: ServiceError, *, creates: bool) -> Judged[Resource]:
-    silence = NoAnswer(
+def _undecided(refusal: ServiceError, *, creates: bool) -> Classification[Resource]:
+    no_answer = NoAnswer(
         f"no usable answer: a {refusal.status} that does not say what became of the request"
     )
-    silence.__cause__ = refusal
-    return Judged(
-        ending=Ending.LOST,
-        error=silence,
+    no_answer.__cause__ = refusal
+    return Classification(
+        outcome=AttemptOutcome.LOST,
+        error=no_answer,
         status=refusal.status,
         request_id=refusal.request_id,
         effect_possible=creates,
@@ -118,7 +123,7 @@ def read_created(response: Response, *, sent: bytes, mode: Mode | None) -> Colle
     """Read the answer to a create and hold it against the request `sent`."""
     collection = decode_collection(response.body)
     _check_mode(collection.mode, mode)
-    asked = msgspec.json.decode(sent, type=_Asked)
+    asked = msgspec.json.decode(sent, type=_CreateFields)
     if (collection.amount, collection.reference) != (asked.amount, asked.reference):
         raise WireError("the answer is about another amount or reference than was asked for")
     return collection
@@ -141,7 +146,7 @@ def read_event(response: Response, *, asked: str, mode: Mode | None) -> Event:
 
 
 def read_principal(response: Response) -> Principal:
-    """Read the answer to whoami; its mode is for the caller to judge."""
+    """Read the answer to whoami; its mode is for the caller to response_classifier."""
     return decode_principal(response.body)
 
 
@@ -149,10 +154,10 @@ def reference_of(request: Request) -> str | None:
     """Return the merchant's reference that a create carries, or None for any other request."""
     if request.body is None:
         return None
-    return msgspec.json.decode(request.body, type=_Asked).reference
+    return msgspec.json.decode(request.body, type=_CreateFields).reference
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _CreateFields(msgspec.Struct, frozen=True):
     amount: int
     reference: str
 

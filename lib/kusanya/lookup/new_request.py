@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from kusanya.lookup.around import Around
-from kusanya.lookup.creations import CreationStory
-from kusanya.lookup.story import Story
+from kusanya.lookup.creation_timeline import CreationTimeline
+from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import redact
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.text import safe
@@ -61,16 +61,16 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
     """For support."""
 
 
-Telling = Story | CreationStory
+AnyTimeline = Timeline | CreationTimeline
 
 
-def new_request(told: Telling) -> NewRequest:
+def new_request(timeline: AnyTimeline) -> NewRequest:
     """Return whether a new request for the same customer is safe now."""
-    own = _of_collection(told) if isinstance(told, Story) else _of_creation(told)
-    around = told.around
-    phone = told.row.phone if isinstance(told, Story) else told.intent.phone
+    own = _of_collection(timeline) if isinstance(timeline, Timeline) else _of_creation(timeline)
+    around = timeline.around
+    phone = timeline.row.phone if isinstance(timeline, Timeline) else timeline.intent.phone
     reasons = sorted(
-        (*own, *_of_neighbours(around, _reference(told), _amount(told), phone)),
+        (*own, *_of_neighbours(around, _reference(timeline), _amount(timeline), phone)),
         key=lambda one: _ORDER[one.reason],
     )
     return reasons[0] if reasons else _SAFE
@@ -85,12 +85,12 @@ _SAFE: Final = NewRequest(
 _ORDER: Final = {reason: place for place, reason in enumerate(Reason)}
 
 
-def _reference(told: Telling) -> str:
-    return told.row.reference if isinstance(told, Story) else told.intent.reference
+def _reference(timeline: AnyTimeline) -> str:
+    return timeline.row.reference if isinstance(timeline, Timeline) else timeline.intent.reference
 
 
-def _amount(told: Telling) -> int:
-    return told.row.amount if isinstance(told, Story) else told.intent.amount
+def _amount(timeline: AnyTimeline) -> int:
+    return timeline.row.amount if isinstance(timeline, Timeline) else timeline.intent.amount
 
 
 def _no(reason: Reason, because: str, next_step: str) -> NewRequest:
@@ -99,9 +99,9 @@ def _no(reason: Reason, because: str, next_step: str) -> NewRequest:
     )
 
 
-def _of_collection(told: Story) -> Iterator[NewRequest]:
-    row = told.row
-    if told.state.contradictions:
+def _of_collection(timeline: Timeline) -> Iterator[NewRequest]:
+    row = timeline.row
+    if timeline.state.contradictions:
         yield _no(
             Reason.CONTRADICTION,
             "the facts about this collection contradict each other",
@@ -123,7 +123,7 @@ def _of_collection(told: Story) -> Iterator[NewRequest]:
     if row.status != Status.FAILED:
         return
     over = (row.completed_at or row.final_seen_at or row.created_at) + _IN_PROGRESS_FOR
-    if row.failure_code == _IN_PROGRESS and told.at < over:
+    if row.failure_code == _IN_PROGRESS and timeline.at < over:
         yield _no(
             Reason.NETWORK_BUSY,
             "the network has another payment open on this phone",
@@ -137,10 +137,10 @@ def _of_collection(told: Story) -> Iterator[NewRequest]:
         )
 
 
-def _of_creation(told: CreationStory) -> Iterator[NewRequest]:
-    intent = told.intent
-    if told.may_have_charged:
-        if told.replay_until is not None:
+def _of_creation(timeline: CreationTimeline) -> Iterator[NewRequest]:
+    intent = timeline.intent
+    if timeline.may_have_charged:
+        if timeline.replay_until is not None:
             step = "Resume this one with its own key; never create another."
         else:
             step = "Its replay window is over: compare statements, then decide it."
@@ -154,7 +154,7 @@ def _of_creation(told: CreationStory) -> Iterator[NewRequest]:
             Reason.EARLIER_REQUEST,
             "wait, this one was not taken yet and may still be sent",
             "Resume this one with its own key; never create another."
-            if told.replay_until is not None
+            if timeline.replay_until is not None
             else "Its replay window is over: kusanya intents resume closes it.",
         )
     elif intent.collection_id is not None:
@@ -202,31 +202,31 @@ def _is_related(intent: IntentRow, reference: str, amount: int, phone: str) -> b
     return intent.reference == reference or (same_phone and intent.amount == amount)
 
 
-def advice(told: Story) -> Advice:
+def advice(timeline: Timeline) -> Advice:
     """Return what to say and do about a collection, in both languages, as of its reading.
 
     Nothing in it offers a new request where `new_request` says that none is safe.
     """
-    verdict = new_request(told)
-    return _agreeing(_about(told, verdict), verdict)
+    verdict = new_request(timeline)
+    return _agreeing(_about(timeline, verdict), verdict)
 
 
-def _about(told: Story, verdict: NewRequest) -> Advice:
-    row = told.row
-    if any(one.field in _DOUBTED for one in told.state.contradictions):
+def _about(timeline: Timeline, verdict: NewRequest) -> Advice:
+    row = timeline.row
+    if any(one.field in _DOUBTED for one in timeline.state.contradictions):
         return advise(CONTRADICTION)
     over_unpaid = row.status in {Status.FAILED, Status.EXPIRED}
     if over_unpaid and verdict.reason is Reason.EARLIER_REQUEST:
         # What became of this one would be read as an invitation to pay again.
         return advise(UNKNOWN_OUTCOME)
     if over_unpaid and verdict.reason is Reason.PAID_UNDER_REFERENCE:
-        return _paid_by(told.around.same_reference)
+        return _paid_by(timeline.around.same_reference)
     return advise(
         row.status,
         failure_code=row.failure_code,
         amount=row.amount,
         currency=row.currency,
-        late=is_late(row.created_at, now=told.at),
+        late=is_late(row.created_at, now=timeline.at),
     )
 
 
@@ -256,11 +256,11 @@ def _agreeing(found: Advice, verdict: NewRequest) -> Advice:
     )
 
 
-def creation_advice(told: CreationStory) -> Advice:
+def creation_advice(timeline: CreationTimeline) -> Advice:
     """Return what to say and do about a creation without a known collection."""
-    verdict = new_request(told)
+    verdict = new_request(timeline)
     if verdict.reason is Reason.PAID_UNDER_REFERENCE:
-        found = _paid_by(told.around.same_reference)
+        found = _paid_by(timeline.around.same_reference)
     elif verdict.reason in {Reason.EARLIER_REQUEST, Reason.UNSEEN}:
         found = advise(UNKNOWN_OUTCOME)
     else:

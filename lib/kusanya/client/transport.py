@@ -70,7 +70,7 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class LoopNetwork(ForkAware):
+class AsyncTransport(ForkAware):
     """Connections to one address, opened at the first request in the loop that made it.
 
     A forked child opens its own, in its own loop.

@@ -1,4 +1,4 @@
-"""The story of one collection: every recorded fact, what is around it, what is open beside it."""
+"""The timeline of one collection: every recorded fact, and what is open beside it."""
 
 from datetime import datetime
 from typing import Final
@@ -6,7 +6,13 @@ from typing import Final
 import msgspec
 
 from kusanya.lookup.around import Around, around
-from kusanya.lookup.moments import Moment, created, delivered, heard, noted
+from kusanya.lookup.entries import (
+    TimelineEntry,
+    delivery_entries,
+    intent_entries,
+    note_entries,
+    observation_entries,
+)
 from kusanya.state.observation import CollectionState
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow
@@ -15,14 +21,14 @@ from kusanya.wire import Mode
 _BOUND: Final = 50
 
 
-class Story(msgspec.Struct, frozen=True, kw_only=True):
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """All that is recorded about one collection."""
 
     row: CollectionRow
     at: datetime
     """When the store was read."""
     state: CollectionState
-    moments: tuple[Moment, ...]
+    entries: tuple[TimelineEntry, ...]
     deliveries: tuple[DeliveryRow, ...]
     """Arrivals that name this collection, newest first."""
     around: Around
@@ -43,8 +49,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return sum(row.final_seen_at is None for row in (self.row, *self.also))
 
 
-def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Story | None:
-    """Return the story of one collection of one mode, or None when that mode does not know it.
+def load_timeline(
+    store: Store, collection_id: str, mode: Mode, *, now: datetime
+) -> Timeline | None:
+    """Return the timeline of one collection of one mode, or None when that mode does not know it.
 
     Raises StoreError when the store cannot be read.
     """
@@ -54,17 +62,17 @@ def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Sto
         return None
     where = DeliveryFilter(collection_id=collection_id)
     deliveries = store.deliveries.page(row.mode, where=where, limit=_BOUND).rows
-    moments = [
-        *heard(store.collections.observations(collection_id, mode)),
-        *delivered(deliveries),
-        *_created(store, row),
-        *noted(store.notes.of(collection_id, mode)),
+    entries = [
+        *observation_entries(store.collections.observations(collection_id, mode)),
+        *delivery_entries(deliveries),
+        *_intent_entries(store, row),
+        *note_entries(store.notes.of(collection_id, mode)),
     ]
-    return Story(
+    return Timeline(
         row=row,
         at=now,
         state=state,
-        moments=tuple(sorted(moments, key=lambda moment: moment.at)),
+        entries=tuple(sorted(entries, key=lambda entry: entry.at)),
         deliveries=deliveries,
         around=around(
             store, row.mode, phone=row.phone, reference=row.reference, but=row.id, now=now
@@ -72,10 +80,10 @@ def story(store: Store, collection_id: str, mode: Mode, *, now: datetime) -> Sto
     )
 
 
-def _created(store: Store, row: CollectionRow) -> list[Moment]:
-    told: list[Moment] = []
+def _intent_entries(store: Store, row: CollectionRow) -> list[TimelineEntry]:
+    entries: list[TimelineEntry] = []
     for intent in store.intents.by_reference(row.mode, row.reference):
         if intent.collection_id in {None, row.id}:
-            told += created(intent, store.intents.attempts(intent.id))
-            told += noted(store.notes.of(intent.id, intent.mode))
-    return told
+            entries += intent_entries(intent, store.intents.attempts(intent.id))
+            entries += note_entries(store.notes.of(intent.id, intent.mode))
+    return entries

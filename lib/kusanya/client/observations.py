@@ -1,4 +1,4 @@
-"""What a client heard, as observations for the store."""
+"""The answers of the service, as observations for the store."""
 
 import hashlib
 from datetime import datetime
@@ -7,7 +7,7 @@ from kusanya.state.observation import Observation, Source
 from kusanya.wire import Collection, Event, Mode
 
 
-def answered(collection: Collection, *, key: str, at: datetime) -> Observation:
+def answer_observation(collection: Collection, *, key: str, at: datetime) -> Observation:
     """Return the fact that a create with this idempotency key was answered."""
     response = collection.response
     return Observation(
@@ -20,7 +20,9 @@ def answered(collection: Collection, *, key: str, at: datetime) -> Observation:
     )
 
 
-def polled(collection: Collection, *, at: datetime, heard_in: Mode | None = None) -> Observation:
+def poll_observation(
+    collection: Collection, *, at: datetime, heard_in: Mode | None = None
+) -> Observation:
     """Return the fact that a GET of a collection said this.
 
     Told apart by the service's request id, or by its bytes where there is none.
@@ -36,7 +38,7 @@ def polled(collection: Collection, *, at: datetime, heard_in: Mode | None = None
     )
 
 
-def event_checked(event: Event, *, at: datetime, heard_in: Mode | None = None) -> Observation:
+def event_observation(event: Event, *, at: datetime, heard_in: Mode | None = None) -> Observation:
     """Return the fact that a GET of an event said this."""
     return Observation(
         source=Source.EVENT_CHECK,

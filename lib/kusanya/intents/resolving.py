@@ -21,7 +21,7 @@ OPEN: Final = (IntentState.PREPARED, *_WAITING)
 """The states in which an intent is neither answered nor over."""
 
 
-def settle_by_reference(
+def resolve_by_reference(
     store: Store, seen: Collection | CollectionRow, *, now: datetime
 ) -> IntentRow | None:
     """Settle the intent that `seen` answers and return it, or None where there is none.
@@ -29,21 +29,23 @@ def settle_by_reference(
     Called with whatever a webhook, a poll or a catch-up brought. Durable on return. An intent that
     a process is sending at this moment is left to that process.
     """
-    found = meant_by(store, seen)
+    found = intent_of(store, seen)
     if found is None or is_being_sent(found, now=now):
         return None
-    settled = _settle(store, found, seen)
+    settled = _resolve(store, found, seen)
     # It may have been answered between our look and our word.
     return settled if settled.state is IntentState.SETTLED else None
 
 
-def settle_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
+def resolve_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
     """Review every open intent that nobody is sending; return how many were settled.
 
     Those that were sent by a clock which has been set back since lose their window, sent now or
     not: the sooner it is seen, the surer.
     """
-    known = [_not_from_the_future(store, i, now=now) for i in open_intents(store, mode)]
+    known = [
+        _close_window_if_clock_was_set_back(store, i, now=now) for i in open_intents(store, mode)
+    ]
     waiting = [intent for intent in known if not is_being_sent(intent, now=now)]
     reviewed = [review(store, intent, now=now) for intent in waiting]
     return sum(intent.state is IntentState.SETTLED for intent in reviewed)
@@ -56,12 +58,12 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     REFUSED where its window is over and it never left: nothing happened. Without a window from now
     on where the clock was set back after it was sent.
     """
-    intent = _not_from_the_future(store, intent, now=now)
+    intent = _close_window_if_clock_was_set_back(store, intent, now=now)
     if intent.state in _WAITING:
         for seen in store.collections.by_reference(intent.mode, intent.reference):
-            found = meant_by(store, seen)
+            found = intent_of(store, seen)
             if found is not None and found.id == intent.id:
-                return _settle(store, found, seen)
+                return _resolve(store, found, seen)
     if intent.state is IntentState.SENT:
         sentence = "the process that sent it is gone and its answer was not seen"
         return _mark(store, intent, IntentState.UNKNOWN, sentence)
@@ -83,7 +85,7 @@ def open_intents(
         page = store.intents.page(mode, states=OPEN, profile=profile, older_than=page.rows[-1].key)
 
 
-def meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
+def intent_of(store: Store, seen: Collection | CollectionRow) -> IntentRow | None:
     """Return the one waiting intent that `seen` can only belong to, or None."""
     same = store.intents.by_reference(seen.mode, seen.reference)
     if any(intent.collection_id == seen.id for intent in same):
@@ -92,7 +94,7 @@ def meant_by(store: Store, seen: Collection | CollectionRow) -> IntentRow | None
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _settle(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
+def _resolve(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
     settled = store.intents.resolve(
         intent.id,
         collection_id=seen.id,
@@ -116,7 +118,9 @@ def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) ->
     return marked
 
 
-def _not_from_the_future(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
+def _close_window_if_clock_was_set_back(
+    store: Store, intent: IntentRow, *, now: datetime
+) -> IntentRow:
     """Close the window of an intent whose first sending lies ahead of us, and return it."""
     if intent.window_closed_at is not None or not clock_was_set_back(intent, now=now):
         return intent

@@ -1,4 +1,4 @@
-"""When an endpoint has gone silent, judged from the side that still hears. Pure but for one read.
+"""When an endpoint has gone silent, as seen by the poller. Pure but for one read.
 
 A receiver that is down, an endpoint that was disabled or an address that moved raises nothing by
 itself: no handler runs. The poller does find final states that no event reported.
@@ -14,9 +14,9 @@ from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, Order, Verdict
 from kusanya.wire import Mode
 
-ENOUGH: Final = 3
+MANY: Final = 3
 """Final states without an event that are no accident."""
-PATIENCE: Final = timedelta(seconds=60)
+WAIT: Final = timedelta(seconds=60)
 """How long a single one may wait for its event: the first retry comes after a minute."""
 _AUTHENTIC: Final = (
     Verdict.VERIFIED,
@@ -37,7 +37,7 @@ class Silence(msgspec.Struct, frozen=True, kw_only=True):
     """When the last authentic delivery came; None where none ever did."""
 
 
-def silence(
+def detect_silence(
     missed_at: Iterable[datetime], *, last_arrival_at: datetime | None, now: datetime
 ) -> Silence | None:
     """Return the alarm, or None where there is no reason for one.
@@ -47,14 +47,16 @@ def silence(
     Alarms at once for three of them, after a minute for one.
     """
     missed = sorted(at for at in missed_at if last_arrival_at is None or at > last_arrival_at)
-    if not missed or (len(missed) < ENOUGH and now - missed[0] < PATIENCE):
+    if not missed or (len(missed) < MANY and now - missed[0] < WAIT):
         return None
     return Silence(since=missed[0], missed=len(missed), last_arrival_at=last_arrival_at)
 
 
 def missed_events(store: Store, mode: Mode, *, now: datetime) -> Silence | None:
     """Return the alarm for one mode of a store, from its newest final states and arrival."""
-    heard = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
+    arrivals = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
     finals = store.collections.page(mode, order=Order.FINAL, limit=100).rows
     missed_at = [row.final_seen_at for row in finals if row.missing_event and row.final_seen_at]
-    return silence(missed_at, last_arrival_at=heard[0].arrived_at if heard else None, now=now)
+    return detect_silence(
+        missed_at, last_arrival_at=arrivals[0].arrived_at if arrivals else None, now=now
+    )

@@ -13,7 +13,7 @@ from kusanya.store.records import IntentRow, IntentState
 from kusanya.text import safe
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class SendTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a client sends, as far as it is known, and for which profile."""
 
     target: Callable[[], str]
