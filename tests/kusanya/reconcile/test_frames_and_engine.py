@@ -53,6 +53,19 @@ def test_a_total_past_63_bits_is_refused_and_not_wrapped() -> None:
             engine.frame(total, PAIR)
 
 
+def test_what_memory_does_not_hold_is_spilled_and_nothing_is_left_behind() -> None:
+    folder = Schema("folder", {"path": Kind.TEXT})
+    rows = "SELECT n, repeat(n::VARCHAR, 200) AS text FROM range(200000) AS t(n)"
+    with Engine(memory="50MB") as engine:
+        asked = engine.frame("SELECT current_setting('temp_directory') AS path", folder)
+        spill = Path(asked["path"][0])
+        engine.run(f"CREATE TEMP TABLE wide AS {rows}")
+        answer = engine.frame("SELECT 'all' AS name, sum(n)::BIGINT AS amount FROM wide", PAIR)
+        assert list(spill.iterdir())
+    assert answer["amount"][0] == sum(range(200_000))
+    assert not spill.exists()
+
+
 def test_a_frame_with_a_float_amount_is_refused() -> None:
     with pytest.raises(FrameError, match="amount is float64"):
         columns.check(pd.DataFrame({"name": pair()["name"], "amount": [1.5][:0]}), PAIR)

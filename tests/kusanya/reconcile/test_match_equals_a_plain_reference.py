@@ -300,8 +300,8 @@ def agree(
     wanted = expected(said, booked, net=net, other=other, unknown=unknown)
     assert sorted(seen, key=repr) == wanted
     assert found.unexplained == 0
-    # Nor does it matter what is only counted, or which references share a hash.
-    counted = ledger.match(*shuffled, **asked, everything=False, key_bits=2)
+    # Nor does it matter what is only counted.
+    counted = ledger.match(*shuffled, **asked, everything=False)
     read = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)
     pd.testing.assert_frame_equal(counted.rows, read)
     for name in ("bridge", "ageing", "doubles"):

@@ -1,6 +1,7 @@
-"""The verdicts on a pair of a ledger line and a collection: ordered, disjoint, exhaustive.
+"""The break rules of ledger and statement: ordered, disjoint, exhaustive.
 
-The first that applies is the row's; the queries decide, this table says what each means.
+The first rule that applies to a row gives its code. To add a rule of the ledger, add a row to
+`LEDGER`: the query's CASE, the labels and the advice are read from here.
 """
 
 from enum import StrEnum
@@ -13,7 +14,7 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import Kind, Schema
 
 
-class Standing(StrEnum):
+class BreakStatus(StrEnum):
     """What a code says about the books."""
 
     BREAK = "break"
@@ -22,65 +23,121 @@ class Standing(StrEnum):
     OK = "ok"
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """A code's standing, what it means and what to do."""
+class BreakRule(msgspec.Struct, frozen=True):
+    """A code's status, what it means, what to do, and when it applies."""
 
-    standing: Standing
+    status: BreakStatus
     meaning: str
     action: str
+    condition: str = ""
+    """SQL over a row of `ledger_verdicts.sql`; empty where `settlement.sql` decides."""
 
 
-_B, _E, _O = Standing.BREAK, Standing.EXPECTED, Standing.OK
+_B, _E, _O = BreakStatus.BREAK, BreakStatus.EXPECTED, BreakStatus.OK
 
-LEDGER: Final[dict[str, Verdict]] = {
-    "duplicate_in_ledger": Verdict(_B, "booked twice", "Delete the second line."),
-    "contradiction": Verdict(_B, "the service said two things", "Read the evidence card."),
-    "unknown_status": Verdict(_B, "a status we do not know", "Ask the provider what it means."),
-    "double_payment": Verdict(_B, "the customer paid twice", "Refund the later payment."),
-    "mode_mismatch": Verdict(_B, "the payment is of the other mode", "Correct the booking."),
-    "outcome_unknown": Verdict(_B, "sent, and the answer never came", "Resolve the intent."),
-    "timing_unseen": Verdict(_E, "booked, not seen yet", "Wait."),
-    "missing_at_provider": Verdict(_B, "booked, never paid", "Find the payment or reverse."),
-    "timing_unbooked": Verdict(_E, "paid, not booked yet", "Wait."),
-    "perhaps_booked_earlier": Verdict(
+LEDGER: Final[dict[str, BreakRule]] = {
+    "duplicate_in_ledger": BreakRule(_B, "booked twice", "Delete the second line.", "is_twin"),
+    "contradiction": BreakRule(
+        _B, "the service said two things", "Read the evidence card.", "is_contradicted"
+    ),
+    "unknown_status": BreakRule(
+        _B, "a status we do not know", "Ask the provider what it means.", "is_unknown"
+    ),
+    "double_payment": BreakRule(
+        _B, "the customer paid twice", "Refund the later payment.", "is_second"
+    ),
+    "mode_mismatch": BreakRule(
+        _B, "the payment is of the other mode", "Correct the booking.", "is_of_other_mode"
+    ),
+    "outcome_unknown": BreakRule(
+        _B, "sent, and the answer never came", "Resolve the intent.", "is_unanswered"
+    ),
+    "timing_unseen": BreakRule(
+        _E, "booked, not seen yet", "Wait.", "id IS NULL AND booked AND age_days <= grace_days"
+    ),
+    "missing_at_provider": BreakRule(
+        _B, "booked, never paid", "Find the payment or reverse.", "id IS NULL AND booked"
+    ),
+    "timing_unbooked": BreakRule(
+        _E,
+        "paid, not booked yet",
+        "Wait.",
+        "paid AND (row_no IS NULL OR is_open) AND age_days <= grace_days",
+    ),
+    "perhaps_booked_earlier": BreakRule(
         _B,
         "paid, perhaps booked before these books begin",
         "Look in the earlier books, or give them too; else book it.",
+        "paid AND row_no IS NULL AND date_diff('day', books_from, created_day) < grace_days",
     ),
-    "missing_in_ledger": Verdict(_B, "paid, not in the books", "Book it."),
-    "late_success": Verdict(_B, "paid, the books say not", "Deliver, or refund."),
-    "still_open": Verdict(_B, "booked while not final", "Poll it, then decide."),
-    "status_mismatch": Verdict(_B, "booked, but it did not succeed", "Reverse the booking."),
-    "not_billable": Verdict(_O, "neither side says paid", "None."),
-    "currency_mismatch": Verdict(_B, "paid in two currencies", "Correct the currency."),
-    "booked_net": Verdict(
-        _B, "booked after the fee, paid in full", "Correct it to the gross amount."
+    "missing_in_ledger": BreakRule(
+        _B, "paid, not in the books", "Book it.", "paid AND row_no IS NULL"
     ),
-    "amount_mismatch": Verdict(_B, "the amounts differ", "Correct the amount."),
-    "fee_mismatch": Verdict(_B, "the fees differ", "Claim the fee, or correct it."),
-    "paid_in_earlier_period": Verdict(_E, "agree, paid in an earlier period", "None."),
-    "paid_in_later_period": Verdict(_E, "agree, paid in a later period", "None."),
-    "booked_in_earlier_period": Verdict(_E, "agree, booked in an earlier period", "None."),
-    "booked_in_later_period": Verdict(_E, "agree, booked in a later period", "None."),
-    "timing": Verdict(_E, "agree, on different days", "None."),
-    "matched": Verdict(_O, "agree", "None."),
+    "late_success": BreakRule(
+        _B, "paid, the books say not", "Deliver, or refund.", "paid AND NOT booked"
+    ),
+    "still_open": BreakRule(
+        _B, "booked while not final", "Poll it, then decide.", "booked AND is_created"
+    ),
+    "status_mismatch": BreakRule(
+        _B, "booked, but it did not succeed", "Reverse the booking.", "booked AND NOT paid"
+    ),
+    "not_billable": BreakRule(_O, "neither side says paid", "None.", "NOT booked AND NOT paid"),
+    "currency_mismatch": BreakRule(
+        _B,
+        "paid in two currencies",
+        "Correct the currency.",
+        "currency_ledger <> currency_service",
+    ),
+    "booked_net": BreakRule(
+        _B,
+        "booked after the fee, paid in full",
+        "Correct it to the gross amount.",
+        "NOT net_basis AND fee_service <> 0 AND amount_ledger = amount_service - fee_service",
+    ),
+    "amount_mismatch": BreakRule(
+        _B,
+        "the amounts differ",
+        "Correct the amount.",
+        "abs(amount_ledger - due) > amount_tolerance",
+    ),
+    "fee_mismatch": BreakRule(
+        _B,
+        "the fees differ",
+        "Claim the fee, or correct it.",
+        "abs(fee_ledger - fee_service) > fee_tolerance",
+    ),
+    "paid_in_earlier_period": BreakRule(
+        _E, "agree, paid in an earlier period", "None.", "business_day < first_day"
+    ),
+    "paid_in_later_period": BreakRule(
+        _E, "agree, paid in a later period", "None.", "business_day > last_day"
+    ),
+    "booked_in_earlier_period": BreakRule(
+        _E, "agree, booked in an earlier period", "None.", "booked_day < first_day"
+    ),
+    "booked_in_later_period": BreakRule(
+        _E, "agree, booked in a later period", "None.", "booked_day > last_day"
+    ),
+    "timing": BreakRule(_E, "agree, on different days", "None.", "booked_day <> business_day"),
+    "matched": BreakRule(_O, "agree", "None.", "TRUE"),
 }
 """The codes of the ledger, in the order in which they are tried."""
 
-SETTLEMENT: Final[dict[str, Verdict]] = {
-    "settlement_duplicate": Verdict(_B, "paid out twice", "Ask the provider."),
-    "settlement_unexpected": Verdict(_B, "paid out without collections", "Ask the provider."),
-    "settlement_pending": Verdict(_E, "not due yet", "Wait."),
-    "settlement_missing": Verdict(_B, "due and not paid out", "Claim it."),
-    "settlement_fee_mismatch": Verdict(_B, "more or less fee was deducted", "Claim the fee."),
-    "settlement_short": Verdict(_B, "less was paid out", "Claim the difference."),
-    "settlement_over": Verdict(_B, "more was paid out", "Ask the provider."),
-    "settled": Verdict(_O, "paid out", "None."),
+SETTLEMENT: Final[dict[str, BreakRule]] = {
+    "settlement_duplicate": BreakRule(_B, "paid out twice", "Ask the provider."),
+    "settlement_unexpected": BreakRule(_B, "paid out without collections", "Ask the provider."),
+    "settlement_pending": BreakRule(_E, "not due yet", "Wait."),
+    "settlement_missing": BreakRule(_B, "due and not paid out", "Claim it."),
+    "settlement_fee_mismatch": BreakRule(_B, "more or less fee was deducted", "Claim the fee."),
+    "settlement_short": BreakRule(_B, "less was paid out", "Claim the difference."),
+    "settlement_over": BreakRule(_B, "more was paid out", "Ask the provider."),
+    "settled": BreakRule(_O, "paid out", "None."),
 }
 """The codes of the settlement statement, in the order in which they are tried."""
 
-VERDICTS: Final = Schema(
-    "verdicts",
+RULES: Final = Schema(
+    "rules",
     {
         "break_code": Kind.TEXT,
         "place": Kind.WHOLE,
@@ -91,15 +148,27 @@ VERDICTS: Final = Schema(
 )
 
 
-def table(codes: dict[str, Verdict]) -> pd.DataFrame:
-    """Return the codes with their place in the order."""
+def table(rules: dict[str, BreakRule]) -> pd.DataFrame:
+    """Return the rules with their place in the order."""
     return columns.frame(
-        VERDICTS,
+        RULES,
         {
-            "break_code": list(codes),
-            "place": list(range(1, len(codes) + 1)),
-            "standing": [verdict.standing.value for verdict in codes.values()],
-            "meaning": [verdict.meaning for verdict in codes.values()],
-            "action": [verdict.action for verdict in codes.values()],
+            "break_code": list(rules),
+            "place": list(range(1, len(rules) + 1)),
+            "standing": [rule.status.value for rule in rules.values()],
+            "meaning": [rule.meaning for rule in rules.values()],
+            "action": [rule.action for rule in rules.values()],
         },
     )
+
+
+def break_code() -> str:
+    """Return the SQL that gives a row of the ledger's verdicts its code."""
+    rules = "\n".join(f"WHEN {rule.condition} THEN '{code}'" for code, rule in LEDGER.items())
+    return f"CASE\n{rules}\nEND"
+
+
+def agreeing() -> str:
+    """Return the SQL list of the codes of rows that agree."""
+    codes = (f"'{code}'" for code, rule in LEDGER.items() if rule.status is BreakStatus.OK)
+    return f"({', '.join(codes)})"

@@ -6,10 +6,9 @@ service's and must leave nothing unexplained.
 """
 
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-import numpy as np
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
@@ -28,12 +27,10 @@ from kusanya.reconcile.frames.columns import (
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.inputs.tolerance import PLAIN, TERMS, Tolerance, terms
-from kusanya.reconcile.matching import agreement, breaks
-from kusanya.reconcile.matching.breaks import VERDICTS
-from kusanya.reconcile.matching.sides import Side, Span, gather
+from kusanya.reconcile.matching import breaks
+from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
-_EPOCH: Final = date(1970, 1, 1)
 _ALL: Final = """
 CREATE TEMP VIEW collections AS
 SELECT * FROM loaded UNION ALL SELECT * FROM outside
@@ -106,16 +103,14 @@ def match(
     other_mode: pd.DataFrame | None = None,
     intents: pd.DataFrame | None = None,
     everything: bool = True,
-    key_bits: int = 64,
 ) -> Matched:
     """Match a ledger with the collections of one mode over a period.
 
     A row is in the result when either of its days is in the period. `outside` are collections of
     other days that the lines name, so that what was paid long ago is not called unpaid. `basis`
     says whether the ledger books gross or net amounts, `as_of` is the day that ages are counted to.
-    `everything` False leaves rows that agree out of `rows`; the other frames still count them. No
-    answer depends on `key_bits`, which is how much is read of the hashes that find keys. Raises
-    ValueError for collections of both modes.
+    `everything` False leaves rows that agree out of `rows`; the other frames still count them.
+    Raises ValueError for collections of both modes.
     """
     with Engine(folders=folders_of(collections, ledger)) as engine:
         engine.give("loaded", collections, COLLECTIONS)
@@ -129,46 +124,23 @@ def match(
         engine.give("terms", asked, TERMS)
         engine.give("other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS)
         engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
-        engine.give("verdicts", breaks.table(breaks.LEDGER), VERDICTS)
+        engine.give("verdicts", breaks.table(breaks.LEDGER), RULES)
         engine.run(query("ledger_sides"))
-        engine.run(query("ledger_seen"))
-        naming = engine.number("SELECT count(collection_id) FROM books") > 0
-        ours = _seen(engine, "service", naming=naming)
-        hasty = agreement.hasty(
-            ours["keys"], ours.pop("payments"), minutes=tolerance.double_minutes
-        )
-        twice = agreement.repeated(ours["keys"], ours["facts"])
-        found = agreement.find(
-            Side(**ours),
-            Side(**_seen(engine, "books", naming=naming)),
-            span=Span((period.first - _EPOCH).days, (period.last - _EPOCH).days),
-            hasty=np.union1d(hasty, twice),
-            net=basis == "net",
-            everything=everything,
-            bits=key_bits,
-        )
-        del ours
-        engine.note("shift", found.shift)
-        engine.lend("wanted", found.wanted)
-        engine.lend("repeated", found.repeated)
-        engine.lend("agreed", found.agreed)
-        engine.run(query("ledger_every" if everything else "ledger_few"))
-        engine.run(query("ledger_named" if naming else "ledger_unnamed"))
-        engine.run(query("ledger_verdicts"))
+        engine.run(query("ledger_plain"))
+        engine.run(_verdicts("plain_verdicts", "met_plainly"))
+        engine.run(query("ledger_counted").format(ok_codes=breaks.agreeing()))
         engine.run(query("ledger_pairs"))
+        engine.run(query("ledger_judged"))
+        engine.run(_verdicts("close_verdicts", "met_closely"))
         engine.run(query("ledger_rows"))
         return Matched(
-            rows=engine.frame(query("ledger_answer"), MATCHES, {"everything": everything}),
+            rows=engine.frame(query("ledger_answer"), MATCHES),
             bridge=engine.frame(query("ledger_bridge"), BRIDGE),
             ageing=engine.frame(query("ledger_ageing"), AGEING),
             doubles=engine.frame(query("ledger_doubles"), DOUBLES),
         )
 
 
-def _seen(engine: Engine, name: str, *, naming: bool) -> dict[str, Any]:
-    wanted = ["keys", "references", "money", "facts"]
-    wanted += ["payments"] if name == "service" else []
-    wanted += ["names", "ids"] if naming else []
-    taken = ", ".join(f'"{column}"' for column in wanted)
-    rows = engine.number(f"SELECT count(*) FROM {name}")  # noqa: S608 - names of our own
-    return gather(engine.pieces(f"SELECT {taken} FROM seen_{name}"), rows)  # noqa: S608 - our own
+def _verdicts(name: str, met: str) -> str:
+    text = query("ledger_verdicts").format(met=met, break_code=breaks.break_code())
+    return f"CREATE TEMP VIEW {name} AS {text}"

@@ -18,7 +18,7 @@ from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.inputs.tolerance import PLAIN, TERMS, Tolerance, terms
 from kusanya.reconcile.matching import breaks
-from kusanya.reconcile.matching.breaks import VERDICTS
+from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
 _GRANULARITY = Schema("granularity", {"item": Kind.FLAG})
@@ -81,7 +81,7 @@ def match(
         engine.give("terms", terms(period, tolerance, as_of=as_of), TERMS)
         item = frame(_GRANULARITY, {"item": [bool(named.any())]})
         engine.give("granularity", item, _GRANULARITY)
-        engine.give("verdicts", breaks.table(breaks.SETTLEMENT), VERDICTS)
+        engine.give("verdicts", breaks.table(breaks.SETTLEMENT), RULES)
         engine.run(query("settlement"))
         return Settled(
             rows=engine.frame(query("settlement_answer"), SETTLED, {"everything": everything}),

@@ -3,28 +3,28 @@
 In: frames and Parquet under declared names, values as parameters; SQL never holds outside text.
 Out: `frame`, which lets nothing leave with a type its schema does not declare, because DuckDB's
 sums are wider than a column and its own way to pandas turns them to float. The connection reads
-and writes only the folders it was given, loads no extension, sees no Python variable, and its zone
-is UTC.
+only the folders it was given, writes only to its own spill folder, loads no extension, sees no
+Python variable, and its zone is UTC.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Self
 
 import duckdb
 import msgspec
 import pandas as pd
-import pyarrow as pa
 
 from kusanya.reconcile.errors import FrameError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import Schema
 
-_PIECE: Final = 20_480
-"""Rows in a piece: ten of the engine's vectors, which stay in the cache."""
+MEMORY: Final = "1GB"
+"""What the engine may hold in memory; what is more goes to a folder that is removed at the end."""
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -50,12 +50,12 @@ class Engine:
         self,
         *,
         folders: Sequence[Path] = (),
-        spill: Path | None = None,
-        memory: str | None = None,
+        memory: str = MEMORY,
         threads: int | None = None,
     ) -> None:
         self._con = duckdb.connect(":memory:")
-        allowed = [f"{folder.resolve()}/" for folder in (*folders, *([spill] if spill else []))]
+        self._spill = TemporaryDirectory(prefix="kusanya-")
+        allowed = [f"{folder.resolve()}/" for folder in (*folders, Path(self._spill.name))]
         settings: dict[str, Any] = {
             "TimeZone": "UTC",
             "autoinstall_known_extensions": False,
@@ -64,10 +64,9 @@ class Engine:
             "preserve_insertion_order": False,
             "enable_progress_bar": False,
             "allowed_directories": allowed,
-            "temp_directory": "" if spill is None else str(spill.resolve()),
+            "memory_limit": memory,
+            "temp_directory": str(Path(self._spill.name).resolve()),
         }
-        if memory is not None:
-            settings["memory_limit"] = memory
         if threads is not None:
             settings["threads"] = threads
         for name, value in {**settings, "enable_external_access": False}.items():
@@ -84,6 +83,7 @@ class Engine:
         trace: TracebackType | None,
     ) -> None:
         self._con.close()
+        self._spill.cleanup()
 
     def give(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
@@ -100,22 +100,6 @@ class Engine:
             raise FrameError(f"{schema.name}: the Parquet files lack a column of it") from error
         if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
-
-    def number(self, sql: str) -> int:
-        """Return the one whole number that a query answers."""
-        return int(self._con.sql(sql).to_arrow_table().column(0)[0].as_py())
-
-    def pieces(self, sql: str) -> pa.RecordBatchReader:
-        """Return a query's answer piece by piece, whatever its types, for what is never a frame."""
-        return self._con.sql(sql).to_arrow_reader(_PIECE)
-
-    def note(self, name: str, whole: int) -> None:
-        """Make a whole number of ours readable as the variable `name`."""
-        self._con.execute(f"SET VARIABLE {name} = {whole:d}")
-
-    def lend(self, name: str, table: pa.Table) -> None:
-        """Make an Arrow table of ours readable under `name`, whatever its types."""
-        self._con.register(name, table)
 
     def one_mode(self, name: str) -> None:
         """Raise ValueError when the table `name` holds collections of more than one mode."""

@@ -4,16 +4,16 @@ SELECT
     v.break_code,
     v.standing,
     sum(j.rows)::BIGINT AS rows,
-    coalesce(sum(j.rows) FILTER (j.age_days <= 1), 0)::BIGINT AS rows_0_1,
-    coalesce(sum(j.rows) FILTER (j.age_days BETWEEN 2 AND 3), 0)::BIGINT AS rows_2_3,
-    coalesce(sum(j.rows) FILTER (j.age_days BETWEEN 4 AND 7), 0)::BIGINT AS rows_4_7,
-    coalesce(sum(j.rows) FILTER (j.age_days BETWEEN 8 AND 30), 0)::BIGINT AS rows_8_30,
-    coalesce(sum(j.rows) FILTER (j.age_days > 30), 0)::BIGINT AS rows_over_30,
+    coalesce(sum(j.rows) FILTER (WHERE j.age_days <= 1), 0)::BIGINT AS rows_0_1,
+    coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 2 AND 3), 0)::BIGINT AS rows_2_3,
+    coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 4 AND 7), 0)::BIGINT AS rows_4_7,
+    coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 8 AND 30), 0)::BIGINT AS rows_8_30,
+    coalesce(sum(j.rows) FILTER (WHERE j.age_days > 30), 0)::BIGINT AS rows_over_30,
     sum(j.amount)::BIGINT AS amount,
     sum(j.counted_ledger - j.counted_service)::BIGINT AS bridge_effect,
     v.action AS suggested_action
 FROM judged AS j
-INNER JOIN verdicts AS v ON v.break_code = j.break_code::VARCHAR
+INNER JOIN verdicts AS v ON v.break_code = j.break_code
 GROUP BY coalesce(j.currency_ledger, j.currency_service), v.break_code, v.standing, v.place, v.action
 ORDER BY
     currency, CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END, v.place

@@ -2,14 +2,15 @@
 WITH listed AS (
     SELECT j.*, v.standing, v.place, v.action
     FROM judged AS j
-    INNER JOIN verdicts AS v ON v.break_code = j.break_code::VARCHAR
-    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND ($everything OR v.standing <> 'ok')
+    CROSS JOIN span
+    INNER JOIN verdicts AS v ON v.break_code = j.break_code
+    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND (span.everything OR v.standing <> 'ok')
 )
 
 SELECT
-    j.break_code::VARCHAR AS break_code,
+    j.break_code,
     j.standing,
-    j.match_rule::VARCHAR AS match_rule,
+    j.match_rule,
     coalesce(b.reference, s.reference) AS reference,
     coalesce(j.id, b.collection_id) AS collection_id,
     j.row_no,

@@ -3,7 +3,8 @@
 WITH sides AS (
     SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
     FROM books
-    WHERE paid AND booked_day BETWEEN getvariable('first') AND getvariable('last')
+    CROSS JOIN span
+    WHERE booked AND booked_day BETWEEN span.first_day AND span.last_day
     GROUP BY currency
     UNION ALL
     SELECT
@@ -12,18 +13,19 @@ WITH sides AS (
         count(*) AS rows,
         sum(due)::BIGINT AS amount
     FROM service
-    WHERE paid AND business_day BETWEEN getvariable('first') AND getvariable('last')
+    CROSS JOIN span
+    WHERE paid AND business_day BETWEEN span.first_day AND span.last_day
     GROUP BY currency
 ),
 
 sums AS (
     SELECT
-        break_code::VARCHAR AS break_code,
+        break_code,
         currency_ledger,
         currency_service,
-        coalesce(sum(rows) FILTER (in_ledger OR in_service), 0) AS rows,
-        coalesce(sum(rows) FILTER (in_ledger), 0) AS rows_ledger,
-        coalesce(sum(rows) FILTER (in_service), 0) AS rows_service,
+        coalesce(sum(rows) FILTER (WHERE in_ledger OR in_service), 0) AS rows,
+        coalesce(sum(rows) FILTER (WHERE in_ledger), 0) AS rows_ledger,
+        coalesce(sum(rows) FILTER (WHERE in_service), 0) AS rows_service,
         sum(counted_ledger) AS ledger,
         sum(counted_service) AS service
     FROM judged

@@ -3,42 +3,21 @@
 -- one customer of one amount within minutes under two references.
 WITH second AS (
     SELECT
-        s.mode,
         s.currency,
         s.reference,
         sum(s.amount)::BIGINT AS refund,
         sum(s.fee)::BIGINT AS fee
     FROM judged AS j
     INNER JOIN few_service AS s ON s.id = j.id
-    WHERE j.break_code = 'double_payment'::code
-    GROUP BY s.mode, s.currency, s.reference
+    WHERE j.break_code = 'double_payment'
+    GROUP BY s.currency, s.reference
 ),
 
-certain AS (
-    SELECT
-        second.mode,
-        second.currency,
-        second.reference,
-        string_agg(s.id, ' ' ORDER BY s.created_at, s.id) AS collection_ids,
-        min(s.completed_at) AS first_at,
-        max(s.completed_at) AS last_at,
-        count(*) AS payments,
-        sum(s.amount)::BIGINT AS amount,
-        (
-            SELECT count(*) FROM few_books
-            WHERE few_books.paid AND few_books.reference = second.reference
-        ) AS booked,
-        'one reference, paid more often than booked' AS rule,
-        FALSE AS suspected,
-        any_value(second.refund) AS refund,
-        any_value(second.fee) AS fee
-    FROM second
-    INNER JOIN few_service AS s
-        ON s.reference = second.reference AND s.currency = second.currency AND s.paid
-    GROUP BY second.mode, second.currency, second.reference
+repeated_payments AS (
+    SELECT reference FROM few_service WHERE paid GROUP BY reference HAVING count(*) > 1
 ),
 
-booked_each AS (
+paid_again AS (
     SELECT
         s.mode,
         s.currency,
@@ -48,62 +27,82 @@ booked_each AS (
         max(s.completed_at) AS last_at,
         count(*) AS payments,
         sum(s.amount)::BIGINT AS amount,
-        (SELECT count(*) FROM few_books AS b WHERE b.paid AND b.reference = s.reference) AS booked,
-        'one reference, paid and booked more than once' AS rule,
-        TRUE AS suspected,
-        NULL::BIGINT AS refund,
-        NULL::BIGINT AS fee
-    FROM few_service AS s, span
+        bool_or(s.business_day BETWEEN span.first_day AND span.last_day) AS is_inside
+    FROM few_service AS s
+    CROSS JOIN span
+    SEMI JOIN repeated_payments AS r ON r.reference = s.reference
     WHERE s.paid
     GROUP BY s.mode, s.currency, s.reference
-    HAVING count(*) > 1
-        AND bool_or(s.business_day BETWEEN span.first AND span.last)
-        AND (s.mode, s.currency, s.reference) NOT IN (
-            SELECT (mode, currency, reference) FROM second
-        )
 ),
 
-followed AS (
+listed AS (
     SELECT
-        s.*,
-        lag(s.id) OVER payer AS id_before,
-        lag(s.reference) OVER payer AS reference_before,
-        lag(s.completed_at) OVER payer AS completed_before,
-        lag(s.created_at) OVER payer AS created_before
-    FROM few_service AS s
-    WHERE s.paid AND s.phone_key IS NOT NULL
-    WINDOW payer AS (
-        PARTITION BY s.mode, s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
-    )
-),
-
-suspected AS (
+        p.mode,
+        p.currency,
+        p.reference,
+        NULL AS reference_before,
+        p.collection_ids,
+        p.first_at,
+        p.last_at,
+        p.payments,
+        p.amount,
+        CASE
+            WHEN second.reference IS NULL THEN 'one reference, paid and booked more than once'
+            ELSE 'one reference, paid more often than booked'
+        END AS rule,
+        second.reference IS NULL AS suspected,
+        second.refund,
+        second.fee
+    FROM paid_again AS p
+    LEFT JOIN second ON second.reference = p.reference AND second.currency = p.currency
+    WHERE second.reference IS NOT NULL OR (p.payments > 1 AND p.is_inside)
+    UNION ALL
     SELECT
-        f.mode,
-        f.currency,
-        f.reference,
-        f.id_before || ' ' || f.id AS collection_ids,
-        f.completed_before AS first_at,
-        f.completed_at AS last_at,
+        r.mode,
+        r.currency,
+        r.reference,
+        r.reference_before,
+        r.id_before || ' ' || r.id AS collection_ids,
+        r.completed_before AS first_at,
+        r.completed_at AS last_at,
         2 AS payments,
-        (2 * f.amount)::BIGINT AS amount,
-        (SELECT count(*) FROM few_books AS b WHERE b.paid AND b.reference = f.reference)
-            + (SELECT count(*) FROM few_books AS b WHERE b.paid AND b.reference = f.reference_before)
-            AS booked,
+        (2 * r.amount)::BIGINT AS amount,
         'one customer, the same amount soon again' AS rule,
         TRUE AS suspected,
         NULL::BIGINT AS refund,
         NULL::BIGINT AS fee
-    FROM followed AS f, span
-    WHERE f.reference <> f.reference_before
-        AND epoch_us(f.created_at) - epoch_us(f.created_before)
-            <= span.double_minutes * 60000000
-        AND f.business_day BETWEEN span.first AND span.last
+    FROM repeat_payments AS r
+),
+
+wanted AS (
+    SELECT reference FROM listed
+    UNION
+    SELECT reference_before AS reference FROM listed
+),
+
+lines AS (
+    SELECT b.reference, count(*) AS booked
+    FROM books AS b
+    SEMI JOIN wanted ON wanted.reference = b.reference
+    WHERE b.booked
+    GROUP BY b.reference
 )
 
-SELECT * FROM certain
-UNION ALL
-SELECT * FROM booked_each
-UNION ALL
-SELECT * FROM suspected
-ORDER BY suspected, refund DESC, first_at, reference, collection_ids
+SELECT
+    l.mode,
+    l.currency,
+    l.reference,
+    l.collection_ids,
+    l.first_at,
+    l.last_at,
+    l.payments,
+    l.amount,
+    coalesce(of_this.booked, 0) + coalesce(of_other.booked, 0) AS booked,
+    l.rule,
+    l.suspected,
+    l.refund,
+    l.fee
+FROM listed AS l
+LEFT JOIN lines AS of_this ON of_this.reference = l.reference
+LEFT JOIN lines AS of_other ON of_other.reference = l.reference_before
+ORDER BY suspected, refund DESC, first_at, l.reference, collection_ids

@@ -1,18 +1,53 @@
--- Which rows of repeated references meet: by reference and amount, then by reference, each pass on
--- what the earlier one left. Lines and collections of equal keys pair by rank, so that the one line of
--- a reference meets the attempt that succeeded; a line that says paid meets an attempt that did not
--- succeed only where its reference has no success at all. Only references seen twice on a side are
--- ranked: ranking them all costs many times the join.
-CREATE TEMP TABLE many_books AS
+-- Every row that is not counted, with all its columns and all others of its reference, and which of
+-- them meet: by the collection's id, by reference and amount, then by reference, each pass on what
+-- the earlier one left. Lines and collections of equal keys pair by rank, so that the one line of a
+-- reference meets the attempt that succeeded; a line that says paid meets an attempt that did not
+-- succeed only where its reference has no success at all.
+CREATE TEMP VIEW wanted AS
+SELECT key FROM repeated
+UNION
+SELECT key FROM counted WHERE break_code IS NULL AND key IS NOT NULL;
+
+CREATE TEMP TABLE few_books AS
 SELECT b.*
-FROM rest_books AS b
+FROM books AS b
+SEMI JOIN wanted ON wanted.key = b.key
+UNION ALL
+SELECT * FROM books WHERE key IS NULL;
+
+CREATE TEMP TABLE few_service AS
+SELECT s.* FROM service AS s SEMI JOIN wanted ON wanted.key = s.key;
+
+CREATE TEMP TABLE many_books AS
+SELECT b.row_no, b.named_id, b.reference, b.currency, b.amount, b.booked, b.rank, b.booked_at
+FROM few_books AS b
 SEMI JOIN repeated ON repeated.key = b.key;
 
 CREATE TEMP TABLE many_service AS
+SELECT s.id, s.reference, s.currency, s.due, s.paid, s.rank, s.created_at
+FROM few_service AS s
+SEMI JOIN repeated ON repeated.key = s.key;
+
+CREATE TEMP TABLE by_id AS
+SELECT row_no, named_id AS id
+FROM (
+    SELECT
+        row_no,
+        named_id,
+        row_number() OVER (PARTITION BY named_id ORDER BY rank, booked_at, row_no) AS place
+    FROM many_books
+    WHERE named_id IS NOT NULL
+) AS ranked
+WHERE place = 1;
+
+CREATE TEMP TABLE rest_books AS
+SELECT * FROM many_books WHERE named_id IS NULL;
+
+CREATE TEMP TABLE rest_service AS
 SELECT s.*, won.reference IS NOT NULL AS has_paid
-FROM rest_service AS s
-SEMI JOIN repeated ON repeated.key = s.key
-LEFT JOIN (SELECT DISTINCT reference FROM few_service WHERE paid) AS won
+FROM many_service AS s
+ANTI JOIN by_id ON by_id.id = s.id
+LEFT JOIN (SELECT DISTINCT reference FROM many_service WHERE paid) AS won
     ON won.reference = s.reference;
 
 CREATE TEMP TABLE by_amount AS
@@ -22,7 +57,7 @@ WITH ranked_books AS (
         row_number() OVER (
             PARTITION BY reference, currency, amount ORDER BY rank, booked_at, row_no
         ) AS place
-    FROM many_books
+    FROM rest_books
 ),
 
 ranked_service AS (
@@ -31,7 +66,7 @@ ranked_service AS (
         row_number() OVER (
             PARTITION BY reference, currency, due ORDER BY rank, created_at, id
         ) AS place
-    FROM many_service
+    FROM rest_service
 )
 
 SELECT b.row_no, s.id
@@ -41,72 +76,47 @@ INNER JOIN ranked_service AS s
     AND b.currency = s.currency
     AND b.amount = s.due
     AND b.place = s.place
-WHERE NOT (b.paid AND NOT s.paid AND s.has_paid);
+WHERE NOT (b.booked AND NOT s.paid AND s.has_paid);
 
 CREATE TEMP TABLE by_reference AS
 WITH ranked_books AS (
     SELECT
-        *,
-        row_number() OVER (PARTITION BY reference ORDER BY rank, booked_at, row_no) AS place
-    FROM many_books
-    WHERE row_no NOT IN (SELECT row_no FROM by_amount)
+        b.*,
+        row_number() OVER (PARTITION BY b.reference ORDER BY b.rank, b.booked_at, b.row_no) AS place
+    FROM rest_books AS b
+    ANTI JOIN by_amount ON by_amount.row_no = b.row_no
 ),
 
 ranked_service AS (
     SELECT
-        *,
-        row_number() OVER (PARTITION BY reference ORDER BY rank, created_at, id) AS place
-    FROM many_service
-    WHERE id NOT IN (SELECT id FROM by_amount)
+        s.*,
+        row_number() OVER (PARTITION BY s.reference ORDER BY s.rank, s.created_at, s.id) AS place
+    FROM rest_service AS s
+    ANTI JOIN by_amount ON by_amount.id = s.id
 )
 
 SELECT b.row_no, s.id
 FROM ranked_books AS b
 INNER JOIN ranked_service AS s ON b.reference = s.reference AND b.place = s.place
-WHERE NOT (b.paid AND NOT s.paid AND s.has_paid);
+WHERE NOT (b.booked AND NOT s.paid AND s.has_paid);
 
 CREATE TEMP TABLE pairs AS
-SELECT row_no, id, 'reference_amount'::rule AS match_rule FROM by_amount
-UNION ALL
-SELECT row_no, id, 'reference'::rule FROM by_reference;
-
-CREATE TEMP VIEW met_by_rank AS
-WITH pairing AS (
-    SELECT row_no, id, match_rule FROM pairs
+WITH ranked AS (
+    SELECT row_no, id, 'id' AS match_rule FROM by_id
     UNION ALL
-    SELECT row_no, NULL AS id, NULL AS match_rule
-    FROM (SELECT row_no FROM many_books UNION ALL SELECT row_no FROM named WHERE place > 1)
-    WHERE row_no NOT IN (SELECT row_no FROM pairs)
+    SELECT row_no, id, 'reference_amount' AS match_rule FROM by_amount
     UNION ALL
-    SELECT NULL AS row_no, id, NULL AS match_rule
-    FROM many_service
-    WHERE id NOT IN (SELECT id FROM pairs)
+    SELECT row_no, id, 'reference' AS match_rule FROM by_reference
 )
 
-SELECT
-    p.match_rule,
-    p.row_no,
-    p.id,
-    b.currency AS currency_ledger,
-    b.amount AS amount_ledger,
-    b.fee AS fee_ledger,
-    b.paid AS booked,
-    b.is_open,
-    b.booked_day,
-    s.currency AS currency_service,
-    s.amount AS amount_service,
-    s.fee AS fee_service,
-    s.due,
-    s.said,
-    s.paid,
-    s.business_day,
-    s.day,
-    s.since
-FROM pairing AS p
-LEFT JOIN few_books AS b ON b.row_no = p.row_no
-LEFT JOIN few_service AS s ON s.id = p.id;
-
-CREATE TEMP VIEW met AS
-SELECT * FROM met_plainly
+SELECT row_no, id, match_rule FROM ranked
 UNION ALL
-SELECT * FROM met_by_rank;
+SELECT b.row_no, NULL::VARCHAR AS id, NULL::VARCHAR AS match_rule
+FROM many_books AS b
+ANTI JOIN ranked ON ranked.row_no = b.row_no
+UNION ALL
+SELECT NULL::BIGINT AS row_no, s.id, NULL::VARCHAR AS match_rule
+FROM many_service AS s
+ANTI JOIN ranked ON ranked.id = s.id
+UNION ALL
+SELECT row_no, id, match_rule FROM counted WHERE break_code IS NULL;

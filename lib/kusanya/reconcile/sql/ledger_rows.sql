@@ -3,22 +3,6 @@
 CREATE TEMP TABLE judged AS
 SELECT
     break_code,
-    NULL::rule AS match_rule,
-    NULL::BIGINT AS row_no,
-    NULL::VARCHAR AS id,
-    currency AS currency_ledger,
-    currency AS currency_service,
-    age_days,
-    is_matched AS in_ledger,
-    is_matched AS in_service,
-    rows,
-    amount,
-    CASE WHEN is_matched THEN amount ELSE 0 END AS counted_ledger,
-    CASE WHEN is_matched THEN amount ELSE 0 END AS counted_service
-FROM counted
-UNION ALL
-SELECT
-    break_code,
     match_rule,
     row_no,
     id,
@@ -28,106 +12,92 @@ SELECT
     in_ledger,
     in_service,
     1 AS rows,
-    coalesce(amount_ledger, amount_service)::HUGEINT AS amount,
-    counted_ledger::HUGEINT AS counted_ledger,
-    counted_service::HUGEINT AS counted_service
-FROM judged_of('met');
-
-CREATE TEMP TABLE alone_books AS
-SELECT b.*
-FROM few_books AS b
-WHERE b.row_no IN (SELECT row_no FROM judged WHERE row_no IS NOT NULL AND id IS NULL);
-
-CREATE TEMP TABLE alone_service AS
-SELECT s.*
-FROM few_service AS s
-WHERE s.paid AND s.id IN (SELECT id FROM judged WHERE row_no IS NULL AND id IS NOT NULL);
-
-CREATE TEMP TABLE few_pairs AS
-SELECT row_no, id FROM pairs
+    coalesce(amount_ledger, amount_service) AS amount,
+    counted_ledger,
+    counted_service
+FROM close_verdicts
+WHERE is_inside
 UNION ALL
-SELECT row_no, id FROM named WHERE place = 1;
-
--- A line left over is a duplicate when its twin met a collection.
-CREATE TEMP TABLE twins AS
-SELECT l.row_no
-FROM alone_books AS l
-INNER JOIN few_books AS b
-    ON b.reference = l.reference AND b.currency = l.currency AND b.amount = l.amount
-INNER JOIN few_pairs AS p ON p.row_no = b.row_no
-WHERE l.paid
-UNION
-SELECT l.row_no
-FROM alone_books AS l
-INNER JOIN named AS n ON n.row_no = l.row_no
-WHERE l.paid;
-
--- A success left over is a second payment when another one of its reference was met or came first.
-CREATE TEMP TABLE seconds AS
-SELECT DISTINCT l.id
-FROM alone_service AS l
-INNER JOIN few_service AS s ON s.reference = l.reference AND s.id <> l.id
-LEFT JOIN few_pairs AS p ON p.id = s.id
-WHERE s.paid AND (p.id IS NOT NULL OR (s.created_at, s.id) < (l.created_at, l.id));
-
--- Lines whose key exists in the other mode, and not in this one.
-CREATE TEMP TABLE elsewhere AS
-WITH there AS (
-    SELECT l.row_no, l.reference
-    FROM alone_books AS l
-    WHERE l.reference IN (SELECT reference FROM other_mode WHERE reference IS NOT NULL)
-        OR l.collection_id IN (SELECT id FROM other_mode WHERE id IS NOT NULL)
-),
-
-here AS (
-    SELECT DISTINCT s.reference
-    FROM service AS s
-    SEMI JOIN there ON there.reference = s.reference
-)
-
-SELECT row_no
-FROM there
-WHERE reference IS NULL OR reference NOT IN (SELECT reference FROM here);
-
-CREATE TEMP TABLE unresolved AS
-SELECT row_no
-FROM alone_books
-WHERE reference IN (SELECT reference FROM intents WHERE reference IS NOT NULL);
-
-UPDATE judged
-SET break_code = CASE
-    WHEN row_no IN (SELECT row_no FROM twins) THEN 'duplicate_in_ledger'::code
-    WHEN row_no IN (SELECT row_no FROM elsewhere) THEN 'mode_mismatch'::code
-    WHEN row_no IN (SELECT row_no FROM unresolved) THEN 'outcome_unknown'::code
-    ELSE break_code
-END
-WHERE row_no IS NOT NULL AND id IS NULL;
-
-UPDATE judged
-SET break_code = 'double_payment'::code
-WHERE row_no IS NULL
-    AND break_code IN (
-        'timing_unbooked'::code, 'perhaps_booked_earlier'::code, 'missing_in_ledger'::code
-    )
-    AND id IN (SELECT id FROM seconds);
+SELECT
+    break_code,
+    match_rule,
+    row_no,
+    id,
+    currency AS currency_ledger,
+    currency AS currency_service,
+    age_days,
+    in_ledger,
+    in_service,
+    rows,
+    amount,
+    counted_ledger,
+    counted_service
+FROM counted
+WHERE break_code IS NOT NULL;
 
 -- Never a match, only a hint: same money within minutes on the other side.
 CREATE TEMP TABLE hints AS
+WITH near AS (
+    SELECT
+        l.row_no,
+        s.id,
+        abs(date_diff('microsecond', s.completed_at, l.booked_at)) AS apart_us
+    FROM alone_books AS l
+    INNER JOIN alone_service AS s
+        ON l.currency = s.currency AND l.amount = s.due
+    CROSS JOIN span
+    SEMI JOIN judged AS of_line ON of_line.row_no = l.row_no
+    SEMI JOIN judged AS of_collection ON of_collection.id = s.id
+    WHERE l.booked
+        AND s.paid
+        AND abs(date_diff('microsecond', s.completed_at, l.booked_at))
+            <= span.double_minutes * 60000000
+)
+
 SELECT
-    l.row_no,
-    s.id,
-    row_number() OVER (
-        PARTITION BY l.row_no
-        ORDER BY abs(epoch_us(l.booked_at) - epoch_us(s.completed_at)), s.id
-    ) AS place_row,
-    row_number() OVER (
-        PARTITION BY s.id
-        ORDER BY abs(epoch_us(l.booked_at) - epoch_us(s.completed_at)), l.row_no
-    ) AS place_id
-FROM alone_books AS l
+    row_no,
+    id,
+    row_number() OVER (PARTITION BY row_no ORDER BY apart_us, id) AS place_row,
+    row_number() OVER (PARTITION BY id ORDER BY apart_us, row_no) AS place_id
+FROM near;
+
+-- Payments of one customer of one amount within minutes under two references. Only customers who paid
+-- the same amount more than once are put in order.
+CREATE TEMP TABLE repeat_payments AS
+WITH payers AS (
+    SELECT phone_key, amount
+    FROM service
+    WHERE paid AND phone_key IS NOT NULL
+    GROUP BY phone_key, amount
+    HAVING count(*) > 1
+),
+
+followed AS (
+    SELECT
+        s.mode,
+        s.currency,
+        s.reference,
+        s.id,
+        s.amount,
+        s.business_day,
+        s.created_at,
+        s.completed_at,
+        lag(s.id) OVER payer AS id_before,
+        lag(s.reference) OVER payer AS reference_before,
+        lag(s.completed_at) OVER payer AS completed_before,
+        lag(s.created_at) OVER payer AS created_before
+    FROM service AS s
+    SEMI JOIN payers
+        ON payers.phone_key = s.phone_key AND payers.amount = s.amount
+    WHERE s.paid
+    WINDOW payer AS (
+        PARTITION BY s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
+    )
+)
+
+SELECT f.*
+FROM followed AS f
 CROSS JOIN span
-INNER JOIN alone_service AS s
-    ON l.currency = s.currency
-    AND l.amount = s.due
-    AND abs(epoch_us(l.booked_at) - epoch_us(s.completed_at)) <= span.double_minutes * 60000000
-WHERE l.paid;
+WHERE f.reference <> f.reference_before
+    AND date_diff('microsecond', f.created_before, f.created_at) <= span.double_minutes * 60000000
+    AND f.business_day BETWEEN span.first_day AND span.last_day;

@@ -1,70 +1,71 @@
--- The two sides as every later query reads them. `key` is the reference's hash: what is looked up by
--- it may hold a stranger, never miss a row, and the joins that decide compare the references
--- themselves. A line without a reference goes by the id it names. Days are cast from midnights that
--- were computed at load. What all rows need to know is a variable: beside a table it is a join.
-CREATE TYPE code AS ENUM (SELECT break_code FROM verdicts ORDER BY place);
-
-CREATE TYPE rule AS ENUM ('id', 'reference_amount', 'reference');
-
-CREATE TYPE said AS ENUM ('succeeded', 'lost', 'created', 'contradiction', 'unknown');
-
-CREATE TEMP VIEW span AS
-SELECT * REPLACE (first::DATE AS first, last::DATE AS last, as_of::DATE AS as_of) FROM terms;
-
-SET VARIABLE net_basis = (SELECT net_basis FROM span);
-
-SET VARIABLE first = (SELECT first FROM span);
-
-SET VARIABLE last = (SELECT last FROM span);
+-- The two sides as every later query reads them. Days are cast from midnights that were computed at
+-- load. A payment that may have been booked before `books_from` is not called unbooked.
+CREATE TEMP TABLE span AS
+SELECT
+    t.first::DATE AS first_day,
+    t.last::DATE AS last_day,
+    t.as_of::DATE AS as_of,
+    least(
+        t.first::DATE, (SELECT min(ledger.booked_day)::DATE FROM ledger)
+    ) AS books_from,
+    t.net_basis,
+    t.everything,
+    t.amount_tolerance,
+    t.fee_tolerance,
+    t.grace_days,
+    t.double_minutes
+FROM terms AS t;
 
 CREATE TEMP VIEW service AS
 SELECT
-    id,
-    reference,
-    hash(reference) AS key,
-    mode,
-    currency,
-    channel,
-    amount,
-    fee,
-    status,
-    phone_key,
-    created_at,
-    completed_at,
-    contradictions,
-    business_day::DATE AS business_day,
-    coalesce(business_day, created_day)::DATE AS day,
-    created_day::DATE AS since,
-    status = 'succeeded' AS paid,
-    CASE WHEN getvariable('net_basis') THEN amount - fee ELSE amount END AS due,
-    CASE
-        WHEN contradictions > 0 OR status = 'contradiction' THEN 'contradiction'::said
-        WHEN status = 'succeeded' THEN 'succeeded'::said
-        WHEN status = 'failed' OR status = 'expired' THEN 'lost'::said
-        WHEN status = 'created' THEN 'created'::said
-        ELSE 'unknown'::said
-    END AS said,
-    CASE status WHEN 'succeeded' THEN 0 WHEN 'created' THEN 1 ELSE 2 END AS rank
-FROM collections;
+    c.id,
+    coalesce(c.reference, c.id) AS key,
+    c.reference,
+    c.mode,
+    c.currency,
+    c.channel,
+    c.amount,
+    c.fee,
+    CASE WHEN span.net_basis THEN c.amount - c.fee ELSE c.amount END AS due,
+    c.status,
+    coalesce(c.status = 'succeeded', FALSE) AS paid,
+    coalesce(c.status = 'created', FALSE) AS is_created,
+    c.contradictions > 0 OR coalesce(c.status = 'contradiction', FALSE) AS is_contradicted,
+    coalesce(c.status NOT IN ('created', 'succeeded', 'failed', 'expired'), TRUE) AS is_unknown,
+    CASE c.status WHEN 'succeeded' THEN 0 WHEN 'created' THEN 1 ELSE 2 END AS rank,
+    c.phone_key,
+    c.created_at,
+    c.completed_at,
+    c.business_day::DATE AS business_day,
+    coalesce(c.business_day, c.created_day)::DATE AS day,
+    c.created_day::DATE AS created_day
+FROM collections AS c
+CROSS JOIN span;
+
+-- Lines that name a known collection by its id are keyed by the reference of that collection.
+CREATE TEMP TABLE named AS
+SELECT ledger.row_no, s.id, s.key
+FROM ledger
+INNER JOIN service AS s ON s.id = ledger.collection_id;
 
 CREATE TEMP VIEW books AS
 SELECT
-    row_no,
-    reference,
-    hash(coalesce(reference, collection_id)) AS key,
-    collection_id,
-    amount,
-    fee,
-    currency,
-    channel,
-    status,
-    booked_at,
-    booked_day::DATE AS booked_day,
-    status = 'paid' AS paid,
-    status = 'open' AS is_open,
-    CASE status WHEN 'paid' THEN 0 WHEN 'open' THEN 1 ELSE 2 END AS rank
-FROM ledger;
-
--- From which day on the books are known: a payment that may have been booked before it is not called
--- unbooked.
-SET VARIABLE books_from = (SELECT least(min(booked_day), getvariable('first')) FROM books);
+    l.row_no,
+    coalesce(n.key, l.reference) AS key,
+    n.id AS named_id,
+    -- Its key is not its own reference: what stands beside it lies elsewhere.
+    coalesce(n.key <> l.reference, FALSE) AS is_crossing,
+    l.reference,
+    l.collection_id,
+    l.amount,
+    l.fee,
+    l.currency,
+    l.channel,
+    l.status,
+    coalesce(l.status = 'paid', FALSE) AS booked,
+    coalesce(l.status = 'open', FALSE) AS is_open,
+    CASE l.status WHEN 'paid' THEN 0 WHEN 'open' THEN 1 ELSE 2 END AS rank,
+    l.booked_at,
+    l.booked_day::DATE AS booked_day
+FROM ledger AS l
+LEFT JOIN named AS n ON n.row_no = l.row_no;
