@@ -14,6 +14,7 @@ from kusanya.wire import Mode
 from kusanya_console.actions.results import (
     NO_KEY,
     NO_SERVICE,
+    PAST,
     READ_ONLY,
     Acting,
     Asking,
@@ -56,6 +57,8 @@ class Desk(msgspec.Struct, kw_only=True):
     home: Mode | None = None
     """The mode of the profile and its key, where another one is looked at now."""
     monotonic: Callable[[], float] = time.monotonic
+    past: bool = False
+    """True where the store is shown as it was: there is nobody to ask and nothing to change."""
     folder: Path = Path()
     """Where exports and saved cards go."""
     ended: Ended | None = None
@@ -73,6 +76,8 @@ class Desk(msgspec.Struct, kw_only=True):
     @property
     def why_no_ask(self) -> str:
         """Return why the service cannot be asked, or nothing where it can."""
+        if self.past:
+            return PAST
         if self.asks is None:
             return NO_KEY
         if self.home not in {None, self.mode}:
@@ -83,12 +88,14 @@ class Desk(msgspec.Struct, kw_only=True):
     @property
     def why_no_act(self) -> str:
         """Return why nothing can be changed, where no acts were built."""
-        return READ_ONLY
+        return PAST if self.past else READ_ONLY
 
     @property
     def why_no_service(self) -> str:
         """Return why there is no service to look at, or nothing."""
-        return "" if self.service is not None else NO_SERVICE
+        if self.service is not None:
+            return ""
+        return PAST if self.past else NO_SERVICE
 
     def why_off(self, command: Command) -> str:
         """Return why a command does nothing here, or nothing where it works."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the first paint needs none of them
     )
 
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
+PAST: Final = "off: this console shows what was known then, and only looks"
 READ_ONLY: Final = "off: read-only; start with --allow-writes"
 NO_SERVICE: Final = (
     "off: only the embedded service has this; set KUSANYA_DASHBOARD_URL and "

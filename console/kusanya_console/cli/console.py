@@ -39,8 +39,20 @@ def console(
         bool, typer.Option("--web", help="Show it in a browser on this machine, read-only.")
     ] = False,
     port: Annotated[int, typer.Option("--port", help="Where --web listens; 0 is any free.")] = 0,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Show what was known at 'today 02:13'.")
+    ] = None,
+    replay: Annotated[
+        str | None, typer.Option("--replay", help="Play 'today 02:00..03:30' again, masked.")
+    ] = None,
+    speed: Annotated[float, typer.Option("--speed", help="How fast --replay runs.")] = 1.0,
 ) -> None:
     """Watch collections and deliveries live; press ? for help and ctrl+q to leave."""
+    if as_of is not None or replay is not None:
+        if as_of is not None and replay is not None:
+            raise Refused("--as-of and --replay exclude each other", code=USAGE)
+        if web or allow_writes:
+            raise Refused("--as-of and --replay only look, on this terminal", code=USAGE)
     if web:
         from kusanya_console.cli.console_elsewhere import in_a_browser
 
@@ -64,6 +76,14 @@ def console(
         raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
+    if as_of is not None or replay is not None:
+        from kusanya_console.cli.console_past import show_as_of, show_replay
+
+        if as_of is not None:
+            show_as_of(chosen, as_of, now=time.now(), ascii_only=ascii_only)
+        elif replay is not None:
+            show_replay(chosen, replay, speed=speed, now=time.now(), ascii_only=ascii_only)
+        return
     with ExitStack() as stack:
         client = client_for(chosen, time, stack)
         # Looking never creates or migrates: an empty new store would look like a quiet day.

@@ -52,12 +52,16 @@ def day_of(option: str, text: str) -> date:
         raise Refused(f"{option} is a day as 2026-03-31, not {text}", code=USAGE) from None
 
 
-def instant_of(option: str, text: str, *, now: datetime) -> datetime:
-    """Return the past instant that an option names; raises Refused for one to come and no time."""
+def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = None) -> datetime:
+    """Return the past instant that an option names; raises Refused for one to come and no time.
+
+    A time without a day is of `day`, or of today.
+    """
     from kusanya.business_day import read_instant
 
+    named = any(sign in text for sign in " T")
     try:
-        instant = read_instant(text, now=now)
+        instant = read_instant(text, now=now if named or day is None else day)
     except ValueError as error:
         raise Refused(f"{option}: {error}", code=USAGE) from None
     if instant > now:

@@ -49,6 +49,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     virtual: bool = False
     """True when the clock is not the machine's own."""
     store: str = ""
+    past: str = ""
+    """What is being done with the past; empty where the store is looked at as it is now."""
 
 
 def alarms_of(snapshot: Snapshot, sender: tuple[Endpoint, ...]) -> dict[str, int]:
@@ -89,8 +91,9 @@ def freshness(standing: Standing, look: Look) -> Run:
         if standing.updated_at is None:
             return f"store unreadable since {at:%H:%M:%S}", FAILED
         return f"store lost {at:%H:%M:%S}, last known shown", FAILED
-    if standing.updated_at is None:
-        return "reading the store", MUTED
+    if standing.updated_at is None or standing.past:
+        # How old the past is says the beginning of the line.
+        return "" if standing.past else "reading the store", MUTED
     if standing.paused_at is not None:
         held = span(look.now - standing.paused_at, parts=1)
         return f"paused {held}, {standing.waiting:,} changes wait", WARN
@@ -102,7 +105,7 @@ def freshness(standing: Standing, look: Look) -> Run:
 
 def line(standing: Standing, look: Look, width: int) -> Line:
     """Return the status line for a width; mode, unknown count and freshness always stay."""
-    left, clock = _beginning(standing), wall(look) + (" virtual" if standing.virtual else "")
+    left, clock = _beginning(standing, look)
     access = ("read-only", MUTED) if standing.read_only else ("WRITES ON", WARN)
     # The end of an address tells stores apart; its beginning rarely does.
     named = safe(standing.store, 400)
@@ -164,12 +167,18 @@ def _alarms(standing: Standing) -> list[Run]:
     return [(words, role) for count, words, role in said if count]
 
 
-def _beginning(standing: Standing) -> list[Run]:
+def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:
+    """Return what the line begins with, and the clock for where there is room."""
     word, role = mode_words(standing.mode)
-    return [
-        (" ", PLAIN), ("▌", role), (word, role), ("▐", role), ("  ", PLAIN),
-        (standing.crumb, STRONG),
+    mode: list[Run] = [
+        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (standing.crumb, STRONG),
     ]  # fmt: skip
+    if not standing.past:
+        return [(" ", PLAIN), *mode], wall(look) + (" virtual" if standing.virtual else "")
+    # Before everything else, and with its date: nobody may take the past for now.
+    date = f"{look.now.astimezone(look.zone):%d %b %Y}"
+    banner = f"▌{standing.past}▐ {date} {wall(look).partition(' ')[2]} "
+    return [(" ", PLAIN), (banner, WARN), *mode], ""
 
 
 def _width(runs: list[Run]) -> int:

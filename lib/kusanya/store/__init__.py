@@ -3,6 +3,7 @@
 `Store` is the door; the records it takes and gives are in `kusanya.store.records`.
 """
 
+from kusanya.store.maintenance.journal_copy import JournalCopy
 from kusanya.store.store import Store
 
-__all__ = ["Store"]
+__all__ = ["JournalCopy", "Store"]
