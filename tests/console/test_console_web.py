@@ -85,7 +85,14 @@ async def read_until(
 
 async def test_without_the_token_nothing_is_served(path: Path) -> None:
     async with serving(path) as (console, visitor):
-        for where in ("/", "/?token=", "/?token=guess", "/ws", "/page.js", "/static/js/textual.js"):
+        for where in (
+            "/",
+            "/?token=",
+            "/?token=guess",
+            "/ws",
+            "/page/page.js",
+            "/static/js/textual.js",
+        ):
             assert await status(visitor, console.origin + where) == 403, where
         # A wrong guess spends nothing.
         assert await status(visitor, console.address) == 200

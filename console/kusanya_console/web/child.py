@@ -38,6 +38,7 @@ def main() -> int:
     """Run one console until it is left; return its exit code."""
     settings = msgspec.json.decode(os.environ.pop(SETTINGS), type=Settings)
     _end_with_parent(int(sys.argv[1]))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what goes there would stand in our terminal
     from kusanya.profiles import key_map
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store

@@ -3,13 +3,11 @@
 Whoever opens the printed address first gets a cookie in exchange for its token, which is then
 spent; page and socket want that cookie. The socket also wants our own page as its origin, and every
 request our own name as its host, so that no other site reaches us through the visitor's browser.
-Terminal and its fonts come from textual-serve; nothing is fetched from elsewhere.
+Terminal, fonts and downloads are textual-serve's; nothing is fetched from elsewhere.
 """
 
 import asyncio
-import contextlib
 import hmac
-import json
 import secrets
 import signal
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,51 +16,21 @@ from typing import Any, Final
 
 import msgspec
 from aiohttp import WSMsgType, web
+from textual_serve.server import Server, to_int
 
 from kusanya_console.web.child import Settings
-from kusanya_console.web.process import ConsoleProcess
+from kusanya_console.web.process import ConsoleService, bounded
 
 HOST: Final = "127.0.0.1"
 CONSOLES_MAX: Final = 4
 """So many consoles at once: each is a process, and a person has few screens."""
 _MESSAGE_MAX: Final = 64 * 1024
-_DIGITS_MAX: Final = 6
-_CHUNK: Final = 64 * 1024
-_CHUNK_WAIT_S: Final = 10.0
 _TOKEN_BYTES: Final = 32
+_PAGE: Final = Path(__file__).with_name("page")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-_PAGE: Final = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>kusanya console</title>
-<link rel="stylesheet" href="/static/css/xterm.css">
-<link rel="stylesheet" href="/page.css">
-<script src="/page.js"></script>
-<script src="/static/js/textual.js"></script>
-</head>
-<body>
-<div id="terminal" class="textual-terminal" data-session-websocket-url="SOCKET"
- data-font-size="14"></div>
-<div class="ended"><p>The console has ended. <a href="/">Open it again</a></p></div>
-</body>
-</html>
-"""
-# The spent token leaves the address bar, and with it the history.
-_SCRIPT: Final = 'history.replaceState(null, "", "/");\n'
-_STYLE: Final = """@font-face { font-family: "Roboto Mono";
- src: url("/static/fonts/RobotoMono-VariableFont_wght.ttf"); }
-html, body { margin: 0; height: 100%; background: #101418; overflow: hidden; }
-#terminal { width: 100vw; height: 100vh; }
-.ended { display: none; position: fixed; inset: 0; align-items: center; justify-content: center;
- background: #101418; color: #d8dee4; font-family: "Roboto Mono", monospace; }
-.ended a { color: #7fb4e6; }
-body.-closed .ended { display: flex; }
-"""
 
-
-class WebConsole:
+class WebConsole(Server):
     """The server of one `--web`: its doors, its visitors, its consoles."""
 
     def __init__(
@@ -73,21 +41,19 @@ class WebConsole:
         token: str | None = None,
         port: int = 0,
     ) -> None:
+        super().__init__("kusanya console", host=HOST, port=port, templates_path=_PAGE)
         self._settings = settings
         self._environ = environ
         self._token: str | None = token or secrets.token_urlsafe(_TOKEN_BYTES)
-        self._wanted_port = port
         self._visitor: str | None = None
-        self._consoles: dict[str, ConsoleProcess] = {}
-        self._files: dict[str, tuple[ConsoleProcess, str, asyncio.Queue[bytes]]] = {}
+        self._consoles: set[ConsoleService] = set()
         self._sockets: dict[web.WebSocketResponse, asyncio.Task[Any] | None] = {}
         self._runner: web.AppRunner | None = None
-        self.port = port
 
     @property
     def origin(self) -> str:
         """Return the scheme, host and port that our own page has."""
-        return f"http://{HOST}:{self.port}"
+        return self.public_url
 
     @property
     def address(self) -> str:
@@ -97,27 +63,18 @@ class WebConsole:
     @property
     def pids(self) -> tuple[int, ...]:
         """Return the processes of the running consoles."""
-        return tuple(console.pid for console in self._consoles.values())
+        return tuple(one.pid for one in self._consoles if one.pid is not None)
 
     async def start(self) -> None:
         """Listen on loopback."""
-        app = web.Application(middlewares=[self._guard], client_max_size=_MESSAGE_MAX)
-        app.add_routes(
-            [
-                web.get("/", self._page),
-                web.get("/page.js", _text(_SCRIPT, "text/javascript")),
-                web.get("/page.css", _text(_STYLE, "text/css")),
-                web.get("/ws", self._socket),
-                web.get("/download/{key}", self._download),
-                web.static("/static", _static_folder()),
-            ]
-        )
         # No access log: its lines would hold the token.
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
+        self._runner = web.AppRunner(
+            await self._make_app(), access_log=None, handle_signals=False, shutdown_timeout=1
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, HOST, self._wanted_port)
-        await site.start()
+        await web.TCPSite(self._runner, HOST, self.port).start()
         self.port = self._runner.addresses[0][1]
+        self.public_url = f"http://{HOST}:{self.port}"
 
     async def stop(self) -> None:
         """Stop every console, then the server."""
@@ -128,7 +85,17 @@ class WebConsole:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    # --- the doors -----------------------------------------------------------------------------
+    async def on_startup(self, app: web.Application) -> None:
+        """Print nothing: the command says where it listens."""
+
+    async def _make_app(self) -> web.Application:
+        app = await super()._make_app()
+        app.middlewares.append(self._guard)
+        app.on_response_prepare.append(self._protect)
+        app.router.add_static("/page", _PAGE)
+        return app
+
+    # --- who gets in ---------------------------------------------------------------------------
 
     @property
     def _cookie(self) -> str:
@@ -143,13 +110,19 @@ class WebConsole:
         if not fresh and not self._knows(request):
             return _refused("Open the address that kusanya printed; its token works once.")
         response = await handler(request)
-        if not response.prepared:
-            response.headers.update(_headers(self.port))
-            if fresh and self._visitor is not None:
-                response.set_cookie(
-                    self._cookie, self._visitor, httponly=True, samesite="Strict", path="/"
-                )
+        if fresh and self._visitor is not None:
+            response.set_cookie(
+                self._cookie, self._visitor, httponly=True, samesite="Strict", path="/"
+            )
         return response
+
+    async def _protect(self, _request: web.Request, response: web.StreamResponse) -> None:
+        """Give every answer the headers that keep other sites and scripts out."""
+        response.headers.update(_headers(self.port))
+        name = response.headers.get("Content-Disposition", "").rpartition("filename=")[2]
+        if name:
+            response.headers["Content-Type"] = "application/octet-stream"
+            response.headers["Content-Disposition"] = f'attachment; filename="{_plain(name)}"'
 
     def _spend(self, token: str | None) -> bool:
         if token is None or self._token is None or not _same(token, self._token):
@@ -162,100 +135,37 @@ class WebConsole:
         shown = request.cookies.get(self._cookie)
         return shown is not None and self._visitor is not None and _same(shown, self._visitor)
 
-    # --- page and socket -----------------------------------------------------------------------
+    # --- the socket ----------------------------------------------------------------------------
 
-    async def _page(self, _request: web.Request) -> web.Response:
-        page = _PAGE.replace("SOCKET", f"ws://{HOST}:{self.port}/ws")
-        return web.Response(text=page, content_type="text/html")
-
-    async def _socket(self, request: web.Request) -> web.StreamResponse:
+    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override] # a refusal is no socket
+        """Run a console for the visitor until either ends."""
         if request.headers.getall("Origin", []) != [self.origin]:
             return _refused("A page of another origin asked for this console.")
         if len(self._sockets) >= CONSOLES_MAX:
             return _refused(f"{CONSOLES_MAX} consoles are open already; close one.", status=503)
-        name = secrets.token_hex(8)
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MESSAGE_MAX)
         self._sockets[socket] = asyncio.current_task()
+        console = ConsoleService(
+            self._settings, self._environ, socket=socket, downloads=self.download_manager
+        )
         try:
             await socket.prepare(request)
-            await self._hold(name, socket, request)
-        finally:
-            del self._sockets[socket]
-        return socket
-
-    async def _hold(self, name: str, socket: web.WebSocketResponse, request: web.Request) -> None:
-        console = await ConsoleProcess.start(
-            self._settings,
-            self._environ,
-            width=_number(request.query.get("width"), 80),
-            height=_number(request.query.get("height"), 24),
-        )
-        self._consoles[name] = console
-        showing = asyncio.create_task(self._show(console, socket))
-        try:
+            await console.start(
+                to_int(request.query.get("width", ""), 80),
+                to_int(request.query.get("height", ""), 24),
+            )
+            self._consoles.add(console)
             async for message in socket:
                 if message.type is not WSMsgType.TEXT or not await _obey(
                     message.data, console, socket
                 ):
                     break
         finally:
-            showing.cancel()
-            await asyncio.wait([showing])
             await console.stop()
-            del self._consoles[name]
-            self._files = {k: of for k, of in self._files.items() if of[0] is not console}
+            self._consoles.discard(console)
             await socket.close()
-
-    async def _show(self, console: ConsoleProcess, socket: web.WebSocketResponse) -> None:
-        with contextlib.suppress(ConnectionError):  # the visitor has gone; the socket tells
-            async for kind, payload in console.packets():
-                if kind == b"D":
-                    await socket.send_bytes(payload)
-                elif kind == b"M":
-                    await self._beside(json.loads(payload), console, socket)
-                elif kind == b"P":
-                    self._piece(payload)
-        await socket.close()
-
-    # --- files ---------------------------------------------------------------------------------
-
-    async def _beside(
-        self, meta: dict[str, Any], console: ConsoleProcess, socket: web.WebSocketResponse
-    ) -> None:
-        if meta.get("type") == "deliver_file_start":
-            key = str(meta["key"])
-            self._files[key] = (console, Path(str(meta["path"])).name, asyncio.Queue(maxsize=4))
-            await socket.send_str(json.dumps(["deliver_file_start", key]))
-
-    def _piece(self, packed: bytes) -> None:
-        from textual_serve._binary_encode import load
-
-        match load(packed):
-            case ("deliver_chunk", str(key), bytes(chunk)) if key in self._files:
-                with contextlib.suppress(asyncio.QueueFull):  # more than was asked for
-                    self._files[key][2].put_nowait(chunk)
-
-    async def _download(self, request: web.Request) -> web.StreamResponse:
-        key = request.match_info["key"]
-        if key not in self._files:
-            return _refused("This file was fetched already, or its console has ended.", status=404)
-        console, name, pieces = self._files[key]
-        response = web.StreamResponse(headers=_headers(self.port))
-        response.content_type = "application/octet-stream"
-        response.headers["Content-Disposition"] = f'attachment; filename="{_plain(name)}"'
-        await response.prepare(request)
-        try:
-            while True:
-                await console.tell({"type": "deliver_chunk_request", "key": key, "size": _CHUNK})
-                async with asyncio.timeout(_CHUNK_WAIT_S):
-                    piece = await pieces.get()
-                if not piece:
-                    break
-                await response.write(piece)
-        finally:
-            self._files.pop(key, None)
-        await response.write_eof()
-        return response
+            del self._sockets[socket]
+        return socket
 
 
 async def serve(
@@ -275,16 +185,18 @@ async def serve(
         await console.stop()
 
 
-async def _obey(data: str, console: ConsoleProcess, socket: web.WebSocketResponse) -> bool:
+async def _obey(data: str, console: ConsoleService, socket: web.WebSocketResponse) -> bool:
     """Do what the page's script sends; tell whether it made sense."""
     try:
         match msgspec.json.decode(data):
             case ["stdin", str(text)]:
-                await console.type(text)
+                await console.send_bytes(text.encode("utf-8", "replace"))
             case ["resize", {"width": int(width), "height": int(height)}]:
-                await console.resize(width, height)
-            case ["focus" | "blur" as word, *_]:
-                await console.tell({"type": word})
+                await console.set_terminal_size(bounded(width), bounded(height))
+            case ["focus", *_]:
+                await console.focus()
+            case ["blur", *_]:
+                await console.blur()
             case ["ping", str(said)]:
                 await socket.send_json(["pong", said])
             case _:
@@ -314,28 +226,8 @@ def _refused(why: str, *, status: int = 403) -> web.Response:
     return web.Response(text=f"{why}\n", status=status)
 
 
-def _text(body: str, content_type: str) -> Handler:
-    async def answer(_request: web.Request) -> web.StreamResponse:
-        return web.Response(text=body, content_type=content_type)
-
-    return answer
-
-
-def _static_folder() -> Path:
-    import textual_serve
-
-    return Path(str(textual_serve.__file__)).parent / "static"
-
-
 def _same(shown: str, kept: str) -> bool:
     return hmac.compare_digest(shown.encode("utf-8", "replace"), kept.encode())
-
-
-def _number(text: str | None, otherwise: int) -> int:
-    wanted = text or ""
-    # A number of thousands of digits cannot even be read.
-    fits = wanted.isascii() and wanted.isdigit() and len(wanted) <= _DIGITS_MAX
-    return int(wanted) if fits else otherwise
 
 
 def _plain(name: str) -> str:
