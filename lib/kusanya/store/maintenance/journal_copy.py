@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -72,6 +71,9 @@ def copy_as_of(source: Engines, target: Path, at: datetime, *, masked: bool) -> 
     The file is there whole or not at all, for its owner alone, and durable on return. Raises
     StoreUnavailable where it exists or cannot be written.
     """
+    # Late: it brings much that no other use of a store needs.
+    from tempfile import TemporaryDirectory
+
     refusal = StoreUnavailable(f"{target} exists already; a copy never overwrites")
     if target.exists():
         raise refusal
@@ -108,6 +110,7 @@ class JournalCopy:
         """The latest date of what is in the copy."""
         self._hour = 0
         self._target = engines(str(path))
+        self._statements = statements(self._target.writer.dialect)
         try:
             prepare(self._target, create=True, migrate=False, read_only=False)
         except BaseException:
@@ -180,7 +183,7 @@ class JournalCopy:
             self._target.writing() as connection,
             connection.begin(),
         ):
-            writing = Writing(connection, statements=statements(connection.dialect), now=now)
+            writing = Writing(connection, statements=self._statements, now=now)
             yield writing
             writing.finish()
 

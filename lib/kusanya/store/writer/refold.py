@@ -17,7 +17,6 @@ from kusanya.store.tables.payload import mode_of, pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
 from kusanya.store.writer.batch import Writing
 from kusanya.store.writer.projection import COLUMNS, Projected, project_facts
-from kusanya.store.writer.statements import statements
 from kusanya.wire import Mode
 
 _SLICE: Final = 2_000
@@ -151,13 +150,13 @@ def _replaced(writing: Writing, pairs: Iterable[Pair | Finding], sums: Sums) -> 
     it = collection.c
     for row in gone:
         writing.connection.execute(delete(collection).where(it.id == row.id, it.mode == row.mode))
-    writing.many(statements(writing.connection.dialect).changed_collection, changed)
+    writing.many(writing.statements.changed_collection, changed)
     return len(changed) + len(gone)
 
 
 def _write_sums(writing: Writing, sums: Sums) -> None:
     rows = [(*bucket, *total) for bucket, total in sorted(sums.items()) if any(total)]
-    writing.many(statements(writing.connection.dialect).rollup, rows)
+    writing.many(writing.statements.rollup, rows)
 
 
 def part_modes(writing: Writing) -> int:
