@@ -55,8 +55,15 @@ async def send_json(
     await send({"type": "http.response.body", "body": body})
 
 
-async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """Return the request's body, or None for one over `limit`; raises Disconnected."""
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    """Return the request's body, or None for one over `limit`; raises Disconnected.
+
+    Nothing is read of a body whose length is announced as too large, nor is it asked for.
+    """
+    if any(
+        value.isdigit() and int(value[:20]) > limit for value in values_of(scope, b"content-length")
+    ):
+        return None
     body = b""
     while True:
         message = await receive()

@@ -1,5 +1,6 @@
 """What a service is started with."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,11 @@ from kusanya_service.simulation.stored_clock import ReadUptime
 from kusanya_service.simulation.tariff import DEFAULT_TARIFF, Tariff
 
 _PORTS: Final = 65_536
+# The last label is no number: 127.1 would be one to some resolvers.
+_NAME: Final = re.compile(
+    r"(?=.{1,253}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
+    r"[A-Za-z_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +49,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     rate_limit: int | None = None
     """Requests a second for each API key; None for no limit."""
     allow_local: tuple[SocketAddress, ...] = ()
-    """Exact numeric addresses and ports that test endpoints may have although they are local."""
+    """Exact hosts (numeric addresses, or names as a URL has them) and ports that test endpoints may
+    have although they are local."""
     key_prefix: str = KEY_PREFIX
     signature_header: str = SIGNATURE_HEADER
     ca_file: Path | None = None
@@ -55,18 +62,21 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_places(texts: Iterable[str]) -> tuple[SocketAddress, ...]:
-    """Read IP:PORT values, an IPv6 address in brackets; raises BadOption."""
+    """Read HOST:PORT values, an IPv6 address in brackets; raises BadOption."""
     return tuple(_parse_place(text) for text in texts)
 
 
 def _parse_place(text: str) -> SocketAddress:
     host, _, port = text.rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    address = parse_numeric(bare)
-    if address is None or (":" in bare) != host.startswith("["):
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    address = parse_numeric(host[1:-1] if is_bracketed else host)
+    is_v6 = address is not None and address.version == 6  # noqa: PLR2004 - of IP
+    is_name = address is None and _NAME.fullmatch(host) is not None
+    if not is_name and (address is None or is_v6 is not is_bracketed):
         raise BadOption(
-            "--allow-local takes an exact IP:PORT such as 127.0.0.1:8099, not a name or a range"
+            f"--allow-local {text!r}: give an exact HOST:PORT such as 127.0.0.1:8099 or "
+            "receiver:8099, not a range"
         )
     if not port.isascii() or not port.isdigit() or not 0 < int(port[:6]) < _PORTS:
-        raise BadOption("--allow-local takes an exact IP:PORT; the port is 1 to 65535")
-    return (str(address), int(port))
+        raise BadOption(f"--allow-local {text!r}: HOST:PORT ends in a port of 1 to 65535")
+    return (host.lower() if address is None else str(address), int(port))

@@ -1,26 +1,25 @@
 """The service as a process: a socket, uvicorn around the application, and an orderly end."""
 
 import asyncio
-import contextlib
-import errno
-import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 import uvicorn
 
+from kusanya.http_limits import AddressRefused, Server
+from kusanya.http_limits import PortTaken as Taken
+from kusanya.http_limits import listen as bind
 from kusanya_service.errors import PortTaken
 from kusanya_service.http.auth import Credentials
-from kusanya_service.http.protocol import BoundedProtocol
+from kusanya_service.http.protocol import service_protocol
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.service import Service
 
 __all__ = ["Options", "RunningService", "ServerInfo", "Service", "run", "serve"]
 
-_BACKLOG: Final = 1_024
 _GRACE_S: Final = 5
 _IDLE_S: Final = 60
 """Longer than clients keep an idle connection: closing first would lose a POST on its way."""
@@ -70,7 +69,7 @@ def run(options: Options, on_ready: OnReady | None = None) -> None:
         runner.run(serve(options, on_ready))
 
 
-async def serve(options: Options, on_ready: OnReady | None = None, *, signals: bool = True) -> None:
+async def serve(options: Options, on_ready: OnReady | None = None) -> None:
     """Run a service on the running loop until it is asked to end; see `run`."""
     listener = listen(options.host, options.port)
     try:
@@ -81,18 +80,15 @@ async def serve(options: Options, on_ready: OnReady | None = None, *, signals: b
         listener.close()
         raise
     try:
-        server = _Server(_config(service))
-        loop = asyncio.get_running_loop()
         info = ServerInfo(base_url=_base_url(options.host, host, port), access=credentials)
 
-        def stop() -> None:
-            loop.call_soon_threadsafe(server.end)
+        def ready() -> None:
+            if on_ready is not None:
+                on_ready(RunningService(info, service, server.stop))
 
-        running = RunningService(info, service, stop)
-        service.when_crashed(server.end)
-        server.on_ready = lambda: on_ready(running) if on_ready is not None else None
-        with _signals(loop, server) if signals else contextlib.nullcontext():
-            await server.serve(sockets=[listener])
+        server = Server(_config(service), ready)
+        service.when_crashed(server.stop)
+        await server.serve(sockets=[listener])
     finally:
         await service.stop()
 
@@ -100,7 +96,7 @@ async def serve(options: Options, on_ready: OnReady | None = None, *, signals: b
 def _config(service: Service) -> uvicorn.Config:
     return uvicorn.Config(
         service.app,
-        http=BoundedProtocol,
+        http=service_protocol(),
         ws="none",
         interface="asgi3",
         proxy_headers=False,
@@ -113,68 +109,12 @@ def _config(service: Service) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server, told to end by us: by itself it would raise the signal again."""
-
-    on_ready: Callable[[], None] = staticmethod(lambda: None)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Leave the signals alone."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        self.on_ready()
-
-    def end(self) -> None:
-        """Stop in order; asked twice, at once."""
-        self.force_exit = self.should_exit
-        self.should_exit = True
-
-
-@contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, server: _Server) -> Generator[None, None, None]:
-    chosen = (signal.SIGINT, signal.SIGTERM)
-    try:
-        for number in chosen:
-            loop.add_signal_handler(number, server.end)
-    except NotImplementedError:
-        # The loops of Windows know no signal handlers of their own.
-        for number in chosen:
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(server.end))
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in chosen:
-            loop.remove_signal_handler(number)
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that accepts connections; port 0 takes a free one. Raises PortTaken."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except (OSError, OverflowError) as error:
-        listener.close()
-        raise PortTaken(_why_not(error, host, port)) from None
-    listener.setblocking(False)
-    return listener
-
-
-def _why_not(error: Exception, host: str, port: int) -> str:
-    place = f"{host}:{port}"
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return f"another program listens on {place}: choose another port"
-    if isinstance(error, OSError) and error.errno == errno.EACCES:
-        return f"this user may not listen on {place}: choose a port above 1023"
-    return f"cannot listen on {place}"
+        return bind(host, port)
+    except (Taken, AddressRefused) as error:
+        raise PortTaken(str(error)) from None
 
 
 def _base_url(wanted: str, host: str, port: int) -> str:

@@ -115,6 +115,9 @@ class Service:
         """Answer one request."""
         if scope["type"] != "http":
             raise RuntimeError("the service speaks HTTP alone; run it without lifespan")
+        if scope["method"] == "HEAD":
+            # The server sends the same answer without its body.
+            scope = dict(scope, method="GET")
         path: str = scope["path"]
         if b"%2f" in scope["raw_path"].lower():
             # Decoded, it would be a slash between two parts of another path.
@@ -135,7 +138,7 @@ class Service:
                 send, 200, document(self.options.bounds, self.options.signature_header), request_id
             )
         else:
-            await send_error(send, method_not_allowed(), request_id, (b"allow", b"GET"))
+            await send_error(send, method_not_allowed(), request_id, (b"allow", b"GET, HEAD"))
 
 
 async def _build(options: Options, storage: Storage, own: SocketAddress | None) -> Parts:

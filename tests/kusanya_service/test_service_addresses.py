@@ -326,13 +326,69 @@ async def test_allow_local_is_the_exact_pair_in_test_mode_alone() -> None:
         await policy.resolve_public("127.0.0.1", 8099, "test", local)
 
 
+@pytest.mark.spec("delivery-6")
+@pytest.mark.anyio
+async def test_an_allowed_name_may_be_private_in_test_mode_alone_and_never_the_service_itself() -> (
+    None
+):
+    policy = AddressPolicy(allow_local=parse_places(["Receiver:8099"]))
+
+    async def private(_host: str, _port: int) -> list[str]:
+        return ["172.18.0.3"]
+
+    assert await policy.resolve_public("receiver", 8099, "test", private) == ["172.18.0.3"]
+    for host, port, mode in (
+        ("receiver", 8098, "test"),
+        ("receiver", 8099, "live"),
+        ("other", 8099, "test"),
+        ("172.18.0.3", 8099, "test"),
+    ):
+        with pytest.raises(AddressBlocked):
+            await policy.resolve_public(host, port, mode, private)
+    policy.refuse(("172.18.0.3", 8099))
+    with pytest.raises(AddressBlocked):
+        await policy.resolve_public("receiver", 8099, "test", private)
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "127.0.0.1", "localhost:80", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.0/8:80", "::1:80"],
+    [
+        "",
+        "127.0.0.1",
+        "receiver",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "receiver:",
+        "receiver:8o",
+        "127.0.0.0/8:80",
+        "127.1:80",
+        "10.0.0.*:80",
+        "::1:80",
+        "[receiver]:80",
+        "-x:80",
+        "a b:80",
+        "http://receiver:80",
+    ],
 )
-def test_allow_local_takes_nothing_but_an_exact_number_and_port(text: str) -> None:
-    with pytest.raises(BadOption, match="exact IP:PORT"):
+def test_allow_local_takes_nothing_but_an_exact_host_and_port(text: str) -> None:
+    with pytest.raises(BadOption, match=r"--allow-local .*HOST:PORT"):
         parse_places([text])
+
+
+def test_allow_local_takes_names_as_a_url_has_them() -> None:
+    found = parse_places(["localhost:80", "Receiver.shop_1:8099"])
+    assert found == (("localhost", 80), ("receiver.shop_1", 8099))
+
+
+def test_the_refusal_of_a_local_endpoint_names_the_option_in_test_mode(
+    shared: PaymentService,
+) -> None:
+    for mode, told in (("test", True), ("live", False)):
+        scheme = "http" if mode == "test" else "https"
+        body = {"url": f"{scheme}://10.1.2.3:8099/hooks", "mode": mode}
+        answer = shared.request("POST", "/dashboard/endpoints", body, key=shared.dashboard_token)
+        assert answer.status == 422
+        assert ("--allow-local 10.1.2.3:8099" in answer.json["error"]["message"]) is told
 
 
 def test_allow_local_takes_both_families() -> None:

@@ -61,6 +61,21 @@ def test_a_malformed_body_is_400_in_the_envelope(shared: PaymentService, body: b
     assert error["request_id"] == answer.headers["request-id"]
 
 
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5000])
+def test_a_number_that_is_too_large_is_called_so(shared: PaymentService, number: str) -> None:
+    error = shared.create(b'{"amount":%b}' % number.encode()).json["error"]
+    assert error["message"] == "the body has a number that is too large"
+
+
+@pytest.mark.parametrize("path", ["/v1/whoami", "/openapi.json", "/dashboard/keys", "/v1/nowhere"])
+def test_head_is_get_without_its_body(shared: PaymentService, path: str) -> None:
+    key = shared.dashboard_token if path.startswith("/dashboard") else shared.test_key
+    got = shared.request("GET", path, key=key)
+    head = shared.request("HEAD", path, key=key)
+    assert head.status == got.status
+    assert head.headers["content-length"] == got.headers["content-length"]
+
+
 @pytest.mark.spec("post-body")
 @pytest.mark.parametrize(
     ("change", "param"),
@@ -94,6 +109,7 @@ def test_a_malformed_body_is_400_in_the_envelope(shared: PaymentService, body: b
         ({"metadata": {"k": "x" * 1001}}, "metadata"),
         ({"metadata": {str(n): "" for n in range(51)}}, "metadata"),
         ({"ammount": 5000}, "ammount"),
+        ({"255754000001": 5000}, "body"),
     ],
 )
 def test_a_well_formed_body_with_an_unacceptable_value_is_422_naming_the_field(
@@ -210,7 +226,9 @@ def test_a_post_is_application_json_and_uncompressed(
         ("DELETE", "/v1/collections/col_x", 405),
         ("POST", "/v1/events/evt_x", 405),
         ("POST", "/v1/whoami", 405),
-        ("HEAD", "/v1/whoami", 405),
+        ("HEAD", "/v1/collections", 405),
+        ("GET", "/v1%2fwhoami", 404),
+        ("GET", "/v1/collections%2Fcol_x", 404),
         ("GET", "/v1/events", 404),
         ("GET", "/v1/collections/col_x/refunds", 404),
         ("GET", "/v1/whoami/", 404),
@@ -226,7 +244,7 @@ def test_nothing_exists_under_v1_but_the_four_endpoints(
     assert answer.status == status
     assert answer.headers["request-id"].startswith("req_")
     if status == 405:
-        assert answer.headers["allow"] in {"GET", "POST"}
+        assert answer.headers["allow"] in {"GET, HEAD", "POST"}
 
 
 @pytest.mark.parametrize(

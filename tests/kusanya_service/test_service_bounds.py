@@ -2,13 +2,17 @@
 
 import socket
 import threading
-import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import pytest
+from msgspec.structs import replace
 
+from kusanya_service.http import protocol
 from kusanya_service.testing import PaymentService
 
 Order = dict[str, object]
+Start = Callable[..., AbstractContextManager[PaymentService]]
 
 
 def connected(service: PaymentService) -> socket.socket:
@@ -40,39 +44,59 @@ GET = b"GET /v1/whoami HTTP/1.1\r\nHost: x\r\n"
 POST = b"POST /v1/collections HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
-@pytest.mark.parametrize(
-    "flood",
-    [
-        GET + b"X-A: " + b"a" * 1_000_000 + b"\r\n\r\n",
-        GET + b"X-A: " + b"a" * 1_000_000,
-        GET + b"".join(b"X-%d: a\r\n" % n for n in range(50_000)) + b"\r\n",
-        GET + b"X: a\r\n" * 65 + b"\r\n",
-        b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"GET\r\n\r\n",
-        POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-        GET + b"X: a\r\n folded\r\n\r\n",
-    ],
-    ids=[
-        "1 MB header",
-        "1 MB of an unfinished header",
-        "50000 headers",
-        "65 headers",
-        "long path",
-        "TLS",
-        "no HTTP",
-        "two lengths",
-        "folded",
-    ],
-)
-def test_a_flood_or_nonsense_is_answered_400_and_closed(
-    shared: PaymentService, flood: bytes
+FLOODS = {
+    "1 MB header": (431, GET + b"X-A: " + b"a" * 1_000_000 + b"\r\n\r\n"),
+    "1 MB of an unfinished header": (431, GET + b"X-A: " + b"a" * 1_000_000),
+    "50000 headers": (431, GET + b"".join(b"X-%d: a\r\n" % n for n in range(50_000)) + b"\r\n"),
+    "65 headers": (431, GET + b"X: a\r\n" * 65 + b"\r\n"),
+    "long path": (414, b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"),
+    "TLS": (400, b"\x16\x03\x01\x02\x00\x01\x00"),
+    "no HTTP": (400, b"GET\r\n\r\n"),
+    "two lengths": (400, POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    "folded": (400, GET + b"X: a\r\n folded\r\n\r\n"),
+    "no Host": (400, b"GET /v1/whoami HTTP/1.1\r\n\r\n"),
+    "two Hosts": (400, GET + b"Host: x\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize(("status", "flood"), FLOODS.values(), ids=FLOODS.keys())
+def test_a_flood_or_nonsense_is_refused_in_the_envelope_and_closed(
+    shared: PaymentService, status: int, flood: bytes
 ) -> None:
     with connected(shared) as connection:
         send_all(connection, flood)
         received = answer_of(connection)
-    assert received.startswith(b"HTTP/1.1 400 ") or received == b""
+    # A reset on its way may take the answer with it.
+    assert received == b"" or (
+        received.startswith(b"HTTP/1.1 %d " % status) and b'"error"' in received
+    )
     assert shared.get("whoami").status == 200
+
+
+def test_a_body_that_will_be_refused_is_not_asked_for(shared: PaymentService) -> None:
+    authorization = b"Authorization: Bearer %s\r\n" % shared.test_key.encode()
+    head = POST + authorization + b"Idempotency-Key: k-100\r\nExpect: 100-continue\r\n"
+    with connected(shared) as connection:
+        connection.sendall(head + b"Content-Length: 65537\r\nConnection: close\r\n\r\n")
+        assert answer_of(connection).startswith(b"HTTP/1.1 413 ")
+    with connected(shared) as connection:
+        connection.sendall(head + b"Content-Length: 2\r\nConnection: close\r\n\r\n")
+        assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"{}")
+        assert answer_of(connection).startswith(b"HTTP/1.1 422 ")
+
+
+def test_the_white_space_around_a_header_is_no_part_of_it(shared: PaymentService) -> None:
+    authorization = b"Authorization: Bearer %s \t\r\n" % shared.test_key.encode()
+    body = b'{"amount":1,"phone":"255754000001","reference":"r"}'
+    end = b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    answers = []
+    for key in (b"Idempotency-Key: \t trailing\r\n", b"Idempotency-Key: trailing \t \r\n"):
+        with connected(shared) as connection:
+            connection.sendall(POST + authorization + key + end)
+            answers.append(answer_of(connection))
+    assert [answer[9:12] for answer in answers] == [b"202", b"202"]
+    assert [b"idempotent-replayed: true" in answer for answer in answers] == [False, True]
 
 
 def test_16_kib_of_headers_and_64_fields_pass(shared: PaymentService) -> None:
@@ -84,31 +108,37 @@ def test_16_kib_of_headers_and_64_fields_pass(shared: PaymentService) -> None:
         assert answer_of(connection).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, start: Start) -> Iterator[PaymentService]:
+    """Give a service that waits for a request no longer than a moment."""
+    limits = replace(protocol.LIMITS, header_s=0.3, request_s=0.6)
+    monkeypatch.setattr(protocol, "LIMITS", limits)
+    with start() as running:
+        yield running
+
+
 def test_slow_requests_are_cut_and_honest_ones_answered_meanwhile(
-    shared: PaymentService, order: Order
+    impatient: PaymentService, order: Order
 ) -> None:
-    authorization = b"Authorization: Bearer %s\r\n" % shared.test_key.encode()
+    authorization = b"Authorization: Bearer %s\r\n" % impatient.test_key.encode()
     whole = POST + authorization + b"Idempotency-Key: slow\r\nContent-Length: 400\r\n\r\n{"
     slow = [b"", b"GET / HT", GET, whole]
-    ends: list[tuple[float, bytes]] = []
+    ends: list[bytes] = []
 
     def hold(start: bytes) -> None:
-        began = time.monotonic()
-        with connected(shared) as connection:
+        with connected(impatient) as connection:
             connection.sendall(start)
-            ends.append((time.monotonic() - began, answer_of(connection)))
-            ends[-1] = (time.monotonic() - began, ends[-1][1])
+            ends.append(answer_of(connection))
 
     threads = [threading.Thread(target=hold, args=(start,)) for start in slow * 5]
     for thread in threads:
         thread.start()
     for _ in range(20):
-        assert shared.create(order).status == 202
+        assert impatient.create(order).status == 202
     for thread in threads:
-        thread.join()
-    assert len(ends) == 20
-    assert max(seconds for seconds, _ in ends) < 9.5
-    assert {received[:13] for _, received in ends} == {b"", b"HTTP/1.1 408 "}
+        thread.join(10)
+    assert [received[:13] for received in ends] == [b"HTTP/1.1 408 "] * 20
+    assert all(b'"request_timeout"' in received for received in ends)
 
 
 def test_a_caller_who_leaves_in_the_middle_creates_nothing(
@@ -151,17 +181,16 @@ def test_a_repeated_header_that_decides_is_refused(shared: PaymentService, order
             assert answer_of(connection)[9:12] == status
 
 
-def test_the_connection_past_1024_is_refused_in_the_envelope(service: PaymentService) -> None:
+def test_the_connection_that_waits_longest_gives_way_to_the_one_past_1024(
+    service: PaymentService,
+) -> None:
     held = [connected(service) for _ in range(1_024)]
     try:
-        deadline = time.monotonic() + 4  # idle connections are closed after 5 s
-        received = b""
-        while not received and time.monotonic() < deadline:
-            with connected(service) as connection:
-                received = answer_of(connection)
+        assert service.get("whoami").status == 200
+        received = answer_of(held[0])
         assert received.startswith(b"HTTP/1.1 503 ")
         assert b'"too_many_connections"' in received
     finally:
         for connection in held:
             connection.close()
-    assert 200 in {service.get("whoami").status for _ in range(20)}
+    assert service.get("whoami").status == 200

@@ -261,7 +261,7 @@ def test_a_clock_that_is_none_is_refused(start: Any, clock: str) -> None:
 def test_a_taken_port_is_refused_in_one_line(start: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(PortTaken, match=f"another program listens on 127.0.0.1:{port}"):
+        with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is taken"):
             start(port=port).__enter__()
     with pytest.raises(PortTaken), start(host="203.0.113.1"):
         pass

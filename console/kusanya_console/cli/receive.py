@@ -87,9 +87,9 @@ def receive(
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
     """Receive signed deliveries; answer 2xx only after each is durable in the store."""
+    from kusanya.http_limits import ConnectionLimits
     from kusanya.profiles import parse_endpoint_secrets
     from kusanya.receiver import EndpointSecrets
-    from kusanya.receiver.places import ConnectionLimits
     from kusanya.receiver.serve import run
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store

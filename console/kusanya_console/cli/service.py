@@ -32,7 +32,7 @@ def service(
     ] = None,
     allow_local: Annotated[
         list[str] | None,
-        typer.Option(help="IP:PORT on this machine that test deliveries may go to; may repeat."),
+        typer.Option(help="HOST:PORT of your network that test deliveries may go to; may repeat."),
     ] = None,
     mix: Annotated[
         str | None,
@@ -71,7 +71,7 @@ def service(
         ):
             say(f"export {name}={value}")
         for place in allow_local or []:
-            say(f"test deliveries may go to {place} on this machine")
+            say(f"test deliveries may go to {place}")
 
     try:
         run(

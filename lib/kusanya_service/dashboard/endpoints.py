@@ -81,7 +81,11 @@ class EndpointRoutes:
             async with asyncio.timeout(_LOOK_UP_S):
                 await self._policy.resolve_public(target.host, target.port, mode, self._resolve)
         except AddressBlocked as error:
-            raise ApiError(422, "endpoint_not_public", str(error), param="url") from None
+            said = str(error)
+            if mode == Mode.TEST:
+                host = f"[{target.host}]" if ":" in target.host else target.host
+                said += f"; a service started with --allow-local {host}:{target.port} takes it"
+            raise ApiError(422, "endpoint_not_public", said, param="url") from None
         except (HostUnresolved, TimeoutError):
             # A name may come to life later; it is judged again at every attempt.
             return

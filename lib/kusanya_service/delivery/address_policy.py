@@ -53,7 +53,7 @@ _V4_MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 SocketAddress = tuple[str, int]
-"""A numeric address and a port."""
+"""A numeric address, or a name where one is allowed, and a port."""
 
 
 def parse_numeric(text: str) -> Address | None:
@@ -105,9 +105,10 @@ class AddressPolicy:
     def allows(self, address: Address, port: int, mode: str) -> bool:
         """Return whether a delivery of a mode may connect to an address and port."""
         place = (str(unmap(address)), port)
-        if place in self._own:
-            return False
-        return is_public(address) or (mode == Mode.TEST and place in self._exceptions)
+        return place not in self._own and (is_public(address) or self._is_exempt(place, mode))
+
+    def _is_exempt(self, place: SocketAddress, mode: str) -> bool:
+        return mode == Mode.TEST and place in self._exceptions
 
     async def resolve_public(self, host: str, port: int, mode: str, resolve: Resolve) -> list[str]:
         """Return the addresses of a host; raises Blocked for any bad one, Unresolved for none."""
@@ -118,9 +119,15 @@ class AddressPolicy:
             raise HostUnresolved("the host's name has no address") from error
         if not spellings:
             raise HostUnresolved("the host's name has no address")
+        # A name that was allowed leads where the machine's resolver says, but never to ourselves.
+        is_named = self._is_exempt((host.lower(), port), mode)
         for spelling in spellings:
             address = parse_numeric(spelling)
-            if address is None or not self.allows(address, port, mode):
+            is_allowed = address is not None and (
+                self.allows(address, port, mode)
+                or (is_named and (str(unmap(address)), port) not in self._own)
+            )
+            if not is_allowed:
                 raise AddressBlocked("the host leads to a private or internal address")
         return spellings
 
@@ -172,4 +179,4 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 
 def _canonical(place: SocketAddress) -> SocketAddress:
     address = parse_numeric(place[0])
-    return (place[0] if address is None else str(unmap(address)), place[1])
+    return (place[0].lower() if address is None else str(unmap(address)), place[1])

@@ -180,7 +180,7 @@ class Api:
             raise ApiError(403, "forbidden", "this API key may only read")
         key = idempotency.read_key(values_of(scope, b"idempotency-key"))
         _require_json(scope)
-        body = await read_body(receive, BODY_MAX_BYTES)
+        body = await read_body(scope, receive, BODY_MAX_BYTES)
         if body is None:
             raise ApiError(413, "body_too_large", f"a body has at most {BODY_MAX_BYTES} bytes")
         parsed = parse(body)
@@ -263,7 +263,7 @@ def _require(method: str, allowed: str) -> None:
 def _allow(path: str, error: ApiError) -> tuple[tuple[bytes, bytes], ...]:
     if error.status != 405:  # noqa: PLR2004 - Method Not Allowed names the methods that are
         return ()
-    return ((b"allow", b"POST" if path == _COLLECTIONS else b"GET"),)
+    return ((b"allow", b"POST" if path == _COLLECTIONS else b"GET, HEAD"),)
 
 
 def _require_json(scope: Scope) -> None:

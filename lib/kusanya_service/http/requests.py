@@ -95,15 +95,26 @@ def _refuse_constant(_name: str) -> NoReturn:
     raise _NotStrict("the body has a number that JSON does not know")
 
 
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise _NotStrict(_TOO_LARGE) from None
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise _NotStrict("the body has a number that is too large")
+        raise _NotStrict(_TOO_LARGE)
     return number
 
 
+_TOO_LARGE: Final = "the body has a number that is too large"
 _decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+    object_pairs_hook=_unique_keys,
+    parse_constant=_refuse_constant,
+    parse_int=_integer,
+    parse_float=_finite,
 )
 _canonical: Final = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")

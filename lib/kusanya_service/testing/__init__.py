@@ -248,7 +248,7 @@ def running_service(
     def work() -> None:
         try:
             with asyncio.Runner(loop_factory=loop_factory) as runner:
-                runner.run(serve(options, ready, signals=False))
+                runner.run(serve(options, ready))
         except BaseException as error:  # noqa: BLE001 - raised again on the caller's thread
             errors.append(error)
         finally:

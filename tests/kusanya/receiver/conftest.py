@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kusanya.clock import Clock, ManualClock
+from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver.asgi import Receiver
-from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import Serving, serve
 from kusanya.store import Store
 from kusanya.webhooks import sign

@@ -14,8 +14,8 @@ import pytest
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
+from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver import Limits, app
-from kusanya.receiver.places import ConnectionLimits
 from kusanya.receiver.serve import Serving
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict

@@ -7,21 +7,23 @@ and a count of its bytes. Only what is complete in one piece, the usual case, co
 
 import asyncio
 import logging
-from typing import Any, ClassVar, Final
+from http import HTTPStatus
+from typing import Any, ClassVar, TypeVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from kusanya.receiver.places import ConnectionLimits, Places
+from kusanya.http_limits.places import ConnectionLimits, Places
 
-_log: Final = logging.getLogger("kusanya.receiver")
+_Protocol = TypeVar("_Protocol", bound="BoundedProtocol")
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection under `limits`; `protocol` makes the class that uvicorn is given."""
+    """One connection under `limits`; `bounded` makes the class that uvicorn is given."""
 
     limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     places: ClassVar["Places[BoundedProtocol]"] = Places(limits)
+    log: ClassVar[logging.Logger] = logging.getLogger("kusanya.receiver")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -31,7 +33,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._began = 0.0
         self._in_headers = True
         self._receiving = False
-        self._bytes = self._header_bytes = self._header_fields = 0
+        self._bytes = 0
+        self._refusal = HTTPStatus.BAD_REQUEST
         self._peer = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
@@ -52,7 +55,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._disarm()
             self.transport.close()
         else:
-            self._cut(b"503 Service Unavailable")
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         if self.transport.get_write_buffer_size():
             self.transport.abort()
 
@@ -77,9 +80,11 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             self._disarm()
         elif self._receiving or not self._at_rest():
-            too_long = self._in_headers and self._bytes > self.limits.header_bytes
-            if too_long or self._bytes > self.limits.request_bytes:
-                self._cut(b"400 Bad Request")
+            if self._in_headers and self._bytes > self.limits.header_bytes:
+                # The parser keeps an unfinished header to itself: only the bytes show it growing.
+                self._refuse(self._too_large())
+            elif self._bytes > self.limits.request_bytes:
+                self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             elif self._timer is None:
                 self._arm(since=self._began)
         else:
@@ -105,31 +110,30 @@ class BoundedProtocol(HttpToolsProtocol):
         return True
 
     def on_message_begin(self) -> None:
-        """Begin counting."""
+        """Begin a request."""
         self._receiving = self._in_headers = True
-        self._header_bytes = self._header_fields = 0
         super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        """Bound the request line."""
-        self._count(len(url))
-        super().on_url(url)
-
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Bound bytes and number of headers, trailers included."""
-        self._header_fields += 1
-        self._count(len(name) + len(value) + 4)
-        if self._header_fields > self.limits.header_fields:
-            raise httptools.HttpParserError("too many header fields")
-        if self._in_headers:
-            # A trailer is no header: whether it came in time would depend on the packets.
-            super().on_header(name, value)
+        """Bound the number of headers, and drop what follows the body."""
+        if not self._in_headers:
+            return  # A trailer is no header: whether it came in time would depend on the packets.
+        if len(self.headers) >= self.limits.header_fields:
+            raise self._refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Give the rest of the time to the body."""
+        """Bound the headers, and give the rest of the time to the body."""
+        if self._bytes > self.limits.header_bytes:
+            head = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+            if head > self.limits.header_bytes:
+                raise self._refused(self._too_large())
+        hosts = [name for name, _ in self.headers if name == b"host"]
+        if len(hosts) != 1 and (hosts or self.parser.get_http_version() == "1.1"):
+            raise self._refused(HTTPStatus.BAD_REQUEST)
         if len(self.pipeline) >= self.limits.pipelined:
             # Each answer lets uvicorn read on, and all that it reads would wait here.
-            raise httptools.HttpParserError("too many requests at once")
+            raise self._refused(HTTPStatus.BAD_REQUEST)
         self._in_headers = False
         super().on_headers_complete()
 
@@ -159,11 +163,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self.places.wait(self)
         self._see_off()
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
-        self._log_cut("400 Bad Request")
-        super().send_400_response(msg)
-        self._see_off()
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's interface
+        """Refuse what is not HTTP, or what a callback of the parser has refused."""
+        self._refuse(self._refusal)
+
+    def refusal(self, status: HTTPStatus) -> bytes:
+        """Return the bytes that answer a request which never reached the application."""
+        return (
+            f"HTTP/1.1 {status:d} {status.phrase}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        ).encode()
 
     def timeout_keep_alive_handler(self) -> None:
         """End a kept connection."""
@@ -184,11 +192,15 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing() and self._unread is None and self in self.connections:
             self._unread = self.loop.call_later(self.limits.request_s, self.transport.abort)
 
-    def _count(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > self.limits.header_bytes:
-            # Out of a parser's callback this becomes uvicorn's 400.
-            raise httptools.HttpParserError("headers too large")
+    def _refused(self, status: HTTPStatus) -> httptools.HttpParserError:
+        # Out of a parser's callback this becomes a call of `send_400_response`.
+        self._refusal = status
+        return httptools.HttpParserError(status.phrase)
+
+    def _too_large(self) -> HTTPStatus:
+        if 2 * len(self.url) > self.limits.header_bytes:
+            return HTTPStatus.REQUEST_URI_TOO_LONG
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
     def _arm(self, *, since: float | None = None) -> None:
         self._began = self.loop.time() if since is None else since
@@ -205,25 +217,20 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = self.loop.call_at(end, self._late)
             return
         self._timer = None
-        self._cut(b"408 Request Timeout")
+        self._refuse(HTTPStatus.REQUEST_TIMEOUT)
 
-    def _cut(self, status: bytes) -> None:
+    def _refuse(self, status: HTTPStatus) -> None:
         self._disarm()
         if not self.transport.is_closing():
-            self._log_cut(status.decode())
+            details = {"status": status.value, "why": status.phrase, "peer": self._peer}
+            self.log.warning("connection cut", extra=details)
             cycle = self._answering()
             if cycle is None or not cycle.response_started:
-                self.transport.write(
-                    b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status
-                )
+                self.transport.write(self.refusal(status))
             self.transport.close()
             self._see_off()
 
-    def _log_cut(self, status: str) -> None:
-        details = {"status": int(status[:3]), "why": status[4:], "peer": self._peer}
-        _log.warning("connection cut", extra=details)
 
-
-def protocol(limits: ConnectionLimits) -> type[BoundedProtocol]:
-    """Return a protocol class under `limits` with its own places."""
-    return type("Bounded", (BoundedProtocol,), {"limits": limits, "places": Places(limits)})
+def bounded(base: type[_Protocol], limits: ConnectionLimits) -> type[_Protocol]:
+    """Return a protocol class like `base` under `limits`, with its own places."""
+    return type(base.__name__, (base,), {"limits": limits, "places": Places(limits)})
