@@ -224,21 +224,12 @@ def compare(
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", copy)
 
 
-@pytest.mark.timeout(600)
-def test_forty_hostile_strings_in_every_field_add_no_escape_and_run_no_action(
-    tmp_path: Path, clock: ManualClock, make_seed: Any, on_a_terminal: Any
-) -> None:
-    texts = spelled(random.Random(8), 40)  # noqa: S311 - the same strings at every run
-    compare(texts, tmp_path, clock, make_seed, on_a_terminal)
-
-
-@pytest.mark.ci
-@pytest.mark.scale(40, 500, 5_000)
+@pytest.mark.scale(12, 500, 5_000)
 @pytest.mark.timeout(3600)
-def test_hundreds_of_generated_hostile_strings_add_no_escape_and_run_no_action(
+def test_hostile_strings_in_every_field_add_no_escape_and_run_no_action(
     tmp_path: Path, clock: ManualClock, make_seed: Any, on_a_terminal: Any, rounds: int
 ) -> None:
-    chance = random.Random(88)  # noqa: S311 - as above
+    chance = random.Random(8)  # noqa: S311 - the same strings at every run
     texts = spelled(chance, rounds)
     for part in range(0, len(texts), 100):
         folder = tmp_path / str(part)

@@ -69,8 +69,8 @@ def wait_for_end(master: int, process: subprocess.Popen[bytes]) -> int:
     ("leave", "code"),
     [
         pytest.param(quit_key, 0, id="ctrl+q"),
-        pytest.param(sent(signal.SIGTERM), 143, id="SIGTERM"),
-        pytest.param(sent(signal.SIGINT), 130, id="SIGINT"),
+        pytest.param(sent(signal.SIGTERM), 143, id="SIGTERM", marks=pytest.mark.ci),
+        pytest.param(sent(signal.SIGINT), 130, id="SIGINT", marks=pytest.mark.ci),
         pytest.param(sent(signal.SIGKILL), -9, id="SIGKILL"),
     ],
 )
