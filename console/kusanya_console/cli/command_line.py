@@ -31,7 +31,6 @@ from kusanya_console.cli import (
 from kusanya_console.cli.extras import version_line, with_its_packages
 from kusanya_console.cli.log_option import start_log
 from kusanya_console.cli.plain_values import taking_plain_values
-from kusanya_console.cli.startup import once_started
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, complain, say
 
 app = typer.Typer(
@@ -60,8 +59,6 @@ for room in (
 
 _EVERYWHERE: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """Settings that every command and group below inherits."""
-STARTS_LONGER: Final = {"console", "find", "show", "verify"}
-"""Commands that end as soon as they have started, or that end their start themselves."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -80,16 +77,13 @@ def command_line() -> Any:
 
 
 def _prepare(name: str, command: Any) -> None:
-    """Let a command refuse where its packages are missing, and end the start before it runs."""
+    """Let a command refuse where its packages are missing."""
     # In a list of commands: the whole first sentence, which would be cut after 45 characters.
     command.short_help = " ".join((command.help or "").split()).partition(". ")[0].rstrip(".")
     for word, under in getattr(command, "commands", {}).items():
         _prepare(f"{name} {word}", under)
-    if command.callback is None:
-        return
-    command.callback = with_its_packages(name, command.callback)
-    if name not in STARTS_LONGER:
-        command.callback = once_started(command.callback)
+    if command.callback is not None:
+        command.callback = with_its_packages(name, command.callback)
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 - called by the command line

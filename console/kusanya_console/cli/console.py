@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
-from kusanya_console.cli.startup import started
 from kusanya_console.output import USAGE, Refused
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ def console(
     if web:
         from kusanya_console.cli.console_elsewhere import in_a_browser
 
-        started()
         in_a_browser(
             profile_of(profile, store),
             clock=clock,

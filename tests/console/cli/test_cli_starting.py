@@ -2,13 +2,10 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import typer
 
-from kusanya_console.cli.command_line import STARTS_LONGER, command_line
 from kusanya_console.cli.plain_values import taking_plain_values
 
 app = typer.Typer(add_completion=False)
@@ -61,30 +58,3 @@ def test_a_text_is_taken_without_loading_what_converts_values() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert ended.stdout.split("\n")[:2] == ["hello 7 False", "False"]
-
-
-def commands(under: Any, name: str = "") -> list[tuple[str, Callable[..., Any]]]:
-    """Return each command that can be called and the words it is called by."""
-    found = [
-        one
-        for word, command in getattr(under, "commands", {}).items()
-        for one in commands(command, f"{name} {word}".strip())
-    ]
-    return found if under.callback is None else [*found, (name, under.callback)]
-
-
-def test_every_command_that_lives_on_ends_the_start_before_it_runs() -> None:
-    unended = {name for name, call in commands(command_line()) if not hasattr(call, "ends_start")}
-    unended.discard("")  # the options before the command, which leave the start to the command
-    assert unended == STARTS_LONGER
-
-
-def test_garbage_is_searched_for_again_once_a_start_has_ended() -> None:
-    script = (
-        "import gc; from kusanya_console.cli.startup import begin, once_started\n"
-        "begin(); print(gc.isenabled(), once_started(gc.isenabled)(), gc.get_freeze_count() > 1000)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert ended.stdout.split() == ["False", "True", "True"]
