@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kusanya_console.cli.options import instant_of
-from kusanya_console.cli.startup import started
 from kusanya_console.output import USAGE, Refused, say
 
 if TYPE_CHECKING:
