@@ -50,7 +50,6 @@ def _show(
     from kusanya_console.cli.terminal import run_app
     from kusanya_console.past import PastApp, PastClock
 
-    started()  # a long copy makes garbage
     with (
         # For this user alone, and gone at the end.
         tempfile.TemporaryDirectory(prefix="kusanya-past-") as folder,
