@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
-from kusanya.client.requests import creation_body
+from kusanya.client.requests import CreateRequest
 from kusanya.clock import ManualClock
 from kusanya.secret import Secret
 from kusanya.store import Store
@@ -73,8 +73,8 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
     row = prepare_intent(
         store,
         idempotency_key="job-7777-7777", mode=Mode.TEST, profile=profile, reference="order-7",
-        body=creation_body(amount=7000, phone="255754000001", reference="order-7"), amount=7000,
-        phone="255754000001", prepared_at=at, intent_id="int_7",
+        body=CreateRequest(amount=7000, phone="255754000001", reference="order-7").body(),
+        amount=7000, phone="255754000001", prepared_at=at, intent_id="int_7",
     )  # fmt: skip
     store.intents.begin_attempt(row.id, at=at)
     store.intents.finish_attempt(

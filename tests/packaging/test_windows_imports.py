@@ -39,7 +39,7 @@ MODULES = (
     "kusanya",
     "kusanya.client",
     "kusanya.client.async_client",
-    "kusanya.client.transport",
+    "kusanya.client.async_transport",
     "kusanya.intents",
     "kusanya.lookup",
     "kusanya.receiver",
@@ -61,7 +61,7 @@ MODULES = (
 )
 
 
-TABLES = "import aiohttp, duckdb, httpx_aiohttp, itables, numpy, pandas, pyarrow, xlsxwriter\n"
+TABLES = "import aiohttp, duckdb, itables, numpy, pandas, pyarrow, xlsxwriter\n"
 """The heavy packages, where they are needed."""
 COMMANDS = """
 from kusanya_console.cli import main

@@ -9,10 +9,10 @@ from typing import Final, NoReturn
 
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import Client
+from kusanya.client.requests import DEFAULT_PROFILE
 from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
-from kusanya.intents.creating import DEFAULT_PROFILE
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe

@@ -32,12 +32,11 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.scheme}://{self.authority}{self.prefix}"
 
 
-def address_of(base_url: str, *, mode: Mode | None) -> Address:
+def address_of(base_url: str) -> Address:
     """Take `base_url` apart.
 
     Raises ConfigurationError where it is not a plain http or https address, and where it is http
-    without being this machine although the key may be a live one: the key would cross the network
-    readable. Only `mode` TEST may.
+    without being this machine: the key would cross the network readable.
     """
     try:
         parts = urlsplit(base_url)
@@ -50,8 +49,8 @@ def address_of(base_url: str, *, mode: Mode | None) -> Address:
         raise ConfigurationError("base_url has no user, password, query or fragment")
     if any(character <= " " for character in base_url):
         raise ConfigurationError("base_url holds no white space")
-    if parts.scheme == "http" and mode is not Mode.TEST and not _is_loopback(host):
-        raise ConfigurationError("base_url is https:// outside test mode, except on this machine")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise ConfigurationError("base_url is https://, except on this machine")
     return Address(
         scheme=parts.scheme,
         host=host,

@@ -46,7 +46,8 @@ class Core:
     """What both clients do, without doing it.
 
     `mode` is the mode of the API key, or None where its form does not say. `chance` returns
-    numbers from 0 to 1. `origin` is the base address, without a last slash.
+    numbers from 0 to 1. `origin` is the base address, without a last slash. `on_request` is called
+    once for each request, before anything is sent.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class Core:
         chance: Callable[[], float],
         retry_policy: RetryPolicy,
         origin: str,
+        on_request: Callable[[Request], None] | None = None,
     ) -> None:
         self.mode = mode
         self.clock = clock
         self.chance = chance
         self.retry_policy = retry_policy
         self.origin = origin
+        self._on_request = on_request
         self._merchant: str | None = None
         self._live_key_confirmed = False
 
@@ -74,13 +77,27 @@ class Core:
         """
         return self.origin if self._merchant is None else f"{self.origin}#{self._merchant}"
 
-    def create(self, request: Request, *, attempts: Attempts | None = None) -> Effects[Collection]:
+    def create_collection(
+        self, create: requests.CreateRequest, *, timeout_s: float | None = None
+    ) -> Effects[Collection]:
+        """Send a create under its own key or a new one, which is recorded nowhere."""
+        key = create.idempotency_key or requests.new_idempotency_key()
+        request = requests.creation(create.body(), idempotency_key=key)
+        return (yield from self.create(request, deadline=self.deadline(timeout_s)))
+
+    def create(
+        self,
+        request: Request,
+        *,
+        attempts: Attempts | None = None,
+        deadline: float | None = None,
+    ) -> Effects[Collection]:
         """Send a create until it is answered, refused, or out of time.
 
         Before the first live create of this client the key is asked for its mode: a test set-up
         that holds a live key must not move money. Raises what `Client.create_collection` does.
         """
-        deadline = self._deadline()
+        deadline = self.deadline() if deadline is None else deadline
         if self.mode is Mode.LIVE and not self._live_key_confirmed:
             yield from self._confirm_live_key(deadline)
         read = partial(response_classifier.read_created, sent=request.body or b"", mode=self.mode)
@@ -95,10 +112,10 @@ class Core:
         read = partial(response_classifier.read_collection, asked=collection_id, mode=self.mode)
         return (yield from self._ask(requests.collection(collection_id), read, deadline))
 
-    def event(self, event_id: str) -> Effects[Event]:
+    def event(self, event_id: str, *, deadline: float | None = None) -> Effects[Event]:
         """Ask for an event."""
         read = partial(response_classifier.read_event, asked=event_id, mode=self.mode)
-        return (yield from self._ask(requests.event(event_id), read, None))
+        return (yield from self._ask(requests.event(event_id), read, deadline))
 
     def whoami(self, *, deadline: float | None = None) -> Effects[Principal]:
         """Ask whose API key this is."""
@@ -113,7 +130,7 @@ class Core:
         for poll in count(1):
             trouble: KusanyaError | None = None
             try:
-                deadline = min(until, self._deadline())
+                deadline = min(until, self.deadline())
                 found = yield from self.collection(collection_id, deadline=deadline)
             except _PASSING as error:
                 trouble = error
@@ -134,8 +151,12 @@ class Core:
             yield from sleep(pause)
         raise AssertionError("count() never ends")
 
-    def _deadline(self) -> float:
-        return self.clock.monotonic() + self.retry_policy.timeout_s
+    def deadline(self, timeout_s: float | None = None) -> float:
+        """Return when a call that begins now must end; `timeout_s` stands for the policy's."""
+        timeout_s = self.retry_policy.timeout_s if timeout_s is None else timeout_s
+        if not timeout_s > 0:
+            raise ValueError("a timeout is above 0 seconds")
+        return self.clock.monotonic() + timeout_s
 
     def _ask(
         self,
@@ -143,7 +164,7 @@ class Core:
         read: response_classifier.Reader[response_classifier.Resource],
         deadline: float | None,
     ) -> Effects[response_classifier.Resource]:
-        until = self._deadline() if deadline is None else deadline
+        until = self.deadline() if deadline is None else deadline
         return (yield from self._exchange(request, read, until, UnrecordedAttempts()))
 
     def _confirm_live_key(self, deadline: float) -> Effects[None]:
@@ -168,6 +189,9 @@ class Core:
         attempts: Attempts,
     ) -> Effects[response_classifier.Resource]:
         history = _CallHistory(effect_possible=attempts.effect_possible)
+        if self._on_request is not None:
+            # Once for all attempts: an error of it must not hide what became of an earlier one.
+            self._on_request(request)
         for number in count(1):
             left_s = deadline - self.clock.monotonic()
             if left_s <= 0:

@@ -4,7 +4,9 @@ The logic is written once, as generators that yield these effects and are sent t
 and `AsyncClient` only carry effects out. Nothing here knows a socket, a clock or a library.
 """
 
-from collections.abc import Callable, Generator
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from concurrent.futures import Future
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -78,6 +80,16 @@ class Call(msgspec.Struct, Generic[Result], frozen=True):
     function: Callable[[], Result]
 
 
+class AwaitDurable(Call[Result], frozen=True):
+    """Wait until what `queue` submits is durable; its result or its error comes back.
+
+    On an event loop without a thread: thirty creates at once would otherwise take turns on a
+    handful of threads, and share fewer commits than they could.
+    """
+
+    queue: Callable[[], "Future[Result]"]
+
+
 Effect: TypeAlias = Send | Sleep | Call[Any]
 Effects: TypeAlias = Generator[Effect, Any, Result]
 
@@ -97,3 +109,55 @@ def call(function: Callable[[], Result]) -> Effects[Result]:
     """Ask for a blocking call and return its result."""
     result: Result = yield Call(function)
     return result
+
+
+def await_durable(queue: Callable[[], "Future[Result]"]) -> Effects[Result]:
+    """Ask for something to be made durable and return its result."""
+    result: Result = yield AwaitDurable(lambda: queue().result(), queue)
+    return result
+
+
+async def carry_out(
+    effects: Effects[Result], perform: Callable[[Effect], Awaitable[object]]
+) -> Result:
+    """Carry out effects one after the other: the one loop, for both clients."""
+    try:
+        effect = next(effects)
+        while True:
+            try:
+                outcome = await perform(effect)
+            except BaseException as error:  # noqa: BLE001 - the effects decide, and it goes on
+                effect = effects.throw(error)
+            else:
+                effect = effects.send(outcome)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
+def run_blocking(work: Coroutine[None, None, Result]) -> Result:
+    """Run a coroutine that never waits on an event loop, because all it awaits blocks instead."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+    raise RuntimeError("a blocking client waits for nothing on an event loop")
+
+
+async def to_its_end(started: "asyncio.Future[Result]") -> Result:
+    """Wait for what a store does, which goes on whatever becomes of its caller.
+
+    A cancellation is passed on afterwards: then it is known what has been written.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not started.done():
+        try:
+            await asyncio.wait((started,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return started.result()
+    if not started.cancelled():
+        started.exception()  # it was looked at: the loop need not complain of it
+    raise cancelled

@@ -17,6 +17,7 @@ from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import is_collection_id, is_event_id, is_idempotency_key
 
 COLLECTIONS: Final = "/v1/collections"
+DEFAULT_PROFILE: Final = "default"
 
 
 def new_idempotency_key() -> str:
@@ -35,40 +36,58 @@ def check_idempotency_key(key: str) -> str:
     return key
 
 
-def creation_body(
-    *,
-    amount: int,
-    phone: str,
-    reference: str,
-    description: str | None = None,
-    metadata: Mapping[str, str] | None = None,
-    phone_as_is: bool = False,
-) -> bytes:
-    """Return the exact bytes of a create.
+class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be created, and under which key. Its repr shows nothing of the customer.
 
     `amount` is whole shillings, at least 1. `phone` is read in any Tanzanian spelling and sent as
-    255 and nine digits; `phone_as_is` sends 8 to 15 digits of another country unchanged. Raises
-    ValueError or TypeError; no message repeats the phone.
+    255 and nine digits; `phone_as_is` sends 8 to 15 digits of another country unchanged.
     """
-    fields: dict[str, object] = {
-        "amount": _checked_amount(amount),
-        "phone": _checked_phone(phone, as_is=phone_as_is),
-        "reference": _checked_text("reference", reference),
-    }
-    if not reference:
-        raise ValueError("reference is not empty: it is how a lost answer is found again")
-    if description is not None:
-        fields["description"] = _checked_text("description", description)
-    if metadata is not None:
-        fields["metadata"] = {
-            _checked_text("a metadata key", key): _checked_text("a metadata value", value)
-            for key, value in metadata.items()
+
+    amount: int
+    phone: str
+    reference: str
+    description: str | None = None
+    metadata: Mapping[str, str] | None = None
+    idempotency_key: str | None = None
+    phone_as_is: bool = False
+    profile: str = DEFAULT_PROFILE
+    """Whose key and intent it is; of no meaning without an intent."""
+    force_repeat_reason: str | None = None
+    """Why a reference is used again; of no meaning without an intent."""
+
+    def __post_init__(self) -> None:
+        if self.idempotency_key is not None:
+            check_idempotency_key(self.idempotency_key)
+        if self.force_repeat_reason is not None and not self.force_repeat_reason.strip():
+            raise ValueError("a repeated reference is forced with a reason")
+
+    def body(self) -> bytes:
+        """Return the exact bytes of the create.
+
+        Raises ValueError or TypeError; no message repeats the phone.
+        """
+        fields: dict[str, object] = {
+            "amount": _checked_amount(self.amount),
+            "phone": _checked_phone(self.phone, as_is=self.phone_as_is),
+            "reference": _checked_text("reference", self.reference),
         }
-    try:
-        return msgspec.json.encode(fields)
-    except UnicodeEncodeError:
-        # Its own message and attributes would carry the text.
-        raise ValueError("text that is sent holds no lone surrogates") from None
+        if not self.reference:
+            raise ValueError("reference is not empty: it is how a lost answer is found again")
+        if self.description is not None:
+            fields["description"] = _checked_text("description", self.description)
+        if self.metadata is not None:
+            fields["metadata"] = {
+                _checked_text("a metadata key", key): _checked_text("a metadata value", value)
+                for key, value in self.metadata.items()
+            }
+        try:
+            return msgspec.json.encode(fields)
+        except UnicodeEncodeError:
+            # Its own message and attributes would carry the text.
+            raise ValueError("text that is sent holds no lone surrogates") from None
+
+    def __repr__(self) -> str:
+        return f"CreateRequest(reference={self.reference!r}, amount={self.amount})"
 
 
 def creation(body: bytes, *, idempotency_key: str) -> Request:

@@ -1,149 +1,195 @@
-"""Sending on an event loop: httpx's request and answer over aiohttp's connections.
+"""Sending requests: what both transports share, and the blocking one.
 
-httpx's own asynchronous pool spends most of a request on assigning connections, and the more the
-longer its queue; this transport does not. Its mapping of errors takes a connection that broke for
-one that was never made, so what has left is asked of the connector itself.
+The only place where the API key leaves its Secret.
 """
 
-import asyncio
-import os
 import ssl
-from contextvars import ContextVar
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
-import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
+import httpcore
+import msgspec
 
 from kusanya.client.address import Address
+from kusanya.client.deadline import CallDeadline, DeadlineBackend
 from kusanya.client.effects import Failure, Reply, Request, Response
-from kusanya.client.headers import fixed_headers, headers_of, trusted_roots
+from kusanya.errors import ConfigurationError
 from kusanya.forks import ForkAware
 from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.secret import Secret
 
+CONNECTIONS: Final = 100
+IDLE_S: Final = 5.0
+"""How long a connection that nobody uses is kept."""
+CUT_SHORT: Final = "the answer was cut short or is not HTTP"
 
-class _Progress:
-    """How far one sending has come."""
-
-    __slots__ = ("connected",)
-
-    def __init__(self) -> None:
-        self.connected = False
+Headers = list[tuple[bytes, bytes]]
 
 
-_progress: ContextVar[_Progress] = ContextVar("_progress")
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a transport connects to, and how. Its repr shows neither key nor proxy."""
+
+    address: Address
+    api_key: Secret
+    verify: ssl.SSLContext | str | None = None
+    cert: str | tuple[str, ...] | None = None
+    proxy: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.verify, bool):
+            raise ConfigurationError(
+                "verify is an ssl.SSLContext or the path of a CA file; certificates are always "
+                "checked"
+            )
+        if self.proxy is not None:
+            parts = urlsplit(self.proxy)
+            if parts.scheme != "http" or not parts.hostname:
+                raise ConfigurationError("proxy is http:// and a host, with user and password")
+
+    def __repr__(self) -> str:
+        return f"Connection({self.address.url})"
+
+    def fixed_headers(self) -> Headers:
+        """Return what every request carries.
+
+        Compression is declined: a small answer could otherwise grow a thousandfold in memory.
+        """
+        return [
+            (b"Host", self.address.authority.encode()),
+            (b"Authorization", b"Bearer " + self.api_key.reveal().encode()),
+            (b"Accept", b"application/json"),
+            (b"Accept-Encoding", b"identity"),
+            (b"User-Agent", f"kusanya/{version('kusanya')}".encode()),
+        ]
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Return the TLS settings, None for http: certifi's roots, whatever the environment names.
+
+        Raises ConfigurationError where a file of certificates cannot be read.
+        """
+        if self.address.scheme != "https":
+            return None
+        try:
+            if isinstance(self.verify, ssl.SSLContext):
+                context = self.verify
+            elif self.verify is not None:
+                context = ssl.create_default_context(cafile=self.verify)
+            else:
+                from httpx import create_ssl_context  # it loads much that http does not need
+
+                context = create_ssl_context(trust_env=False)
+            if self.cert is not None:
+                files = (self.cert,) if isinstance(self.cert, str) else self.cert
+                context.load_cert_chain(*files)
+        except OSError as error:
+            raise ConfigurationError(
+                f"verify or cert: no certificates can be read from it ({error.strerror})"
+            ) from error
+        return context
 
 
-_abandoned: Final[list[AiohttpTransport]] = []
-"""What belongs to a parent's event loop, and is neither used nor closed here."""
+def headers_of(request: Request, fixed: Headers) -> Headers:
+    """Return the headers of `request`, in the order in which they are sent."""
+    headers = list(fixed)
+    if request.body is not None:
+        headers.append((b"Content-Type", b"application/json"))
+        headers.append((b"Content-Length", str(len(request.body)).encode()))
+    if request.idempotency_key is not None:
+        headers.append((b"Idempotency-Key", request.idempotency_key.encode()))
+    return headers
 
 
-class _Connector(aiohttp.TCPConnector):
-    """Tells when a request has been given a connection; from then on bytes may have left.
+class BlockingTransport(ForkAware):
+    """A pool of connections to one address; a forked child makes its own."""
 
-    In a forked child it takes itself for closed: closing it there would take the connections from
-    the parent's event loop, which both share in the kernel.
-    """
-
-    def __init__(self, *, tls: ssl.SSLContext) -> None:
-        super().__init__(ssl=tls, limit=100, keepalive_timeout=5.0)
-        self._process = os.getpid()
-
-    @property
-    def closed(self) -> bool:
-        """Tell whether its connections are none of ours."""
-        return self._process != os.getpid() or super().closed
-
-    def __del__(self, *args: Any) -> None:
-        if self._process == os.getpid():
-            super().__del__(*args)
-
-    async def connect(
-        self,
-        req: Any,
-        traces: Any,
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109
-    ) -> Any:
-        connection = await super().connect(req, traces, timeout)
-        _progress.get().connected = True
-        return connection
-
-
-class AsyncTransport(ForkAware):
-    """Connections to one address, opened at the first request in the loop that made it.
-
-    A forked child opens its own, in its own loop.
-    """
-
-    def __init__(self, address: Address, api_key: Secret) -> None:
-        self._url = httpx.URL(address.url)
-        self._prefix = address.prefix
-        self._fixed = fixed_headers(address, api_key)
-        # Without TLS an empty context keeps the transport from reading certificates.
-        self._tls = (
-            trusted_roots()
-            if address.scheme == "https"
-            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        )
-        self._transport = AiohttpTransport(verify=self._tls, client=self._session)
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._fixed = connection.fixed_headers()
+        self._tls = connection.tls()
+        self._begin_anew()
         super().__init__()
 
+    def _begin_anew(self) -> None:
+        self._deadline = CallDeadline()
+        made: Callable[..., httpcore.ConnectionPool] = httpcore.ConnectionPool
+        if self._connection.proxy is not None:
+            made = partial(httpcore.HTTPProxy, **_proxy(self._connection.proxy))
+        self._pool = made(
+            ssl_context=self._tls,
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=20,
+            keepalive_expiry=IDLE_S,
+            network_backend=DeadlineBackend(self._deadline),
+        )
+
     def after_fork_in_child(self) -> None:
-        """Leave the connections and their event loop to the parent."""
-        _abandoned.append(self._transport)
-        self._transport = AiohttpTransport(verify=self._tls, client=self._session)
+        """Leave the connections to the parent: one of them could bring another's answer."""
+        self._begin_anew()
 
-    def _session(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=_Connector(tls=self._tls),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-        )
-
-    async def send(self, request: Request, within_s: float) -> Reply:
+    def send(self, request: Request, within_s: float) -> Reply:
         """Send once; every part of it ends within `within_s` seconds."""
-        progress = _Progress()
-        _progress.set(progress)
-        asked = httpx.Request(
-            request.method,
-            self._url.copy_with(raw_path=(self._prefix + request.path).encode()),
-            headers=headers_of(request, self._fixed),
-            content=request.body,
-        )
+        self._deadline.start(within_s)
+        address = self._connection.address
         try:
-            async with asyncio.timeout(within_s):
-                answer = await self._transport.handle_async_request(asked)
-                try:
-                    body, complete = await _read(answer)
-                finally:
-                    await answer.aclose()
-        except (httpx.TimeoutException, TimeoutError):
-            return Failure(left=progress.connected, why="no answer in time")
-        except (httpx.TransportError, aiohttp.ClientError, OSError):
-            # The library's own sentences can quote what it read.
-            why = (
-                "the answer was cut short or is not HTTP" if progress.connected else "no connection"
+            answer = self._pool.handle_request(
+                httpcore.Request(
+                    request.method,
+                    httpcore.URL(
+                        scheme=address.scheme.encode(),
+                        host=address.host.encode(),
+                        port=address.port,
+                        target=(address.prefix + request.path).encode(),
+                    ),
+                    headers=headers_of(request, self._fixed),
+                    content=request.body or b"",
+                    extensions={"timeout": {"pool": within_s}},
+                )
             )
-            return Failure(left=progress.connected, why=why)
+            try:
+                body, complete = _read(answer)
+            finally:
+                answer.close()
+        except httpcore.ProxyError:
+            return Failure(left=False, why="the proxy refused the connection")
+        except (
+            httpcore.NetworkError,
+            httpcore.TimeoutException,
+            httpcore.RemoteProtocolError,
+        ) as error:
+            return Failure(left=self._deadline.bytes_sent, why=_why(error))
         return Response(
-            status=answer.status_code,
-            headers=tuple(answer.headers.raw),
-            body=body,
-            complete=complete,
+            status=answer.status, headers=tuple(answer.headers), body=body, complete=complete
         )
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         """Close every connection."""
-        await self._transport.aclose()
+        self._pool.close()
 
 
-async def _read(answer: httpx.Response) -> tuple[bytes, bool]:
+def _proxy(address: str) -> dict[str, Any]:
+    parts = urlsplit(address)
+    url = httpcore.URL(
+        scheme=b"http", host=parts.hostname or "", port=parts.port or 80, target=b"/"
+    )
+    named = None
+    if parts.username is not None:
+        named = (unquote(parts.username), unquote(parts.password or ""))
+    return {"proxy_url": url, "proxy_auth": named}
+
+
+def _why(error: Exception) -> str:
+    # The parser quotes what it read; the other sentences are our own backend's.
+    if isinstance(error, httpcore.RemoteProtocolError):
+        return CUT_SHORT
+    return str(error) or "no connection was free in time"
+
+
+def _read(answer: httpcore.Response) -> tuple[bytes, bool]:
     body = bytearray()
-    stream = answer.stream  # not aiter_bytes(), which would inflate
-    if not isinstance(stream, httpx.AsyncByteStream):
-        raise TypeError("an asynchronous transport answers with an asynchronous stream")
-    async for chunk in stream:
+    for chunk in answer.iter_stream():
         body += chunk
         if len(body) > ANSWER_MAX_BYTES:
             return b"", False

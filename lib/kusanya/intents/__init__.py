@@ -7,12 +7,13 @@ past that, an event or a poll with its reference settles it, or a person does (`
 """
 
 from collections.abc import Mapping
+from os import PathLike
 
 from kusanya.client import AsyncClient, Client
+from kusanya.client.requests import DEFAULT_PROFILE, CreateRequest
 from kusanya.errors import IntentError, IntentReason
-from kusanya.intents.creating import DEFAULT_PROFILE, Creation, Order, create, proceed
+from kusanya.intents.creating import Creation, create, proceed
 from kusanya.intents.deciding import Candidate, decide, examine
-from kusanya.intents.driving import run
 from kusanya.intents.resolving import (
     open_intents,
     resolve_by_reference,
@@ -71,7 +72,8 @@ def create_safely(
     the first byte nothing was sent, after it the intent tells.
     Source: POST /v1/collections; assumptions REPLAY_STOPS_EARLY and REPEATED_REFERENCE.
     """
-    order = Order(
+    _check_pair(store, client, Client)
+    request = CreateRequest(
         amount=amount,
         phone=phone,
         reference=reference,
@@ -82,7 +84,7 @@ def create_safely(
         profile=profile,
         phone_as_is=phone_as_is,
     )
-    return client.run(create(store, client.core, order))
+    return client.run(create(store, client.core, request))
 
 
 async def create_safely_async(
@@ -104,7 +106,8 @@ async def create_safely_async(
     Cancelled at any point, it raises CancelledError once the store says how far it came: an attempt
     that may have left is of unknown outcome, and the next call for the order begins at once.
     """
-    order = Order(
+    _check_pair(store, client, AsyncClient)
+    request = CreateRequest(
         amount=amount,
         phone=phone,
         reference=reference,
@@ -115,7 +118,7 @@ async def create_safely_async(
         profile=profile,
         phone_as_is=phone_as_is,
     )
-    return await run(client, create(store, client.core, order))
+    return await client.run(create(store, client.core, request))
 
 
 def resume(
@@ -128,6 +131,7 @@ def resume(
     An intent that has come to its end already is not sent; its collection is returned as it is
     now. Raises what `create_safely` does.
     """
+    _check_pair(store, client, Client)
     return client.run(proceed(store, client.core, _found(store, intent), profile=profile))
 
 
@@ -135,7 +139,8 @@ async def resume_async(
     store: Store, client: AsyncClient, intent: IntentRow | str, *, profile: str | None = None
 ) -> Creation:
     """Do what `resume` does; the store is used from threads."""
-    return await run(client, proceed(store, client.core, _found(store, intent), profile=profile))
+    _check_pair(store, client, AsyncClient)
+    return await client.run(proceed(store, client.core, _found(store, intent), profile=profile))
 
 
 def _found(store: Store, intent: IntentRow | str) -> IntentRow:
@@ -147,3 +152,14 @@ def _found(store: Store, intent: IntentRow | str) -> IntentRow:
             "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent
         )
     return found
+
+
+def _check_pair(store: object, client: object, kind: type[Client | AsyncClient]) -> None:
+    """Raise TypeError in words for what would fail strangely, or only when it is too late."""
+    if isinstance(store, str | PathLike):
+        raise TypeError("the store is an open Store, not its address: Store.open(address)")
+    if isinstance(client, Client | AsyncClient) and not isinstance(client, kind):
+        raise TypeError(
+            f"this takes a {kind.__name__}: create_safely and resume go with Client, "
+            "create_safely_async and resume_async with AsyncClient"
+        )

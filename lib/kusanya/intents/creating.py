@@ -7,7 +7,7 @@ its window.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
@@ -19,6 +19,7 @@ from kusanya.client import requests
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call, sleep
 from kusanya.client.observations import poll_observation
+from kusanya.client.requests import CreateRequest
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
@@ -38,7 +39,6 @@ from kusanya.store.intent_rules import check_reference, other_body
 from kusanya.store.records import Begun, IntentRow, Repeat
 from kusanya.wire import Collection, Mode
 
-DEFAULT_PROFILE: Final = "default"
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 0.5
 
@@ -54,43 +54,19 @@ class Creation(msgspec.Struct, frozen=True, kw_only=True):
     collection: Collection
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be created, and under which key. Its repr shows nothing of the customer."""
-
-    amount: int
-    phone: str
-    reference: str
-    description: str | None = None
-    metadata: Mapping[str, str] | None = None
-    idempotency_key: str | None = None
-    force_repeat_reason: str | None = None
-    profile: str = DEFAULT_PROFILE
-    phone_as_is: bool = False
-
-    def __repr__(self) -> str:
-        return f"Order(reference={self.reference!r}, amount={self.amount})"
-
-
-def create(store: Store, core: Core, order: Order) -> Effects[Creation]:
-    """Prepare the intent of `order`, or find it again by its key, and bring it to an end."""
+def create(
+    store: Store,
+    core: Core,
+    request: CreateRequest,
+) -> Effects[Creation]:
+    """Open the intent of `request`, or find it again by its key, and bring it to an end."""
     mode = _mode(core)
-    body = requests.creation_body(
-        amount=order.amount,
-        phone=order.phone,
-        reference=order.reference,
-        description=order.description,
-        metadata=order.metadata,
-        phone_as_is=order.phone_as_is,
-    )
-    if order.idempotency_key is not None:
-        requests.check_idempotency_key(order.idempotency_key)
-    if order.force_repeat_reason is not None and not order.force_repeat_reason.strip():
-        raise ValueError("a repeated reference is forced with a reason")
-    found = yield from call(partial(_look, store, order, mode, body))
+    body = request.body()
+    found = yield from call(partial(_look, store, request, mode, body))
     wait_s = core.retry_policy.timeout_s
     if isinstance(found, IntentRow):
-        return (yield from proceed(store, core, found, profile=order.profile, wait_s=wait_s))
-    send_target = SendTarget(target=lambda: core.target, profile=order.profile)
+        return (yield from proceed(store, core, found, profile=request.profile, wait_s=wait_s))
+    send_target = SendTarget(target=lambda: core.target, profile=request.profile)
     recorded = RecordedAttempts(
         Claim.new(store, core.clock, ""), send_target=send_target, opening=found.queue
     )
@@ -98,7 +74,7 @@ def create(store: Store, core: Core, order: Order) -> Effects[Creation]:
         return (yield from _exchange(store, core, recorded, found.key, body))
     except IntentExists as existing:
         intent = existing.intent
-        return (yield from proceed(store, core, intent, profile=order.profile, wait_s=wait_s))
+        return (yield from proceed(store, core, intent, profile=request.profile, wait_s=wait_s))
 
 
 def proceed(
@@ -241,28 +217,28 @@ class _Opening(msgspec.Struct, frozen=True):
     queue: Opening
 
 
-def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _Opening:
+def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> IntentRow | _Opening:
     """Return the intent that the caller's key is tied to, or how a new one is opened.
 
     Raises IntentError for a key with other contents and for a reference in use.
     """
-    known = _under_own_key(store, order, mode, body)
+    known = _under_own_key(store, request, mode, body)
     if known is not None:
         return known
-    same = store.intents.by_reference(mode, order.reference)
+    same = store.intents.by_reference(mode, request.reference)
     try:
-        check_reference(same, repeated=order.force_repeat_reason is not None)
+        check_reference(same, repeated=request.force_repeat_reason is not None)
     except IntentError:
         # The same call may have begun elsewhere since we looked for the key.
-        known = _under_own_key(store, order, mode, body)
+        known = _under_own_key(store, request, mode, body)
         if known is None:
             raise
         return known
     repeat = None
-    if order.force_repeat_reason is not None:
-        repeat = Repeat(actor=this_process(), reason=order.force_repeat_reason)
+    if request.force_repeat_reason is not None:
+        repeat = Repeat(actor=this_process(), reason=request.force_repeat_reason)
     # Without a key of the caller's, two calls at once derive the same and become one intent.
-    key = order.idempotency_key or _derived(store, order, mode, len(same))
+    key = request.idempotency_key or _derived(store, request, mode, len(same))
     phone = msgspec.json.decode(body)["phone"]
 
     def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[Begun]":
@@ -270,9 +246,9 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
             idempotency_key=key,
             body=body,
             mode=mode,
-            profile=order.profile,
-            reference=order.reference,
-            amount=order.amount,
+            profile=request.profile,
+            reference=request.reference,
+            amount=request.amount,
             phone=phone,
             at=at,
             by=claim.by,
@@ -284,17 +260,19 @@ def _look(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | _O
     return _Opening(key, queue)
 
 
-def _under_own_key(store: Store, order: Order, mode: Mode, body: bytes) -> IntentRow | None:
-    if order.idempotency_key is None:
+def _under_own_key(
+    store: Store, request: CreateRequest, mode: Mode, body: bytes
+) -> IntentRow | None:
+    if request.idempotency_key is None:
         return None
-    known = store.intents.by_key(mode, order.profile, order.idempotency_key)
+    known = store.intents.by_key(mode, request.profile, request.idempotency_key)
     if known is not None and known.body != body:
         raise other_body(known)
     return known
 
 
-def _derived(store: Store, order: Order, mode: Mode, ordinal: int) -> str:
-    parts = (store.store_id, mode.value, order.profile, order.reference, str(ordinal))
+def _derived(store: Store, request: CreateRequest, mode: Mode, ordinal: int) -> str:
+    parts = (store.store_id, mode.value, request.profile, request.reference, str(ordinal))
     return f"kus_{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]}"
 
 

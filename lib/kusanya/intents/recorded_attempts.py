@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from kusanya.client.attempts import AttemptOutcome, Classification
-from kusanya.client.effects import Effects, call
+from kusanya.client.effects import Effects, await_durable, call
 from kusanya.client.observations import answer_observation
 from kusanya.clock import Clock
 from kusanya.errors import (
@@ -21,7 +21,6 @@ from kusanya.errors import (
     PermissionDenied,
 )
 from kusanya.intents.claiming import LEASE, Claim
-from kusanya.intents.driving import keep
 from kusanya.intents.log import log_attempt_end, log_opened, log_sent, log_window_closed
 from kusanya.intents.resolving import OPEN
 from kusanya.intents.send_target import SendTarget
@@ -108,7 +107,7 @@ class RecordedAttempts:
     def end(self, result: Classification[Any]) -> Effects[None]:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
         self._under_way = False
-        self._intent = yield from keep(lambda: self._finish(result))
+        self._intent = yield from await_durable(lambda: self._finish(result))
         log_attempt_end(self.intent, result, attempt=self._number)
 
     def cut_short(self) -> None:
@@ -158,7 +157,7 @@ class RecordedAttempts:
             self._opened = opening(self._claim, now, now + LEASE, self._send_target.target())
             return self._opened
 
-        begun = yield from keep(queue)
+        begun = yield from await_durable(queue)
         if not self._keep_opened(begun):
             raise IntentExists(begun.intent)
         log_opened(begun.intent)

@@ -21,7 +21,7 @@ from sqlalchemy import create_engine, text
 from tests.kusanya.intents.orders import ORDER
 
 from kusanya.client import Client
-from kusanya.client.effects import Effects, Failure, Reply, Request, Response
+from kusanya.client.effects import Effects, Failure, Reply, Request, Response, run_blocking
 from kusanya.errors import OutcomeUnknown
 from kusanya.intents import create_safely
 from kusanya.state.observation import Observation, Source
@@ -253,7 +253,7 @@ def run_killed(client: Client, steps: Effects[Any], *, after: int, done: bool) -
             raise Killed
         outcome, trouble = None, None
         try:
-            outcome = client._perform(effect)
+            outcome = run_blocking(client._perform(effect))
         except Exception as error:  # noqa: BLE001 - the steps decide
             trouble = error
         if number == after:

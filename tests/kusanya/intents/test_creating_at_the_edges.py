@@ -10,6 +10,7 @@ from tests.kusanya.intents.orders import ORDER, the_intent
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
+from kusanya.client.requests import CreateRequest
 from kusanya.errors import (
     ConfigurationError,
     IdempotencyKeyReused,
@@ -19,7 +20,7 @@ from kusanya.errors import (
 )
 from kusanya.intents import create_safely, decide, resume
 from kusanya.intents.claiming import Claim, this_process
-from kusanya.intents.creating import Order, create, proceed
+from kusanya.intents.creating import create, proceed
 from kusanya.intents.recorded_attempts import RecordedAttempts
 from kusanya.intents.resolving import open_intents
 from kusanya.intents.send_target import SendTarget
@@ -74,7 +75,7 @@ def test_a_key_that_does_not_tell_its_mode_creates_nothing(
 
 
 def test_an_order_shows_nothing_of_the_customer() -> None:
-    assert repr(Order(**ORDER)) == "Order(reference='order-1', amount=5000)"
+    assert repr(CreateRequest(**ORDER)) == "CreateRequest(reference='order-1', amount=5000)"
 
 
 def test_there_is_no_intent_to_tell_of_before_there_is_one(store: Store, clock: Any) -> None:
@@ -104,7 +105,7 @@ def test_whoever_finds_the_key_taken_meanwhile_goes_on_with_that_intent(
     store: Store, new_client: Any, service: Any
 ) -> None:
     client = new_client()
-    steps = create(store, client.core, Order(**ORDER, idempotency_key="job-7"))
+    steps = create(store, client.core, CreateRequest(**ORDER, idempotency_key="job-7"))
     looked: Any = next(steps)
     found = looked.function()
     first = create_safely(store, client, **ORDER, idempotency_key="job-7")

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.kit.interposed import Interposed
 
+from kusanya.client.requests import CreateRequest
 from kusanya.intents import create_safely, resolve_waiting, resume
-from kusanya.intents.creating import Order, create
+from kusanya.intents.creating import create
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
@@ -29,7 +30,7 @@ def test_dying_at_any_step_leaves_one_collection_after_a_restart(
     for step in range(40):
         reference = f"order-{step}"
         service.faults = [play.Fault.LOST_ANSWER] * lost
-        order = Order(amount=5000, phone="0754000001", reference=reference)
+        order = CreateRequest(amount=5000, phone="0754000001", reference=reference)
         client = new_client()
         try:
             play.run_killed(client, create(store, client.core, order), after=step, done=done)

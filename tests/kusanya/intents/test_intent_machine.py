@@ -23,9 +23,10 @@ from hypothesis.stateful import (
 )
 
 from kusanya.client import Client
+from kusanya.client.requests import CreateRequest
 from kusanya.errors import IntentError, KusanyaError, OutcomeUnknown
 from kusanya.intents import create_safely, resolve_by_reference, resolve_waiting, resume
-from kusanya.intents.creating import Order, create, proceed
+from kusanya.intents.creating import create, proceed
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 
@@ -88,7 +89,7 @@ class Creating(RuleBasedStateMachine):
         """Die at some step of a create."""
         self.service.faults = data.draw(self._faults())
         client = self._client()
-        order = Order(amount=5000, phone="0754000001", reference=self._mine(reference))
+        order = CreateRequest(amount=5000, phone="0754000001", reference=self._mine(reference))
         steps = create(self.store, client.core, order)
         with contextlib.suppress(self.play.Killed, KusanyaError):
             self.play.run_killed(client, steps, after=after, done=done)
