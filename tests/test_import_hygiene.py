@@ -85,7 +85,7 @@ async def paint():
     with Store.open(sys.argv[1], read_only=True) as store:
         app = ConsoleApp(store, mode=Mode.LIVE, clock=SystemClock())
         async with app.run_test() as pilot:
-            while app.desk.snapshot is None:
+            while app.context.snapshot is None:
                 await pilot.pause()
             assert app.console_screen.NAME == "live"
 

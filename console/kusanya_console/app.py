@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual.binding import BindingType, Keymap
@@ -23,35 +23,35 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreError
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.action_runner import DeedsApp
-from kusanya_console.actions.results import (
-    Acting,
-    Asking,
-    Ended,
-    Explaining,
-    Serving,
-    Watching,
-)
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.runner import ActionRunner
 from kusanya_console.commands import wrong_keys
 from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.feed import Feed
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.messages import (
+    EndpointsLoaded,
     FeedAdvanced,
     FeedFailed,
-    ListAsked,
-    ScreenAsked,
-    SenderHeard,
-    StoryAsked,
+    ListRequested,
+    ScreenRequested,
+    TimelineRequested,
 )
 from kusanya_console.palette import CommandProvider
-from kusanya_console.screens.base import ConsoleScreen, Desk
+from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
 from kusanya_console.ui.theme import THEMES, roles
-from kusanya_console.widgets.status_line import Standing, alarms_of
+from kusanya_console.widgets.status_line import StatusBarState, alarms_of
+
+if TYPE_CHECKING:  # built by the caller
+    from kusanya_console.actions.forensics import Forensics
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.queries import ServiceQueries
+    from kusanya_console.actions.service_admin import ServiceAdmin
+    from kusanya_console.dashboard.reader import ServiceReader
 
 TICK_S = 0.25
 BLURRED_TICKS = 4
@@ -68,15 +68,16 @@ LATER = {
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
-class ConsoleApp(DeedsApp):
+class ConsoleApp(ActionRunner):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
     how often the store is looked at in real seconds, or None to look only when `tick` is called.
-    `asks` and `acts` are built by the caller around a client: without them their keys say why they
-    are off. `service` and `serving` are the embedded service's dashboard, `explaining` knows the
-    signing secrets. `asleep` and `monotonic` wait for a cursor to rest and for a phone to be masked
-    again. Exports go into `folder`, by default the one that the console was started in.
+    `queries` and `operator` are built by the caller around a client: without them their keys say
+    why they are off. `service` and `service_admin` are the embedded service's dashboard,
+    `forensics` knows the signing secrets. `sleep` and `monotonic` wait for a cursor to rest and for
+    a phone to be masked again. Exports go into `folder`, by default the one that the console was
+    started in.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -105,50 +106,50 @@ class ConsoleApp(DeedsApp):
         profile: str = "",
         store_shown: str | None = None,
         ascii: bool = False,  # noqa: A002 - the option's own name
-        asks: Asking | None = None,
-        acts: Acting | None = None,
-        service: Watching | None = None,
-        serving: Serving | None = None,
-        explaining: Explaining | None = None,
+        queries: "ServiceQueries | None" = None,
+        operator: "OperatorActions | None" = None,
+        service: "ServiceReader | None" = None,
+        service_admin: "ServiceAdmin | None" = None,
+        forensics: "Forensics | None" = None,
         virtual: bool = False,
         tick_s: float | None = TICK_S,
         jitter: Callable[[], float] = random.random,
-        asleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
         folder: Path | None = None,
     ) -> None:
         super().__init__()
-        self.desk = Desk(
+        self.context = AppContext(
             store=store,
             mode=mode,
             clock=clock,
-            asks=asks,
-            acts=acts,
+            queries=queries,
+            operator=operator,
             service=service,
-            serving=serving,
-            explaining=explaining,
-            asleep=asleep,
+            service_admin=service_admin,
+            forensics=forensics,
+            sleep=sleep,
             monotonic=monotonic,
             folder=folder or Path.cwd(),
         )
         shown = store.url_shown if store_shown is None else store_shown
-        self._standing = Standing(
+        self._status = StatusBarState(
             mode=mode,
             crumb="",
-            read_only=acts is None,
+            read_only=operator is None,
             virtual=virtual,
             store=" ".join(part for part in (profile, shown) if part),
         )
         self._feed = Feed(store, mode=mode, clock=clock)
-        self.desk.home = mode
+        self.context.home = mode
         self._tick_s = tick_s
         self._jitter = jitter
         self._reading = False
         self._ticks = 0
         self._failures = 0
         self._retry_at = 0.0
-        self._hearing = False
-        self._hear_at = 0.0
+        self._loading_endpoints = False
+        self._endpoints_due = 0.0
         if ascii:
             self._filters.append(AsciiFilter())
         for theme in THEMES:
@@ -164,22 +165,22 @@ class ConsoleApp(DeedsApp):
         self.switch_mode(self._window("live"))
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
-            self.set_interval(1, self._tell)
+            self.set_interval(1, self._show_status)
         # After the screen's own first question: records come before figures.
         self.call_after_refresh(self.tick)
 
     def _open_windows(self) -> None:
-        self.add_mode(self._window("live"), lambda: LiveScreen(self.desk))
+        self.add_mode(self._window("live"), lambda: LiveScreen(self.context))
         for name, (module, screen) in LATER.items():
             self.add_mode(self._window(name), partial(self._open, module, screen))
 
     def _window(self, name: str) -> str:
         # A screen belongs to one mode for good: no figure of the other can be left over in it.
-        return f"{name}@{self.desk.mode.value}"
+        return f"{name}@{self.context.mode.value}"
 
     def _open(self, module: str, screen: str) -> ConsoleScreen:
         found: type[ConsoleScreen] = getattr(import_module(module), screen)
-        return found(self.desk)
+        return found(self.context)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the platform's driver, which outlives its terminal here."""
@@ -198,6 +199,20 @@ class ConsoleApp(DeedsApp):
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
 
+    @property
+    def console_screen(self) -> ConsoleScreen | None:
+        """Return the screen whose turn it is, also while a dialog lies over it."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, ConsoleScreen):
+                return screen
+        return None
+
+    def show_result(self) -> None:
+        """Show how what was asked or done last has ended."""
+        screen = self.console_screen
+        if screen is not None and screen.is_mounted:
+            screen.show_result()
+
     # --- the feed ------------------------------------------------------------------------------
 
     def _on_tick(self) -> None:
@@ -207,7 +222,7 @@ class ConsoleApp(DeedsApp):
 
     def tick(self) -> None:
         """Read the store once, unless a reading is under way or the last failure is too fresh."""
-        if self._reading or self.desk.clock.monotonic() < self._retry_at:
+        if self._reading or self.context.clock.monotonic() < self._retry_at:
             return
         self._reading = True
         self.run_worker(self._read, thread=True, group="feed", name="feed")
@@ -223,72 +238,72 @@ class ConsoleApp(DeedsApp):
     def on_feed_advanced(self, message: FeedAdvanced) -> None:
         """Give the snapshot to the screen in view, in one batch."""
         snapshot = message.snapshot
-        if snapshot.mode is not self.desk.mode:
+        if snapshot.mode is not self.context.mode:
             return  # it was being read when the mode changed; the next reading is under way
         self._reading, self._failures, self._retry_at = False, 0, 0.0
-        self._standing = msgspec.structs.replace(
-            self._standing,
+        self._status = msgspec.structs.replace(
+            self._status,
             unknown=snapshot.unknown_intents,
-            **alarms_of(snapshot, self.desk.sender),
+            **alarms_of(snapshot, self.context.sender),
             silent=snapshot.silence is not None,
             held_up=snapshot.held_up.count,
             updated_at=snapshot.at,
             behind=snapshot.behind,
             lost_at=None,
         )
-        self.desk.snapshot = snapshot
+        self.context.snapshot = snapshot
         screen = self.console_screen
         if screen is not None and screen.is_mounted:
             with self.batch_update():
                 screen.advance(snapshot)
-                self._tell()
+                self._show_status()
 
-        self._hear_sender()
+        self._load_endpoints()
 
-    def _hear_sender(self) -> None:
+    def _load_endpoints(self) -> None:
         """Ask the embedded service's dashboard now and then how our endpoints stand."""
-        service, now = self.desk.service, self.desk.clock.monotonic()
-        if service is None or self._hearing or now < self._hear_at:
+        service, now = self.context.service, self.context.clock.monotonic()
+        if service is None or self._loading_endpoints or now < self._endpoints_due:
             return
-        self._hearing = True
+        self._loading_endpoints = True
 
         def run() -> None:
             try:
-                endpoints = service.look().endpoints
+                endpoints = service.load().endpoints
             except DashboardError:
                 # The Service screen says why; what was heard last stays, it is still the best word.
-                self.post_message(SenderHeard(None))
+                self.post_message(EndpointsLoaded(None))
             else:
-                self.post_message(SenderHeard(endpoints))
+                self.post_message(EndpointsLoaded(endpoints))
 
         self.run_worker(run, thread=True, group="sender", name="sender")
 
-    def on_sender_heard(self, message: SenderHeard) -> None:
+    def on_endpoints_loaded(self, message: EndpointsLoaded) -> None:
         """Take the sender's word for how our endpoints stand."""
-        self._hearing = False
-        self._hear_at = self.desk.clock.monotonic() + _SENDER_EVERY_S
-        if message.endpoints is None or self.desk.snapshot is None:
+        self._loading_endpoints = False
+        self._endpoints_due = self.context.clock.monotonic() + _SENDER_EVERY_S
+        if message.endpoints is None or self.context.snapshot is None:
             return
-        self.desk.sender = message.endpoints
-        self._standing = msgspec.structs.replace(
-            self._standing, **alarms_of(self.desk.snapshot, self.desk.sender)
+        self.context.sender = message.endpoints
+        self._status = msgspec.structs.replace(
+            self._status, **alarms_of(self.context.snapshot, self.context.sender)
         )
-        self._tell()
+        self._show_status()
 
     def on_feed_failed(self) -> None:
         """Say that the store is lost, keep what is shown, try again later and later."""
         wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)] * (0.75 + self._jitter() / 2)
         self._reading = False
         self._failures += 1
-        self._retry_at = self.desk.clock.monotonic() + wait
-        lost_at = self._standing.lost_at or self.desk.clock.now()
-        self._standing = msgspec.structs.replace(self._standing, lost_at=lost_at)
-        self._tell()
+        self._retry_at = self.context.clock.monotonic() + wait
+        lost_at = self._status.lost_at or self.context.clock.now()
+        self._status = msgspec.structs.replace(self._status, lost_at=lost_at)
+        self._show_status()
 
-    def _tell(self) -> None:
+    def _show_status(self) -> None:
         screen = self.console_screen
         if screen is not None and screen.is_mounted:
-            screen.tell(self._standing)
+            screen.show_status(self._status)
 
     # --- what screens ask for ------------------------------------------------------------------
 
@@ -301,11 +316,11 @@ class ConsoleApp(DeedsApp):
             self.call_after_refresh(self._arrived)
 
     def _arrived(self) -> None:
-        screen, snapshot = self.console_screen, self.desk.snapshot
+        screen, snapshot = self.console_screen, self.context.snapshot
         if screen is not None and screen.is_mounted:
             if snapshot is not None:
                 screen.advance(snapshot)
-            self._tell()
+            self._show_status()
 
     def action_help(self) -> None:
         """Show the keys of the screen in view."""
@@ -317,34 +332,34 @@ class ConsoleApp(DeedsApp):
                 HelpScreen(
                     screen.NAME,
                     screen.CRUMB,
-                    why_off=self.desk.why_off,
-                    shown=self.desk.shown,
+                    disabled_reason=self.context.disabled_reason,
+                    shown=self.context.shown,
                 )
             )
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""
-        self.desk.times = self.desk.times.after
+        self.context.times = self.context.times.after
         screen = self.console_screen
         if screen is not None:
             screen.restyle()
-        self._tell()
-        self.notify(f"times in {self.desk.times.value}", markup=False, timeout=2)
+        self._show_status()
+        self.notify(f"times in {self.context.times.value}", markup=False, timeout=2)
 
     async def action_other_mode(self) -> None:
         """Empty every window and open the console on the other mode."""
-        if self._doing:
-            self._show_end(Ended(f"wait: {self._doing} is under way", well=False))
+        if self._progress:
+            self.refuse_while_progress()
             return
         screen = self.console_screen
         name = "live" if screen is None else screen.NAME
         left = [self._window(one) for one in ("live", *LATER)]
-        self.desk.mode = mode = Mode.TEST if self.desk.mode is Mode.LIVE else Mode.LIVE
-        self.desk.snapshot = None
-        self.desk.tell(None)
-        self._feed = Feed(self.desk.store, mode=mode, clock=self.desk.clock)
-        self._standing = msgspec.structs.replace(
-            self._standing, mode=mode, unknown=0, failing=0, silent=False, held_up=0,
+        self.context.mode = mode = Mode.TEST if self.context.mode is Mode.LIVE else Mode.LIVE
+        self.context.snapshot = None
+        self.context.show(None)
+        self._feed = Feed(self.context.store, mode=mode, clock=self.context.clock)
+        self._status = msgspec.structs.replace(
+            self._status, mode=mode, unknown=0, failing=0, silent=False, held_up=0,
             disabled=0, wrong_mode=0, stuck=0, closing=0, updated_at=None,
         )  # fmt: skip
         self._reading, self._retry_at = False, 0.0
@@ -360,20 +375,20 @@ class ConsoleApp(DeedsApp):
         wrong = wrong_keys(keymap)
         if wrong:
             raise ConfigurationError(f"[keys] of config.toml: {wrong}")
-        self.desk.keys = dict(keymap)
+        self.context.keys = dict(keymap)
         super().set_keymap(keymap)
 
-    async def on_list_asked(self, message: ListAsked) -> None:
+    async def on_list_requested(self, message: ListRequested) -> None:
         """Open a list narrowed to what somebody wants to see."""
         from kusanya_console.lists.list_screen import ListScreen
 
         await self.switch_mode(self._window(message.screen))
         screen = self.console_screen
         if isinstance(screen, ListScreen):
-            screen.open_on(message.narrowed)
+            screen.open_on(message.query)
         self.call_after_refresh(self._arrived)
 
-    async def on_story_asked(self, message: StoryAsked) -> None:
+    async def on_timeline_requested(self, message: TimelineRequested) -> None:
         """Open the look-up with a record's id in its box."""
         from kusanya_console.lookup.screen import LookupScreen
 
@@ -383,7 +398,7 @@ class ConsoleApp(DeedsApp):
             screen.look_for(message.text)
         self.call_after_refresh(self._arrived)
 
-    def on_screen_asked(self, message: ScreenAsked) -> None:
+    def on_screen_requested(self, message: ScreenRequested) -> None:
         """Go where a screen wants to go."""
         self.action_go(message.screen)
 
@@ -392,5 +407,5 @@ class ConsoleApp(DeedsApp):
     def _fatal_error(self) -> None:
         """Leave with the error's type and our own frames: no message, no locals, no data."""
         error = self._exception or sys.exc_info()[1]
-        self._exit_renderables.append(crash_report(error, read_only=self.desk.acts is None))
+        self._exit_renderables.append(crash_report(error, read_only=self.context.operator is None))
         self._close_messages_no_wait()

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from kusanya.assumptions import REPLAY_HOURS
 
 
-class Kind(StrEnum):
+class CommandKind(StrEnum):
     """What a command may do."""
 
     LOOK = "look"
@@ -44,7 +44,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     sentence: str
     action: str
-    kind: Kind = Kind.LOOK
+    kind: CommandKind = CommandKind.LOOK
     screens: frozenset[str] = frozenset()
     """Where it exists; empty means everywhere."""
     bar: int = 0
@@ -227,42 +227,42 @@ COMMANDS: Final = (
     ),
     Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
-        kind=Kind.ASK, screens=_PAYMENTS,
+        kind=CommandKind.ASK, screens=_PAYMENTS,
         sentence="Ask the service about the record under the cursor and keep its answer.",
     ),
     Command(
         id="ask.catch_up", keys=("c",), shown="c", label="catch up", action="catch_up",
-        kind=Kind.ASK, screens=frozenset({HEALTH}), bar=4,
+        kind=CommandKind.ASK, screens=frozenset({HEALTH}), bar=4,
         sentence="Ask the service for everything open and every event not yet checked.",
     ),
     Command(
-        id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=Kind.ACT,
+        id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=CommandKind.ACT,
         sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
         screens=_PAYMENTS,
     ),
     Command(
         id="act.reveal", keys=("v",), shown="v", label="reveal phone", action="reveal",
-        kind=Kind.ACT, screens=_PAYMENTS,
+        kind=CommandKind.ACT, screens=_PAYMENTS,
         sentence="Show the whole phone number for 30 s; audited, never in a copy.",
     ),
     Command(
         id="act.replay", keys=("R",), shown="R", label="replay…", action="replay",
-        kind=Kind.ACT, screens=frozenset({INTENTS}), bar=1,
+        kind=CommandKind.ACT, screens=frozenset({INTENTS}), bar=1,
         sentence=f"Send the same key and bytes again, within {REPLAY_HOURS} h of the first time.",
     ),
     Command(
         id="act.decide", keys=("D",), shown="D", label="decide…", action="decide",
-        kind=Kind.ACT, screens=frozenset({INTENTS}), bar=2,
+        kind=CommandKind.ACT, screens=frozenset({INTENTS}), bar=2,
         sentence="Record what became of a creation whose window is over, and how you know.",
     ),
     Command(
         id="act.acknowledge", keys=("A",), shown="A", label="acknowledge…", action="acknowledge",
-        kind=Kind.ACT, screens=frozenset({HEALTH}),
+        kind=CommandKind.ACT, screens=frozenset({HEALTH}),
         sentence="Say that you look after the alarm or oddity under the cursor; audited.",
     ),
     Command(
         id="act.resend", keys=("R",), shown="R", label="resend…", action="resend",
-        kind=Kind.ACT, screens=frozenset({DELIVERIES}),
+        kind=CommandKind.ACT, screens=frozenset({DELIVERIES}),
         sentence="Let the embedded service deliver this event again.",
     ),
     Command(
@@ -276,37 +276,37 @@ COMMANDS: Final = (
     ),
     Command(
         id="service.use", keys=("enter",), shown="enter", label="use…", action="use", bar=1,
-        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}),
         sentence="On a phone: create a test collection. On a fault: put it in force, or end it.",
     ),
     Command(
         id="service.add", keys=("A",), shown="A", label="add…", action="add", bar=4,
-        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}),
         sentence="Register an endpoint or make a key; its secret is shown once.",
     ),
     Command(
         id="service.enable", keys=("E",), shown="E", label="enable…", action="enable",
-        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}),
         sentence="Enable a disabled endpoint; what was held for it goes on.",
     ),
     Command(
         id="service.rotate", keys=("R",), shown="R", label="rotate…", action="rotate",
-        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}),
         sentence="Give an endpoint a new signing secret, shown once; both sign for a day.",
     ),
     Command(
         id="service.delete", keys=("X",), shown="X", label="delete…", action="delete",
-        kind=Kind.ACT, screens=frozenset({SERVICE}),
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}),
         sentence="Delete an endpoint, or revoke a key. It cannot be undone.",
     ),
     Command(
         id="service.advance", keys=("C",), shown="C", label="clock…", action="advance_clock",
-        kind=Kind.ACT, screens=frozenset({SERVICE}), bar=2,
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}), bar=2,
         sentence="Move a virtual clock forward; everything due until then happens.",
     ),
     Command(
         id="service.no_faults", keys=("F",), shown="F", label="end faults…", action="no_faults",
-        kind=Kind.ACT, screens=frozenset({SERVICE}), bar=5,
+        kind=CommandKind.ACT, screens=frozenset({SERVICE}), bar=5,
         sentence="End every fault in force.",
     ),
     Command(

@@ -1,5 +1,6 @@
-"""What happened, told by those who fetched it to those who show it."""
+"""What workers report to screens, and what screens request of the application."""
 
+from collections.abc import Callable
 from typing import Any
 
 from textual.message import Message
@@ -7,7 +8,7 @@ from textual.message import Message
 from kusanya.errors import StoreError
 from kusanya.filters import Filter
 from kusanya.privacy import mask_text
-from kusanya_console.actions.results import Deed, Ended, Revealed
+from kusanya_console.actions.results import ActionResult, RevealedPhone
 from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
 
@@ -48,7 +49,7 @@ class FetchFailed(Message):
         self.error = error
 
 
-class StoryAsked(Message):
+class TimelineRequested(Message):
     """Somebody wants the whole story of a record; `text` is what the look-up's box takes."""
 
     def __init__(self, text: str) -> None:
@@ -56,62 +57,62 @@ class StoryAsked(Message):
         self.text = text
 
 
-class ListAsked(Message):
-    """Somebody wants to see the rows behind a figure: a list's screen, narrowed to them."""
+class ListRequested(Message):
+    """Somebody wants to see the rows behind a figure: a list's screen, filtered."""
 
-    def __init__(self, screen: str, narrowed: Filter) -> None:
+    def __init__(self, screen: str, query: Filter) -> None:
         super().__init__()
         self.screen = screen
-        self.narrowed = narrowed
+        self.query = query
 
 
-class CopyAsked(Message):
-    """Somebody wants a text on the clipboard; `what` names it in words.
+class CopyRequested(Message):
+    """Somebody wants a text on the clipboard; `label` names it in words.
 
-    `told` where the result line says so already; a `secret` is not kept to be pasted here.
+    `quiet` where the result line says so already; a `secret` is not kept to be pasted here.
     """
 
-    def __init__(self, what: str, text: str, *, told: bool = False, secret: bool = False) -> None:
+    def __init__(self, label: str, text: str, *, quiet: bool = False, secret: bool = False) -> None:
         super().__init__()
         self.secret = secret
-        self.told = told
-        self.what = what
+        self.quiet = quiet
+        self.label = label
         self.text = text
 
 
-def reference_copy(reference: str, record_id: str) -> CopyAsked:
-    """Return the wish to copy a reference, or the record's id where it holds a phone number."""
+def copy_reference(reference: str, record_id: str) -> CopyRequested:
+    """Return a request to copy a reference, or the id where the reference holds a phone number."""
     if mask_text(reference) != reference:
-        return CopyAsked("id (the reference holds a phone number)", record_id)
-    return CopyAsked("reference", reference)
+        return CopyRequested("id (the reference holds a phone number)", record_id)
+    return CopyRequested("reference", reference)
 
 
-class DeedAsked(Message):
-    """Somebody wants something asked or done; `doing` says it in words while it lasts."""
+class ActionRequested(Message):
+    """Somebody wants something asked or done; `progress` says it in words while it lasts."""
 
-    def __init__(self, doing: str, deed: Deed) -> None:
+    def __init__(self, progress: str, run: Callable[[], ActionResult | RevealedPhone]) -> None:
         super().__init__()
-        self.doing = doing
-        self.deed = deed
+        self.progress = progress
+        self.run = run
 
 
-class DeedDone(Message):
+class ActionFinished(Message):
     """What was asked or done has ended, well or not."""
 
-    def __init__(self, ended: Ended | Revealed) -> None:
+    def __init__(self, result: ActionResult | RevealedPhone) -> None:
         super().__init__()
-        self.ended = ended
+        self.result = result
 
 
-class SenderHeard(Message):
-    """The embedded service's dashboard told how our endpoints stand, or None where it did not."""
+class EndpointsLoaded(Message):
+    """How our endpoints stand by the embedded service's dashboard; None where it did not answer."""
 
     def __init__(self, endpoints: tuple[Endpoint, ...] | None) -> None:
         super().__init__()
         self.endpoints = endpoints
 
 
-class ScreenAsked(Message):
+class ScreenRequested(Message):
     """Somebody wants another screen."""
 
     def __init__(self, screen: str) -> None:

@@ -10,7 +10,7 @@ from textual.content import Content
 from kusanya.privacy import is_phone_like
 from kusanya_console.commands import Command, commands_of
 from kusanya_console.lookup.words import echoed
-from kusanya_console.messages import StoryAsked
+from kusanya_console.messages import TimelineRequested
 
 _FIRST: Final = 100.0
 """Above the score of any command: nobody pastes a number to find a key."""
@@ -53,17 +53,17 @@ class CommandProvider(Provider):
 
     def _lookup(self, text: str) -> Callable[[], None]:
         def run() -> None:
-            self.screen.post_message(StoryAsked(text))
+            self.screen.post_message(TimelineRequested(text))
 
         return run
 
     def _help(self, command: Command) -> str:
-        desk = getattr(self.screen, "desk", None)
-        return (desk.why_off(command) if desk is not None else "") or command.sentence
+        context = getattr(self.screen, "context", None)
+        return (context.disabled_reason(command) if context is not None else "") or command.sentence
 
     def _title(self, command: Command) -> str:
-        desk = getattr(self.screen, "desk", None)
-        keys = command.shown if desk is None else desk.shown(command)
+        context = getattr(self.screen, "context", None)
+        keys = command.shown if context is None else context.shown(command)
         return f"{command.label}  ({keys})" if keys else command.label
 
     def _run(self, command: Command) -> Callable[[], Awaitable[None]]:

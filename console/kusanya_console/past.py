@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 
 from kusanya.errors import StoreError
 from kusanya.store import Store
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.results import ActionResult
 from kusanya_console.app import ConsoleApp
 from kusanya_console.messages import FeedFailed
 
@@ -97,11 +97,11 @@ class PastApp(ConsoleApp):
         **options: Any,
     ) -> None:
         super().__init__(store, clock=clock, **options)
-        self.desk.past = True
+        self.context.past = True
         self._past_clock = clock
         self._advance = advance
         if advance is not None:
-            self.desk.tell(Ended("a replay: p pauses it and lets it go on"))
+            self.context.show(ActionResult("a replay: p pauses it and lets it go on"))
 
     def _read(self) -> None:
         try:
@@ -112,9 +112,9 @@ class PastApp(ConsoleApp):
         else:
             super()._read()
 
-    def _tell(self) -> None:
-        self._standing = msgspec.structs.replace(self._standing, past=self._label())
-        super()._tell()
+    def _show_status(self) -> None:
+        self._status = msgspec.structs.replace(self._status, past=self._label())
+        super()._show_status()
 
     def _label(self) -> str:
         clock = self._past_clock
@@ -133,4 +133,4 @@ class PastApp(ConsoleApp):
     def action_pause_replay(self) -> None:
         """Pause the replay, or let it go on."""
         self._past_clock.pause(paused=not self._past_clock.is_paused)
-        self._tell()
+        self._show_status()

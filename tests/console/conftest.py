@@ -140,7 +140,7 @@ def console(
             "tick_s": None,
             "folder": tmp_path,
         }
-        told |= {"asleep": at_once} | options
+        told |= {"sleep": at_once} | options
         return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)
 
     yield build

@@ -20,8 +20,8 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, IntentState, Verdict
 from kusanya.wire import Collection, Mode
-from kusanya_console.actions.operator import Acts
-from kusanya_console.actions.queries import Asks
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
@@ -43,13 +43,13 @@ def client(payment_service: Any, clock: ManualClock) -> Iterator[Client]:  # noq
 
 
 @pytest.fixture
-def asks(store: Store, client: Client, clock: ManualClock) -> Asks:
-    return Asks(store, client, clock=clock)
+def queries(store: Store, client: Client, clock: ManualClock) -> ServiceQueries:
+    return ServiceQueries(store, client, clock=clock)
 
 
 @pytest.fixture
-def acts(store: Store, client: Client, clock: ManualClock) -> Acts:
-    return Acts(store, actor="asha", clock=clock, profile="main", client=client)
+def operator(store: Store, client: Client, clock: ManualClock) -> OperatorActions:
+    return OperatorActions(store, actor="asha", clock=clock, profile="main", client=client)
 
 
 @pytest.fixture
@@ -87,13 +87,13 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
 async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - fixtures
     opened: Opened,
     store: Store,
-    asks: Asks,
+    queries: ServiceQueries,
     paid: Collection,
     payment_service: Any,  # noqa: F811
     settled: Settled,
 ) -> None:
     payment_service.advance(30)
-    async with opened("c", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
+    async with opened("c", size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
         assert f"asked: order-1 ({paid.id}) is succeeded" in shown(app)
         row = store.collections.get(paid.id, Mode.TEST)
         assert row is not None
@@ -108,12 +108,12 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
 
 
 async def test_an_id_the_service_cannot_know_is_answered_with_its_reason(
-    opened: Opened, seed: Any, asks: Asks, clock: ManualClock, settled: Settled
+    opened: Opened, seed: Any, queries: ServiceQueries, clock: ManualClock, settled: Settled
 ) -> None:
     event = seed.event(seed.collection(1, at=clock.now(), mode=Mode.TEST), at=clock.now())
     claimed = structs.replace(event, id="evt_../../v1 \n")
     seed.delivered(claimed, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
-    async with opened("2", size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
+    async with opened("2", size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
         await pilot.press("c")
         await settled(pilot)
         assert "asking failed" in shown(app)
@@ -141,13 +141,13 @@ async def test_without_a_key_asking_is_off_and_says_why(
 
 async def test_a_catch_up_tells_what_was_learned(
     opened: Opened,
-    asks: Asks,
+    queries: ServiceQueries,
     paid: Collection,
     payment_service: Any,  # noqa: F811
     settled: Settled,
 ) -> None:
     payment_service.advance(30)
-    async with opened(size=SIZE, mode=Mode.TEST, asks=asks) as (app, pilot):
+    async with opened(size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
         await pilot.press("4", "c")
         await settled(pilot)
         assert "caught up: 1 collections asked, 1 became final, 1 without an event" in shown(app)
@@ -161,7 +161,7 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
         transport=lambda _request, _within_s: Failure(left=False, why="Connection refused"),
     )  # fmt: skip
     with nobody:
-        app = console(mode=Mode.TEST, asks=Asks(store, nobody, clock=clock))
+        app = console(mode=Mode.TEST, queries=ServiceQueries(store, nobody, clock=clock))
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("4", "c")
@@ -173,9 +173,9 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
 
 
 async def test_a_note_is_kept_under_its_author_and_audited(
-    opened: Opened, store: Store, acts: Acts, paid: Collection, settled: Settled
+    opened: Opened, store: Store, operator: OperatorActions, paid: Collection, settled: Settled
 ) -> None:
-    async with opened(size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
+    async with opened(size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         assert "WRITES ON" in shown(app)
         await pilot.press("A")
         await settled(pilot)
@@ -193,21 +193,23 @@ async def test_a_note_is_kept_under_its_author_and_audited(
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
-    opened: Opened, store: Store, acts: Acts, paid: Collection, settled: Settled
+    opened: Opened, store: Store, operator: OperatorActions, paid: Collection, settled: Settled
 ) -> None:
     time = ManualClock()
-    async with opened("v", size=SIZE, mode=Mode.TEST, acts=acts, monotonic=time.monotonic) as (
+    async with opened(
+        "v", size=SIZE, mode=Mode.TEST, operator=operator, monotonic=time.monotonic
+    ) as (
         app,
         pilot,
     ):
         assert "phone of order-1: 255754000001, for 30 s, audited" in shown(app)
         assert audited(store) == [(store.audit.actor, "reveal_phone", "revealed")]
         await time.advance(29)
-        app._tell()
+        app._show_status()
         await settled(pilot)
         assert "255754000001" in shown(app)
         await time.advance(1)
-        app._tell()
+        app._show_status()
         await settled(pilot)
         assert "255754000001" not in shown(app)
         assert "the phone of order-1 is masked again" in shown(app)
@@ -223,7 +225,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
 async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
     opened: Opened,
     store: Store,
-    acts: Acts,
+    operator: OperatorActions,
     client: Client,
     clock: ManualClock,
     settled: Settled,
@@ -232,7 +234,7 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         amount=7000, phone="255754000001", reference="order-7", idempotency_key="job-7777-7777"
     )
     intent_id = unknown(store, clock, ago=timedelta(minutes=5))
-    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
@@ -260,8 +262,8 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
     with Client(
         "svc_live_sk_4242", base_url="http://127.0.0.1:1", max_attempts=1, clock=clock
     ) as nobody:
-        acts = Acts(store, actor="asha", clock=clock, profile="main", client=nobody)
-        app = console(acts=acts)
+        operator = OperatorActions(store, actor="asha", clock=clock, profile="main", client=nobody)
+        app = console(operator=operator)
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("5", "j")
@@ -285,10 +287,10 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
 
 
 async def test_after_23_hours_a_replay_is_refused_with_the_reason(
-    opened: Opened, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock, settled: Settled
 ) -> None:
     unknown(store, clock, ago=timedelta(hours=23))
-    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
         await settled(pilot)
         assert not isinstance(app.screen, ConfirmScreen)
@@ -296,10 +298,10 @@ async def test_after_23_hours_a_replay_is_refused_with_the_reason(
 
 
 async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
-    opened: Opened, store: Store, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock, settled: Settled
 ) -> None:
     intent_id = unknown(store, clock, ago=timedelta(hours=22, minutes=59))
-    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
         await clock.advance(60)
         await pilot.press("tab", "enter")
@@ -309,19 +311,19 @@ async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
 
 
 async def test_an_intent_of_another_profile_is_not_replayed(
-    opened: Opened, store: Store, acts: Acts, clock: ManualClock
+    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock
 ) -> None:
     unknown(store, clock, ago=timedelta(minutes=1), profile="other")
-    async with opened("5", size=SIZE, mode=Mode.TEST, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
         assert "made under profile other; start the console with it" in shown(app)
 
 
 async def test_without_a_dashboard_there_is_no_resend_and_the_next_attempt_is_named(
-    opened: Opened, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.busy(20)
-    async with opened(size=(160, 50), acts=acts) as (app, pilot):
+    async with opened(size=(160, 50), operator=operator) as (app, pilot):
         await pilot.press("2", "exclamation_mark")
         await settled(pilot)
         await pilot.press("R")
@@ -345,8 +347,10 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
     seed.delivered(event, at=clock.now())
     url, token = payment_service.dashboard_url, Secret(payment_service.dashboard_token)
     with DashboardClient(url, token) as dashboard:
-        acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
-        app = console(mode=Mode.TEST, acts=acts)
+        operator = OperatorActions(
+            store, actor="asha", clock=clock, profile="main", dashboard=dashboard
+        )
+        app = console(mode=Mode.TEST, operator=operator)
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("2")

@@ -239,8 +239,8 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
         assert any(pointed in line for line in lines(app))
-        assert isinstance(screen._told, Evidence)
-        assert screen._told.story.row.reference == pointed
+        assert isinstance(screen._details, Evidence)
+        assert screen._details.story.row.reference == pointed
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
 ) -> None:
     seed.busy(30)
     resting = ManualClock()
-    app = console(asleep=resting.asleep)
+    app = console(sleep=resting.asleep)
     async with app.run_test(size=(120, 36)) as pilot:
         await pilot.pause()
         screen = app.console_screen
@@ -430,5 +430,5 @@ async def test_a_reference_pasted_into_the_palette_opens_its_story(
         await settled(pilot)
         screen = app.console_screen
         assert isinstance(screen, LookupScreen)
-        assert isinstance(screen._told, Evidence)
-        assert screen._told.story.row.reference == "INV-482902"
+        assert isinstance(screen._details, Evidence)
+        assert screen._details.story.row.reference == "INV-482902"

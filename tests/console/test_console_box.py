@@ -33,8 +33,8 @@ async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
         box.post_message(Paste(hostile))
         await settled(pilot)
         assert box.value == "INV␡-⟨200B⟩7⟨202E⟩"
-        assert isinstance(screen._told, Evidence)
-        assert screen._told.story.row.reference == hostile
+        assert isinstance(screen._details, Evidence)
+        assert screen._details.story.row.reference == hostile
         await pilot.press("end", "backspace")
         assert box.meant == box.value == "INV␡-⟨200B⟩7⟨202E"
 

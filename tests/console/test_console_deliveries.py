@@ -15,8 +15,8 @@ from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
+from kusanya_console.actions.forensics import Forensics
 from kusanya_console.app import ConsoleApp
-from kusanya_console.deliveries.forensics import Forensics
 from kusanya_console.deliveries.missing import Arrived, Missing, MissingBook, WithMissing
 from kusanya_console.deliveries.tabs import body_text
 from kusanya_console.lists.paging import DeliverySource, Pages
@@ -352,8 +352,8 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
         )
     )  # fmt: skip
     secrets = parse_endpoint_secrets("shop=whsec_shop,billing=whsec_billing")
-    explaining = Forensics(secrets, signature_header="Service-Signature")
-    async with opened(size=WIDE, explaining=explaining) as (app, pilot):
+    forensics = Forensics(secrets, signature_header="Service-Signature")
+    async with opened(size=WIDE, forensics=forensics) as (app, pilot):
         await press(pilot, settled, "2", NEXT, NEXT, NEXT)
         told = pane(app)
         assert f"cause       {cause}" in told

@@ -10,9 +10,9 @@ from kusanya.clock import ManualClock
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
+from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery, ServicePicture
-from kusanya_console.deliveries.forensics import Forensics
 
 SIZES = [(80, 24), (120, 36), (160, 50)]
 on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -95,10 +95,10 @@ def test_what_an_arrival_brought(
     event = made(21, ago=timedelta(minutes=4), phone="255754000412", description="0754000412")
     refused(seed, event, event.created_at + timedelta(seconds=1))
     secrets = parse_endpoint_secrets("billing=whsec_of_billing,shop=whsec_of_shop")
-    explaining = Forensics(secrets, signature_header="Service-Signature")
+    forensics = Forensics(secrets, signature_header="Service-Signature")
     turns = {"body": 1, "headers": 2, "signature": 3}[part]
     keys = ("2", *("d" if size[0] == 80 else ""), *(NEXT,) * turns)
-    assert picture(size, *keys, explaining=explaining)
+    assert picture(size, *keys, forensics=forensics)
 
 
 class Log:

@@ -17,7 +17,7 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.wire import Event, Mode, decode_event
-from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
@@ -102,7 +102,7 @@ async def test_where_the_senders_log_differs_it_says_how(
             "DELETE", "endpoints/" + service.dashboard("GET", "endpoints")["data"][0]["id"]
         )
         app.screen._sender_at = -9.0  # type: ignore[attr-defined] # long ago
-        app._tell()
+        app._show_status()
         await settled(pilot)
         assert "✕ failed: given up" in shown(app), "it was asked again by itself"
 
@@ -142,8 +142,12 @@ async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
-    acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
-    async with opened(size=WIDE, mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard)) as (
+    operator = OperatorActions(
+        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
+    )
+    async with opened(
+        size=WIDE, mode=Mode.TEST, operator=operator, service=ServiceReader(dashboard)
+    ) as (
         app,
         pilot,
     ):
@@ -161,8 +165,12 @@ async def test_nothing_is_resent_for_an_event_that_never_came(  # noqa: PLR0917 
 ) -> None:  # fmt: skip
     at = clock.now() - timedelta(minutes=2)
     seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)
-    acts = Acts(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
-    async with opened(size=WIDE, mode=Mode.TEST, acts=acts, service=ServiceReader(dashboard)) as (
+    operator = OperatorActions(
+        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
+    )
+    async with opened(
+        size=WIDE, mode=Mode.TEST, operator=operator, service=ServiceReader(dashboard)
+    ) as (
         app,
         pilot,
     ):

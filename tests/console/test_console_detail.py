@@ -147,7 +147,7 @@ async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
     seed.answered(seed.collection(700, at=clock.now() - timedelta(seconds=700), fee=1))
     async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
-        screen.listing = Hurried(app.desk)
+        screen.listing = Hurried(app.context)
         await pilot.press("slash", *"fee:1", "enter")
         await settled(pilot)
         assert [row.reference for row in screen.table.window.rows] == ["INV-482001"]

@@ -120,7 +120,7 @@ def test_an_export_that_is_stopped_leaves_no_file(
     seed.answered(seed.collection(1, at=clock.now()))
     source = CollectionSource(store, mode=Mode.LIVE)
     ended = write_list(source, COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True)
-    assert not ended.well
+    assert not ended.is_good
     assert list(tmp_path.glob("x*")) == []
 
 

@@ -15,7 +15,7 @@ from kusanya.filters import describe
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.app import ConsoleApp
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.lists.list_screen import ListScreen
@@ -29,8 +29,8 @@ SIZE = (120, 50)
 
 
 @pytest.fixture
-def acts(store: Store, clock: ManualClock) -> Acts:
-    return Acts(store, actor="asha", clock=clock, profile="main")
+def operator(store: Store, clock: ManualClock) -> OperatorActions:
+    return OperatorActions(store, actor="asha", clock=clock, profile="main")
 
 
 def health(app: ConsoleApp) -> HealthScreen:
@@ -196,10 +196,15 @@ async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take
 
 
 async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened,
+    store: Store,
+    seed: Any,
+    operator: OperatorActions,
+    clock: ManualClock,
+    settled: Settled,
 ) -> None:
     seed.busy(10)
-    async with opened("4", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("4", size=SIZE, operator=operator) as (app, pilot):
         assert health(app).cursor == "failing:billing"
         await pilot.press("A", *"rotated", "space", *"it", "enter")
         await settled(pilot)
@@ -224,10 +229,10 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
 
 
 async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
-    opened: Opened, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.busy(10)
-    async with opened("4", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("4", size=SIZE, operator=operator) as (app, pilot):
         await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
         await pilot.press("A", *"asked", "enter")
         await settled(pilot)
@@ -236,11 +241,11 @@ async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
 
 
 async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_nothing(
-    console: Build, store: Store, seed: Any, acts: Acts, settled: Settled
+    console: Build, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.busy(10)
-    for told, said in ((acts, "the cursor stands on no alarm"), (None, "off: read-only")):
-        app = console(acts=told)
+    for told, said in ((operator, "the cursor stands on no alarm"), (None, "off: read-only")):
+        app = console(operator=told)
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("4")
@@ -342,7 +347,7 @@ async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
         """Asks nobody: a call would be an error."""
 
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
-    async with opened(size=SIZE, asks=Nobody()) as (app, pilot):
+    async with opened(size=SIZE, queries=Nobody()) as (app, pilot):
         await app.run_action("app.other_mode")
         await settled(pilot)
         await pilot.press("c")

@@ -10,6 +10,7 @@ from tests.console.looking import Settled, lines, ticked
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.queries.base import StorePart
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
 
@@ -21,16 +22,19 @@ class Lossy(Store):
 
     lost = False
 
-    def _reading(self, doing: str) -> Any:
-        if self.lost:
-            raise StoreUnavailable("the disk is gone")
-        return super()._reading(doing)
-
 
 @pytest.fixture
-def lossy(tmp_path: Path, clock: ManualClock) -> Iterator[Lossy]:
+def lossy(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
     """Return a store that can be lost."""
+    reading = StorePart._reading
     with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+
+        def read(part: StorePart, doing: str) -> Any:
+            if store.lost:
+                raise StoreUnavailable("the disk is gone")
+            return reading(part, doing)
+
+        monkeypatch.setattr(StorePart, "_reading", read)
         yield store
 
 

@@ -15,7 +15,7 @@ from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.dashboard.records import Endpoint, ServicePicture, ServiceTime
 from kusanya_console.ui.format import Look
-from kusanya_console.widgets.status_line import Standing, line
+from kusanya_console.widgets.status_line import StatusBarState, line
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]
@@ -133,7 +133,7 @@ async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_head
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_an_alarm_for_which_there_is_no_room_is_counted(width: int) -> None:
-    standing = Standing(
+    standing = StatusBarState(
         mode=Mode.LIVE, crumb="Deliveries", unknown=3, failing=2, disabled=1, wrong_mode=5,
         closing=1, stuck=2, silent=True, held_up=4, updated_at=NOW,
     )  # fmt: skip

@@ -125,8 +125,8 @@ async def test_nothing_is_asked_or_changed_in_the_past_and_each_key_says_why(
         await pilot.press("p")
         await settled(pilot)
         assert "AS OF" in shown(as_of).splitlines()[0], "what stands cannot be paused"
-        assert as_of.desk.acts is None
-        assert as_of.desk.asks is None
+        assert as_of.context.operator is None
+        assert as_of.context.queries is None
 
 
 async def test_a_replay_shows_each_fact_at_its_instant_and_the_time_with_its_date(

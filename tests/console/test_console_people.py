@@ -16,7 +16,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, wrong_keys
 from kusanya_console.intents.decide import DecideScreen
@@ -30,8 +30,8 @@ SIZE = (120, 36)
 
 
 @pytest.fixture
-def acts(store: Store, clock: ManualClock) -> Acts:
-    return Acts(store, actor="asha", clock=clock, profile="main")
+def operator(store: Store, clock: ManualClock) -> OperatorActions:
+    return OperatorActions(store, actor="asha", clock=clock, profile="main")
 
 
 async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:
@@ -42,10 +42,10 @@ async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:
 
 
 async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D")
         await settled(pilot)
         assert isinstance(app.screen, DecideScreen)
@@ -75,14 +75,14 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
 
 
 async def test_a_decision_names_the_collection_that_it_became(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
     became = seed.collection(
         1, at=NOW - timedelta(hours=24), reference="INV-431001", amount=25_001,
         phone="255754000001", id="col_77",
     )  # fmt: skip
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D")
         await settled(pilot)
         assert "It became: the id col_…, or the word nothing" in shown(app)
@@ -111,11 +111,11 @@ async def test_a_decision_names_the_collection_that_it_became(
 
 
 async def test_a_collection_of_another_order_is_refused_with_what_differs(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
     seed.answered(seed.collection(7, at=NOW, id="col_77"))
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"told", "enter")
         await settled(pilot)
         said = " ".join(shown(app).split())
@@ -128,10 +128,10 @@ async def test_a_collection_of_another_order_is_refused_with_what_differs(
 
 
 async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"statement", "enter")
         await settled(pilot)
         said = " ".join(shown(app).split())
@@ -147,10 +147,10 @@ async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
-    async with opened(size=SIZE, acts=acts) as (app, pilot):
+    async with opened(size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("5", "j")
         await settled(pilot)
         await pilot.press("D")
@@ -160,10 +160,10 @@ async def test_an_open_window_is_no_matter_for_a_person(
 
 
 async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
-    opened: Opened, store: Store, seed: Any, acts: Acts, settled: Settled
+    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"nothing", "enter", *"gone", "enter")
         await settled(pilot)
         await pilot.press(*"live")
@@ -176,10 +176,15 @@ async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attem
 
 
 async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_later(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, acts: Acts, clock: ManualClock, settled: Settled
+    opened: Opened,
+    store: Store,
+    seed: Any,
+    operator: OperatorActions,
+    clock: ManualClock,
+    settled: Settled,
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, acts=acts) as (app, pilot):
+    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("A", *"SMS", "space", *"9XK77", "enter")
         await settled(pilot)
         assert "noted on INV-431001, by asha" in shown(app)

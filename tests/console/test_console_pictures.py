@@ -13,7 +13,7 @@ from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.messages import FeedAdvanced, FeedFailed
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -116,8 +116,8 @@ def test_a_replay_in_live_mode_waits_for_the_word(
 ) -> None:
     seed.intents()
     with Client("svc_live_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as nobody:
-        acts = Acts(store, actor="asha", clock=clock, profile="main", client=nobody)
-        assert picture(size, "5", "j", "R", text="liv", acts=acts)
+        operator = OperatorActions(store, actor="asha", clock=clock, profile="main", client=nobody)
+        assert picture(size, "5", "j", "R", text="liv", operator=operator)
 
 
 @on_two_sizes
@@ -136,8 +136,8 @@ def test_a_decision_asks_what_it_became_and_how_one_knows(
     size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
 ) -> None:
     seed.intents()
-    acts = Acts(store, actor="asha", clock=clock, profile="main")
-    assert picture(size, "5", "D", *"nothing", "enter", text="statement", acts=acts)
+    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
+    assert picture(size, "5", "D", *"nothing", "enter", text="statement", operator=operator)
 
 
 def test_an_alarm_names_who_looks_after_it(
@@ -146,8 +146,8 @@ def test_an_alarm_names_who_looks_after_it(
     # The picture is to be the same whoever runs the tests.
     monkeypatch.setattr(notes_and_audit, "operating_system_user", lambda: "asha")
     seed.busy(20)
-    acts = Acts(store, actor="asha", clock=clock, profile="main")
-    assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", acts=acts)
+    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
+    assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", operator=operator)
 
 
 def test_health_counts_a_week(seed: Any, clock: ManualClock, picture: Any) -> None:
@@ -225,7 +225,7 @@ def test_a_feed_that_lags_says_by_how_much(
 
     async def lag(pilot: Any) -> None:
         await keys()(pilot)
-        late = structs.replace(app.desk.snapshot, behind=timedelta(seconds=9))
+        late = structs.replace(app.context.snapshot, behind=timedelta(seconds=9))
         app.post_message(FeedAdvanced(late))
         await keys()(pilot)
 

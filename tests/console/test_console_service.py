@@ -19,12 +19,12 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
+from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.service.dialogs import AskScreen, SecretScreen
-from kusanya_console.service.operator import ServiceActs
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint, Reply
@@ -66,15 +66,15 @@ def dashboard(service: PaymentService) -> Iterator[DashboardClient]:
 
 
 @pytest.fixture
-def desk(console: Build, store: Store, client: Client, dashboard: DashboardClient) -> Build:
+def context(console: Build, store: Store, client: Client, dashboard: DashboardClient) -> Build:
     """Build a console that may change the service; nothing else about it is unusual."""
 
     def build(*, writes: bool = True, **options: Any) -> ConsoleApp:
-        serving = ServiceActs(
+        service_admin = ServiceAdmin(
             store, dashboard, actor="asha", profile="main", client=client, draw=lambda: "5eed5eed"
         )
         told: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
-        return console(**told | {"serving": serving if writes else None} | options)
+        return console(**told | {"service_admin": service_admin if writes else None} | options)
 
     return build
 
@@ -110,10 +110,10 @@ async def test_without_a_dashboard_the_key_says_why_and_the_bar_does_not_name_it
 
 
 async def test_the_screen_shows_clock_endpoints_phones_faults_and_keys(
-    desk: Build, service: PaymentService, settled: Settled
+    context: Build, service: PaymentService, settled: Settled
 ) -> None:
     service.dashboard("PUT", "faults", {"rules": [{"kind": "lose_answer", "times": 3}]})
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         assert "6 Service" in shown(app)
@@ -143,9 +143,9 @@ async def test_the_screen_shows_clock_endpoints_phones_faults_and_keys(
 
 
 async def test_read_only_every_act_is_off_with_its_reason_and_nothing_is_changed(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk(writes=False)
+    app = context(writes=False)
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6")
@@ -159,9 +159,9 @@ async def test_read_only_every_act_is_off_with_its_reason_and_nothing_is_changed
 
 
 async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_became_of_it(
-    desk: Build, store: Store, service: PaymentService, client: Client, settled: Settled
+    context: Build, store: Store, service: PaymentService, client: Client, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "right_square_bracket", "j", "enter")
@@ -178,18 +178,20 @@ async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_bec
         assert (intent.state, intent.profile) == (IntentState.ANSWERED, "main")
         assert "to come insufficient_funds    ○ created" in shown(app)
         service.advance(30)
-        from kusanya_console.actions.queries import Asks
+        from kusanya_console.actions.queries import ServiceQueries
 
-        Asks(store, client, clock=ManualClock(NOON)).ask_collection(intent.collection_id or "")
+        ServiceQueries(store, client, clock=ManualClock(NOON)).ask_collection(
+            intent.collection_id or ""
+        )
         app.tick()
         await settled(pilot)
         assert "✕ failed insufficient_funds" in shown(app)
 
 
 async def test_an_answer_that_is_lost_leaves_an_intent_that_was_settled_by_its_replay(
-    desk: Build, store: Store, settled: Settled
+    context: Build, store: Store, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "right_square_bracket", *"j" * 13, "enter", "tab", "enter")
@@ -200,13 +202,13 @@ async def test_an_answer_that_is_lost_leaves_an_intent_that_was_settled_by_its_r
 
 
 async def test_a_live_key_or_none_creates_nothing_on_a_scripted_phone(  # noqa: PLR0917 - fixtures
-    desk: Build, store: Store, service: PaymentService, dashboard: DashboardClient,
+    context: Build, store: Store, service: PaymentService, dashboard: DashboardClient,
     clock: ManualClock, settled: Settled,
 ) -> None:  # fmt: skip
     with Client(service.live_key, base_url=service.base_url, clock=clock) as live:
         for given, why in ((live, "phones are scripted in TEST MODE only"), (None, "no API key")):
-            acts = ServiceActs(store, dashboard, actor="asha", profile="main", client=given)
-            app = desk(serving=acts)
+            operator = ServiceAdmin(store, dashboard, actor="asha", profile="main", client=given)
+            app = context(service_admin=operator)
             async with app.run_test(size=SIZE) as pilot:
                 await settled(pilot)
                 await press(pilot, settled, "6", "right_square_bracket", "enter")
@@ -216,9 +218,9 @@ async def test_a_live_key_or_none_creates_nothing_on_a_scripted_phone(  # noqa: 
 
 
 async def test_a_new_endpoint_shows_its_secret_once_and_no_audit_row_holds_it(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     url = f"{service.endpoint.url}two?token=hush"
     sent: list[str] = []
 
@@ -255,9 +257,9 @@ async def test_a_new_endpoint_shows_its_secret_once_and_no_audit_row_holds_it(
 
 
 async def test_an_address_that_the_service_refuses_is_told_with_its_reason_and_audited(
-    desk: Build, store: Store, settled: Settled
+    context: Build, store: Store, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await registering(pilot, settled, "http://127.0.0.1:1/")
         assert "registering failed: the dashboard refused with 422" in shown(app)
@@ -267,9 +269,9 @@ async def test_an_address_that_the_service_refuses_is_told_with_its_reason_and_a
 
 
 async def test_a_password_in_an_address_is_not_kept_although_the_service_refuses_it(
-    desk: Build, store: Store, settled: Settled
+    context: Build, store: Store, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await registering(pilot, settled, "https://asha:hunter2@shop.example/in")
     [(_, subject, outcome)] = audited(store)
@@ -279,9 +281,9 @@ async def test_a_password_in_an_address_is_not_kept_although_the_service_refuses
 
 
 async def test_a_rotated_secret_is_shown_once_and_signs_what_is_sent_from_now_on(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "R")
@@ -295,17 +297,17 @@ async def test_a_rotated_secret_is_shown_once_and_signs_what_is_sent_from_now_on
         assert "the old one signs beside it for 24 h" in shown(app)
     assert [row[0] for row in audited(store)] == ["rotate secret"]
     assert "whsec_" not in everything_kept(store)
-    assert secret not in repr(app.desk)
+    assert secret not in repr(app.context)
 
 
 async def test_a_disabled_endpoint_shows_its_blown_fuse_and_is_enabled_again(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
     service.endpoint.reply = lambda _captured: Reply(status=500)
     for n in range(5):
         service.create({"amount": 1000, "phone": "255754000001", "reference": f"r-{n}"})
         service.advance(86_400)
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6")
@@ -320,9 +322,9 @@ async def test_a_disabled_endpoint_shows_its_blown_fuse_and_is_enabled_again(
 
 
 async def test_an_endpoint_is_deleted_only_after_the_word_is_typed(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "X", "tab", "tab", "enter")
@@ -337,10 +339,10 @@ async def test_an_endpoint_is_deleted_only_after_the_word_is_typed(
 
 
 async def test_an_endpoint_that_went_while_the_dialog_was_open_is_not_touched(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
     [known] = service.dashboard("GET", "endpoints")["data"]
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "R")
@@ -353,9 +355,9 @@ async def test_an_endpoint_that_went_while_the_dialog_was_open_is_not_touched(
 
 
 async def test_a_key_is_made_shown_once_and_revoked_after_its_word(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "left_square_bracket", "A", "tab", "enter")
@@ -383,10 +385,10 @@ async def test_a_key_is_made_shown_once_and_revoked_after_its_word(
 
 
 async def test_the_clock_is_advanced_and_what_was_due_has_happened(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
     service.create({"amount": 1000, "phone": "255754000001", "reference": "r-1"})
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "C", *"soon", "enter")
@@ -408,8 +410,8 @@ async def test_a_clock_that_runs_by_itself_is_not_moved(
         running_service(Options(data=tmp_path / "service", clock="60x", seed=1)) as running,
         DashboardClient(running.dashboard_url, Secret(running.dashboard_token)) as dashboard,
     ):
-        acts = ServiceActs(store, dashboard, actor="asha", profile="main")
-        app = console(mode=Mode.TEST, service=ServiceReader(dashboard), serving=acts)
+        operator = ServiceAdmin(store, dashboard, actor="asha", profile="main")
+        app = console(mode=Mode.TEST, service=ServiceReader(dashboard), service_admin=operator)
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await press(pilot, settled, "6")
@@ -420,9 +422,9 @@ async def test_a_clock_that_runs_by_itself_is_not_moved(
 
 
 async def test_a_fault_is_put_in_force_and_taken_out_again(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "right_square_bracket", "right_square_bracket", "j")
@@ -442,12 +444,12 @@ async def test_a_fault_is_put_in_force_and_taken_out_again(
 
 
 async def test_all_faults_end_once_their_number_is_typed_and_a_rule_keeps_what_it_has_left(
-    desk: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, settled: Settled
 ) -> None:
     rules = [{"kind": "fail_before_commit", "times": 2}, {"kind": "lose_answer"}]
     service.dashboard("PUT", "faults", {"rules": rules})
     service.create({"amount": 1000, "phone": "255754000001", "reference": "r-1"})
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "right_square_bracket", "right_square_bracket")
@@ -479,7 +481,7 @@ async def test_a_service_that_stops_answering_blanks_nothing(
             assert shown(app).count("● works") == 2
             stack.close()
             await time.advance(2)
-            app._tell()
+            app._show_status()
             await settled(pilot)
             said = shown(app)
             assert "since 15:24:07 the dashboard does not answer" in said
@@ -489,9 +491,9 @@ async def test_a_service_that_stops_answering_blanks_nothing(
 
 
 async def test_what_is_copied_is_what_the_cursor_points_at(
-    desk: Build, service: PaymentService, settled: Settled
+    context: Build, service: PaymentService, settled: Settled
 ) -> None:
-    app = desk()
+    app = context()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6", "y")
@@ -505,18 +507,18 @@ async def test_what_is_copied_is_what_the_cursor_points_at(
 
 
 async def test_the_acts_of_another_hand_are_seen_within_two_seconds(
-    desk: Build, service: PaymentService, settled: Settled
+    context: Build, service: PaymentService, settled: Settled
 ) -> None:
     time = ManualClock()
-    app = desk(monotonic=time.monotonic)
+    app = context(monotonic=time.monotonic)
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         await press(pilot, settled, "6")
         service.dashboard("POST", "keys", {"mode": "live"})
-        app._tell()
+        app._show_status()
         await settled(pilot)
         assert "keys 2" in shown(app)
         await time.advance(2)
-        app._tell()
+        app._show_status()
         await settled(pilot)
         assert "keys 3" in shown(app)

@@ -18,10 +18,10 @@ from kusanya.clock import ManualClock
 from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import Acts
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
-from kusanya_console.service.operator import ServiceActs
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]
@@ -120,14 +120,16 @@ def pictured(
 ) -> Iterator[Callable[..., bool]]:
     """Return what compares the console with a dashboard, writes allowed unless told otherwise."""
     with Client("svc_test_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as client:
-        acts = ServiceActs(
+        operator = ServiceAdmin(
             store, dashboard, actor="asha", profile="main", client=client, draw=lambda: "5eed5eed"
         )
 
         def compare(size: tuple[int, int], *names: str, **options: Any) -> bool:
             told: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
-            writes = Acts(store, actor="asha", clock=clock, profile="main", client=client)
-            told |= {"serving": acts, "acts": writes}
+            writes = OperatorActions(
+                store, actor="asha", clock=clock, profile="main", client=client
+            )
+            told |= {"service_admin": operator, "operator": writes}
             return bool(picture(size, *names, **told | options))
 
         yield compare
@@ -152,7 +154,7 @@ def test_the_card_takes_the_lists_place_where_there_is_no_room_for_both(pictured
 
 
 def test_read_only_the_acts_are_listed_and_off(pictured: Any) -> None:
-    assert pictured(MEDIUM, "6", serving=None, acts=None)
+    assert pictured(MEDIUM, "6", service_admin=None, operator=None)
 
 
 @on_two_sizes

@@ -7,7 +7,7 @@ import pytest
 from kusanya_console.dashboard.phones import SCRIPTED
 from kusanya_console.dashboard.reader import path_part
 from kusanya_console.dashboard.records import FaultRule
-from kusanya_console.service.words import FAULTS, how_often, length_of_time, strike
+from kusanya_console.service.words import FAULTS, parse_duration, parse_fault_rule
 from kusanya_service.simulation import faults, networks
 
 
@@ -23,13 +23,13 @@ from kusanya_service.simulation import faults, networks
     ],
 )
 def test_a_length_of_time_is_written_as_people_write_it(text: str, seconds: int) -> None:
-    assert length_of_time(text) == timedelta(seconds=seconds)
+    assert parse_duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["", "90", "h", "5 weeks", "-5 s", "0 s", "4000 d", "5 s x"])
 def test_what_is_no_length_of_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"write a length|ten years"):
-        length_of_time(text)
+        parse_duration(text)
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,20 @@ def test_what_is_no_length_of_time_is_refused(text: str) -> None:
     ],
 )
 def test_how_a_fault_strikes_is_read(text: str, rule: FaultRule) -> None:
-    assert strike("x", text) == rule
+    assert parse_fault_rule("x", text) == rule
 
 
 @pytest.mark.parametrize("text", ["0%", "101%", "0 times", "sometimes", "5", "20% often"])
 def test_what_says_nothing_about_striking_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="write always"):
-        strike("x", text)
+        parse_fault_rule("x", text)
 
 
 def test_a_rule_tells_how_often_it_may_still_strike() -> None:
-    assert how_often(FaultRule(kind="x")) == "always"
-    assert how_often(FaultRule(kind="x", rate=0.25)) == "25 %"
+    assert FaultRule(kind="x").frequency == "always"
+    assert FaultRule(kind="x", rate=0.25).frequency == "25 %"
     rule = FaultRule(kind="x", times=3, struck=2)
-    assert how_often(rule) == "always, 1 of 3 times left"
+    assert rule.frequency == "always, 1 of 3 times left"
     assert FaultRule(kind="x", times=3, struck=5).left == 0
 
 

@@ -11,13 +11,13 @@ from kusanya_console.ui.format import (
     cell,
     fit,
     fit_id,
-    moment,
-    money,
-    per_cent,
-    since,
-    span,
+    format_clock,
+    format_duration,
+    format_gap,
+    format_instant,
+    format_money,
+    format_percent,
     text,
-    wall,
     wrapped,
 )
 from kusanya_console.ui.vocabulary import channel, event_type, reason, status
@@ -37,16 +37,18 @@ LOOK = Look(NOW)
     ],
 )
 def test_an_instant_is_an_eat_time_and_another_day_is_named(at: datetime, said: str) -> None:
-    assert moment(at, LOOK) == said
+    assert format_instant(at, LOOK) == said
 
 
 def test_the_clock_names_its_zone() -> None:
-    assert wall(LOOK) == "Wed 15:24:07 EAT"
-    assert wall(Look(NOW, TimeFormat.UTC)) == "Wed 12:24:07 UTC"
+    assert format_clock(LOOK) == "Wed 15:24:07 EAT"
+    assert format_clock(Look(NOW, TimeFormat.UTC)) == "Wed 12:24:07 UTC"
 
 
 def test_an_age_counts_from_now() -> None:
-    assert moment(NOW - timedelta(minutes=3, seconds=10), Look(NOW, TimeFormat.AGE)) == "3 min"
+    assert (
+        format_instant(NOW - timedelta(minutes=3, seconds=10), Look(NOW, TimeFormat.AGE)) == "3 min"
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,24 +56,24 @@ def test_an_age_counts_from_now() -> None:
     [(0, "0 s"), (59, "59 s"), (190, "3 min 10 s"), (5_760, "1 h 36 min"), (188_400, "2 d 4 h")],
 )
 def test_a_span_is_told_in_two_units(seconds: int, said: str) -> None:
-    assert span(timedelta(seconds=seconds)) == said
+    assert format_duration(timedelta(seconds=seconds)) == said
 
 
 def test_a_short_gap_is_told_in_milliseconds() -> None:
-    assert since(timedelta(milliseconds=182)) == "+182 ms"
-    assert since(timedelta(seconds=20)) == "+20 s"
+    assert format_gap(timedelta(milliseconds=182)) == "+182 ms"
+    assert format_gap(timedelta(seconds=20)) == "+20 s"
 
 
 def test_money_is_grouped_and_a_foreign_currency_stands_in_its_cell() -> None:
-    assert money(85_000, "TZS") == "TZS 85,000"
-    assert money(85_000, "TZS", expected="TZS") == "85,000"
-    assert money(12, "USD", expected="TZS") == "USD 12"
+    assert format_money(85_000, "TZS") == "TZS 85,000"
+    assert format_money(85_000, "TZS", expected="TZS") == "85,000"
+    assert format_money(12, "USD", expected="TZS") == "USD 12"
 
 
 def test_a_share_is_rounded_down_so_that_100_means_all() -> None:
-    assert per_cent(1284, 1344) == "95.5 %"
-    assert per_cent(9_999, 10_000) == "99.9 %"
-    assert per_cent(0, 0) == "—"
+    assert format_percent(1284, 1344) == "95.5 %"
+    assert format_percent(9_999, 10_000) == "99.9 %"
+    assert format_percent(0, 0) == "—"
 
 
 def test_text_fills_exactly_its_cells_also_where_letters_are_wide() -> None:
@@ -111,7 +113,10 @@ def test_channels_types_and_reasons_have_names_and_unknown_ones_are_kept() -> No
 def test_markup_in_outside_text_stays_text() -> None:
     shown = text([(cell("[@click=app.quit]pay[/]"), cell("\x1b]52;c;QQ\x07"))])
     assert shown.plain == "[@click=app.quit]pay[/]␛]52;c;QQ␇"
-    assert all(not span.style or isinstance(span.style, str) for span in shown.spans)
+    assert all(
+        not format_duration.style or isinstance(format_duration.style, str)
+        for format_duration in shown.spans
+    )
 
 
 def test_bars_grow_with_the_counts_and_the_highest_is_full() -> None:

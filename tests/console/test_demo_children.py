@@ -76,12 +76,12 @@ async def test_every_child_that_ends_is_told_in_the_result_line(
         said: list[str] = []
         for name in ("receiver", "service"):
             ended.append(f"the demo's {name} ended")
-            while app.desk.ended is None or app.desk.ended.sentence in said:
+            while app.context.result is None or app.context.result.sentence in said:
                 await pilot.pause()
-            said.append(app.desk.ended.sentence)
-            app.desk.tell(None)
+            said.append(app.context.result.sentence)
+            app.context.show(None)
             await pilot.pause()
-            assert app.desk.ended is None, "told once"
+            assert app.context.result is None, "told once"
         looking.cancel()
     assert said == [
         "the demo's receiver ended",

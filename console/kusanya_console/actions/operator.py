@@ -18,12 +18,17 @@ from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.audit import Auditor
-from kusanya_console.actions.results import NO_KEY, Ended, Revealed
+from kusanya_console.actions.results import (
+    NO_KEY,
+    ActionOutcome,
+    ActionResult,
+    RevealedPhone,
+)
 from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.reader import ServiceReader, path_part
 from kusanya_console.dashboard.records import SentDelivery, understood
-from kusanya_console.ui.format import free, span
+from kusanya_console.ui.format import format_duration, format_text
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
 NO_RESEND: Final = (
@@ -31,7 +36,7 @@ NO_RESEND: Final = (
 )
 
 
-class Acts:
+class OperatorActions:
     """Acts of one person on one store; store, client and dashboard stay the caller's.
 
     `actor` is what the person is called here; the audit names whom the store knows. Without
@@ -57,7 +62,7 @@ class Acts:
         self._client = client
         self._dashboard = dashboard
 
-    def why_no_replay(self, intent: IntentRow) -> str:
+    def replay_disabled_reason(self, intent: IntentRow) -> str:
         """Return why an intent may not be replayed now, or nothing; reads no store."""
         if intent.state not in _OPEN:
             return f"off: this intent is {intent.state.value} already"
@@ -75,26 +80,32 @@ class Acts:
             )
         return ""
 
-    def why_no_resend(self) -> str:
+    def resend_disabled_reason(self) -> str:
         """Return why deliveries cannot be sent again, or nothing."""
         return "" if self._dashboard is not None else NO_RESEND
 
-    def why_no_decision(self, intent: IntentRow) -> str:
+    def decision_disabled_reason(self, intent: IntentRow) -> str:
         """Return why a person may not decide an intent now, or nothing; reads no store."""
         if intent.state not in _OPEN:
             return f"off: this intent is {intent.state.value} already"
         left = replay_left(intent, now=self._clock.now())
-        return f"off: its window is open for {span(left)} more; R replays it" if left else ""
+        return (
+            f"off: its window is open for {format_duration(left)} more; R replays it"
+            if left
+            else ""
+        )
 
-    def add_note(self, subject: str, text: str, *, mode: Mode) -> Ended:
+    def add_note(self, subject: str, text: str, *, mode: Mode) -> ActionResult:
         """Keep a note on a collection or an intent, where a search finds it."""
         row = self._store.collections.get(subject, mode) or self._store.intents.get(subject)
         if row is None:
             raise KusanyaError("there is no such collection or intent: no note was kept")
 
-        def write() -> Ended:
+        def write() -> ActionResult:
             self._store.notes.add(row.id, text, author=self._actor, mode=row.mode)
-            return Ended(f"noted on {free(row.reference, 60)}, by {safe(self._actor, 60)}")
+            return ActionResult(
+                f"noted on {format_text(row.reference, 60)}, by {safe(self._actor, 60)}"
+            )
 
         return self._audit.run("note", row.id, f"{len(text)} characters", write)
 
@@ -109,7 +120,7 @@ class Acts:
 
     def decide(
         self, intent: IntentRow, *, collection_id: str | None, why: str, unseen: bool = False
-    ) -> Ended:
+    ) -> ActionResult:
         """Record what a person found out about a creation that nothing else can settle."""
         try:
             made = decide(
@@ -125,29 +136,32 @@ class Acts:
         except KusanyaError as error:
             return self._audit.run("decide intent", intent.id, why, partial(_refuse, error))
         became = safe(made.collection_id or "nothing was created", 60)
-        return Ended(f"decided {free(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}")
+        return ActionResult(
+            f"decided {format_text(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}"
+        )
 
-    def acknowledge(self, alarm: str, *, name: str, why: str) -> Ended:
+    def acknowledge(self, alarm: str, *, name: str, why: str) -> ActionResult:
         """Record that a person looks after an alarm; it stays on the screen, named with them."""
 
-        def keep() -> Ended:
-            return Ended(f"acknowledged, by {safe(self._actor, 60)}: {safe(name, 120)}")
+        def keep() -> ActionResult:
+            said = f"acknowledged, by {safe(self._actor, 60)}: {safe(name, 120)}"
+            return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
 
         return self._audit.run(ACKNOWLEDGE, alarm, why, keep)
 
-    def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> Revealed:
+    def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
         """Return a whole phone number once the store has audited the reveal."""
         why = "shown in the console for 30 s"
         phone = self._store.audit.reveal_phone(collection_id, mode, actor=self._actor, why=why)
-        return Revealed(name, phone)
+        return RevealedPhone(name, phone)
 
-    def replay(self, intent: IntentRow) -> Ended:
+    def replay(self, intent: IntentRow) -> ActionResult:
         """Send an intent again: the one that the dialog named, with its key and its bytes.
 
         Raises IntentError where it moved on meanwhile, and what `kusanya.intents.resume` does.
         """
 
-        def send() -> Ended:
+        def send() -> ActionResult:
             now = self._store.intents.get(intent.id)
             if now is None or (now.idempotency_key, now.body) != (
                 intent.idempotency_key,
@@ -158,7 +172,7 @@ class Acts:
                     reason=IntentReason.CHANGED,
                     intent_id=intent.id,
                 )
-            why = self.why_no_replay(now)
+            why = self.replay_disabled_reason(now)
             if why or self._client is None:
                 raise IntentError(
                     f"{why.removeprefix('off: ')}: nothing was sent",
@@ -168,28 +182,29 @@ class Acts:
             # Made by a program that named no profile: it goes only where it was sent first.
             named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
             made = resume(self._store, self._client, now, profile=named).collection
-            return Ended(
-                f"replayed {free(intent.reference, 60)}, same key and bytes: "
+            return ActionResult(
+                f"replayed {format_text(intent.reference, 60)}, same key and bytes: "
                 f"{safe(made.id, 40)} is {safe(made.status, 40)}"
             )
 
         detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
         return self._audit.run("replay", intent.id, detail, send)
 
-    def resend(self, row: DeliveryRow) -> Ended:
+    def resend(self, row: DeliveryRow) -> ActionResult:
         """Let the sender's dashboard make one attempt more for every endpoint of the event."""
         if self._dashboard is None or row.event_id is None:
             raise DashboardError("this arrival names no event that could be sent again")
         dashboard, event_id = self._dashboard, row.event_id
 
-        def send() -> Ended:
+        def send() -> ActionResult:
             found = ServiceReader(dashboard).sent(event_id)
             done = [
                 understood(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
                 for one in found
             ]
             said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"
-            return Ended(f"resent {safe(event_id, 60)}: {said}", well=bool(done))
+            outcome = ActionOutcome.DONE if done else ActionOutcome.NOTHING_TO_DO
+            return ActionResult(f"resent {safe(event_id, 60)}: {said}", outcome)
 
         return self._audit.run("resend", event_id, f"{row.mode.value} mode", send)
 

@@ -15,15 +15,15 @@ from kusanya.intents import resolve_by_reference
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Collection
-from kusanya_console.actions.results import Ended
-from kusanya_console.ui.format import free
+from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.ui.format import format_text
 
 Answer = TypeVar("Answer")
 _AT_ONCE: Final = 500
 """Collections and events of one catch-up: a person waits for it."""
 
 
-class Asks:
+class ServiceQueries:
     """GETs through one client, kept in one store; both stay the caller's."""
 
     def __init__(self, store: Store, client: Client, *, clock: Clock) -> None:
@@ -31,24 +31,26 @@ class Asks:
         self._client = client
         self._clock = clock
 
-    def ask_collection(self, collection_id: str) -> Ended:
+    def ask_collection(self, collection_id: str) -> ActionResult:
         """Ask for a collection and keep the answer; it may settle an intent that waits for it."""
         found = _sendable(lambda: self._client.get_collection(collection_id))
         now = self._clock.now()
         self._store.record(poll_observation(found, at=now, heard_in=self._client.mode))
         settled = resolve_by_reference(self._store, found, now=now)
         more = "" if settled is None else "; this settles its intent"
-        return Ended(f"asked: {_named(found)}{more}")
+        return ActionResult(f"asked: {_named(found)}{more}")
 
-    def ask_event(self, event_id: str) -> Ended:
+    def ask_event(self, event_id: str) -> ActionResult:
         """Ask for an event and keep the answer."""
         found = _sendable(lambda: self._client.get_event(event_id))
         self._store.record(
             event_observation(found, at=self._clock.now(), heard_in=self._client.mode)
         )
-        return Ended(f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}")
+        return ActionResult(
+            f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}"
+        )
 
-    def catch_up(self) -> Ended:
+    def catch_up(self) -> ActionResult:
         """Ask for what is not final and for the events of a week that were not double-checked."""
         found = catch_up(self._store, self._client, limit=_AT_ONCE)
         said = (
@@ -59,14 +61,16 @@ class Asks:
         if found.trouble is not None:
             why = safe(found.trouble, 200).rstrip(".")
             end = "; stopped early" if found.stopped is not None else ""
-            return Ended(
+            return ActionResult(
                 f"not caught up: {found.unanswered:,} questions had no answer, the last one for "
                 f"this: {why}{end}. Nothing is lost; press c again. So far {said}",
-                well=False,
+                ActionOutcome.FAILED,
             )
         if found.left:
-            return Ended(f"{found.left:,} are left to ask: press c again. So far {said}")
-        return Ended(f"caught up: {said}", well=not found.events_differing)
+            return ActionResult(f"{found.left:,} are left to ask: press c again. So far {said}")
+        differs = bool(found.events_differing)
+        outcome = ActionOutcome.DIFFERS if differs else ActionOutcome.DONE
+        return ActionResult(f"caught up: {said}", outcome)
 
 
 def _sendable(ask: Callable[[], Answer]) -> Answer:
@@ -79,4 +83,5 @@ def _sendable(ask: Callable[[], Answer]) -> Answer:
 
 def _named(found: Collection) -> str:
     code = f" {safe(found.failure_code, 40)}" if found.failure_code else ""
-    return f"{free(found.reference, 60)} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"
+    reference = format_text(found.reference, 60)
+    return f"{reference} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"

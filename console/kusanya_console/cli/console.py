@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
     from kusanya.store import Store
-    from kusanya_console.actions.operator import Acts
-    from kusanya_console.actions.queries import Asks
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.queries import ServiceQueries
 
 
 def add_to(app: typer.Typer) -> None:
@@ -96,8 +96,8 @@ def console(
             profile=chosen.name,
             ascii=ascii_only,
             virtual=clock != "real",
-            asks=None if client is None else asks_for(opened, client, time),
-            acts=acts_for(chosen, opened, time, client, stack) if allow_writes else None,
+            queries=None if client is None else queries_for(opened, client, time),
+            operator=operator_for(chosen, opened, time, client, stack) if allow_writes else None,
             **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
         )
         app.set_keymap(key_map())
@@ -116,18 +116,18 @@ def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client 
     )
 
 
-def asks_for(store: "Store", client: "Client", clock: "Clock") -> "Asks":
+def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQueries":
     """Return what asks the service; its room is loaded only where there is somebody to ask."""
-    from kusanya_console.actions.queries import Asks
+    from kusanya_console.actions.queries import ServiceQueries
 
-    return Asks(store, client, clock=clock)
+    return ServiceQueries(store, client, clock=clock)
 
 
-def acts_for(
+def operator_for(
     profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
-) -> "Acts":
+) -> "OperatorActions":
     """Return everything that changes something, in the name of whoever is logged in."""
-    from kusanya_console.actions.operator import Acts
+    from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.dashboard.client import DashboardClient
 
     dashboard = None
@@ -135,7 +135,7 @@ def acts_for(
         dashboard = stack.enter_context(
             DashboardClient(profile.dashboard_url, profile.dashboard_token)
         )
-    return Acts(
+    return OperatorActions(
         store,
         actor=store.audit.actor,
         clock=clock,

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from kusanya.client import Client
     from kusanya.profiles import Profile
     from kusanya.store import Store
+    from kusanya_console.actions.forensics import Forensics
+    from kusanya_console.actions.service_admin import ServiceAdmin
     from kusanya_console.dashboard.reader import ServiceReader
-    from kusanya_console.deliveries.forensics import Forensics
-    from kusanya_console.service.operator import ServiceActs
 
 
 class Embedded(TypedDict):
     """The console's options about the service, as far as the profile allows them."""
 
     service: "ServiceReader | None"
-    serving: "ServiceActs | None"
-    explaining: "Forensics | None"
+    service_admin: "ServiceAdmin | None"
+    forensics: "Forensics | None"
 
 
 def embedded_for(
@@ -32,21 +32,23 @@ def embedded_for(
     allow_writes: bool,
 ) -> Embedded:
     """Return what looks at the service, what acts on it, and what explains rejected deliveries."""
-    explaining = None
+    forensics = None
     if profile.endpoints:
-        from kusanya_console.deliveries.forensics import Forensics
+        from kusanya_console.actions.forensics import Forensics
 
-        explaining = Forensics(profile.endpoints, signature_header=profile.signature_header)
+        forensics = Forensics(profile.endpoints, signature_header=profile.signature_header)
     if profile.dashboard_url is None or profile.dashboard_token is None:
-        return Embedded(service=None, serving=None, explaining=explaining)
+        return Embedded(service=None, service_admin=None, forensics=forensics)
+    from kusanya_console.actions.service_admin import ServiceAdmin
     from kusanya_console.dashboard.client import DashboardClient
     from kusanya_console.dashboard.reader import ServiceReader
-    from kusanya_console.service.operator import ServiceActs
 
     dashboard = stack.enter_context(DashboardClient(profile.dashboard_url, profile.dashboard_token))
-    serving = None
+    service_admin = None
     if allow_writes:
-        serving = ServiceActs(
+        service_admin = ServiceAdmin(
             store, dashboard, actor=store.audit.actor, profile=profile.name, client=client
         )
-    return Embedded(service=ServiceReader(dashboard), serving=serving, explaining=explaining)
+    return Embedded(
+        service=ServiceReader(dashboard), service_admin=service_admin, forensics=forensics
+    )

@@ -100,9 +100,9 @@ def demo_traffic(
 def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> None:
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
-    from kusanya_console.actions.queries import Asks
+    from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.app import ConsoleApp
-    from kusanya_console.cli.console import acts_for, client_for
+    from kusanya_console.cli.console import client_for, operator_for
     from kusanya_console.cli.console_service import embedded_for
     from kusanya_console.cli.terminal import run_app
 
@@ -118,8 +118,8 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
             profile="demo",
             ascii=ascii_only,
             virtual=stage.clock_url != "real",
-            asks=None if client is None else Asks(store, client, clock=clock),
-            acts=acts_for(profile, store, clock, client, stack) if allow_writes else None,
+            queries=None if client is None else ServiceQueries(store, client, clock=clock),
+            operator=operator_for(profile, store, clock, client, stack) if allow_writes else None,
             **embedded_for(profile, store, client, stack, allow_writes=allow_writes),
         )
         run_app(app, check=stage.check)

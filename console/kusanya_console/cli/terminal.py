@@ -66,5 +66,5 @@ async def look_after(
         except KusanyaError as error:
             said = safe(str(error), 400)
             if said != told:  # once each; what is shown goes on from the store
-                app.call_later(app.tell_person, said)
+                app.call_later(app.show_notice, said)
             told = said

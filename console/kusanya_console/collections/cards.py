@@ -27,14 +27,14 @@ from kusanya_console.ui.format import (
     Look,
     cell,
     fit,
-    free,
+    format_duration,
+    format_exact_instant,
+    format_gap,
+    format_instant,
+    format_money,
+    format_text,
     labelled,
-    moment,
-    money,
-    precise,
     rule,
-    since,
-    span,
     spread,
     wrapped,
 )
@@ -87,7 +87,7 @@ def collection_card(
         (cell(row.id, limit=130),),
         _BLANK,
         spread(
-            [(money(row.amount, row.currency), STRONG)],
+            [(format_money(row.amount, row.currency), STRONG)],
             [
                 (vocabulary.channel(row.channel), PLAIN),
                 ("  ", PLAIN),
@@ -97,19 +97,23 @@ def collection_card(
         ),
         spread([_fee(row), ("   ", PLAIN), _net(row)], [(mask_phone(row.phone), PLAIN)], width),
         _BLANK,
-        labelled("created", (moment(row.created_at, look), PLAIN)),
+        labelled("created", (format_instant(row.created_at, look), PLAIN)),
     ]
     if row.completed_at is not None:
-        after = span(row.completed_at - row.created_at)
+        after = format_duration(row.completed_at - row.created_at)
         lines.append(
             labelled(
-                "completed", (moment(row.completed_at, look), PLAIN), (f"   after {after}", MUTED)
+                "completed",
+                (format_instant(row.completed_at, look), PLAIN),
+                (f"   after {after}", MUTED),
             )
         )
     if row.final_seen_at is not None:
         by = f"   by {(row.learned_from or 'an unknown source').replace('_', ' ')}"
         lines.append(
-            labelled("learned", (moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED))
+            labelled(
+                "learned", (format_instant(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED)
+            )
         )
     lines += _reason(row, width)
     if found is None:
@@ -120,9 +124,9 @@ def collection_card(
     lines += [_BLANK, rule("story", width)]
     for told in found.story.entries:
         glyph, said = _told(told)
-        lines.append(((fit(moment(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
+        lines.append(((fit(format_instant(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
         if told.detail:
-            lines += wrapped(free(told.detail), width, indent=13, role=MUTED)
+            lines += wrapped(format_text(told.detail), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
     return [*lines, *wrapped(spoken(advice(found.story).english), width)]
 
@@ -132,7 +136,7 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
     story = found.story
     row = story.row
     figures: list[Run] = [
-        (money(row.amount, row.currency), STRONG), ("   ", PLAIN), _fee(row),
+        (format_money(row.amount, row.currency), STRONG), ("   ", PLAIN), _fee(row),
         ("   ", PLAIN), _net(row), ("   ", PLAIN), (vocabulary.channel(row.channel), PLAIN),
         ("   ", PLAIN), (mask_phone(row.phone), PLAIN),
     ]  # fmt: skip
@@ -162,13 +166,13 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
 
 def moment_lines(moments: Sequence[TimelineEntry], look: Look, width: int) -> list[Line]:
     """Return what happened, each moment with its time, its gap to the one before and its source."""
-    stamps = max((len(precise(told.at, look)) for told in moments), default=0)
+    stamps = max((len(format_exact_instant(told.at, look)) for told in moments), default=0)
     previous = None
     lines: list[Line] = []
     for told in moments:
-        gap = "" if previous is None else since(told.at - previous)
+        gap = "" if previous is None else format_gap(told.at - previous)
         previous = told.at
-        lines += _telling(told, (fit(precise(told.at, look), stamps), gap), width)
+        lines += _telling(told, (fit(format_exact_instant(told.at, look), stamps), gap), width)
     return lines
 
 
@@ -221,7 +225,7 @@ def _told(told: TimelineEntry) -> tuple[Run, Run]:
         said = f"still {name}" if told.kind is EventKind.SAME else name
         return (f"{glyph} ", role), (said, role)
     glyph, role = _GLYPHS[told.kind]
-    return (f"{glyph} ", role), (free(told.word, 60), role)
+    return (f"{glyph} ", role), (format_text(told.word, 60), role)
 
 
 def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Line]:
@@ -235,7 +239,7 @@ def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Li
     ]
     indent = len(at) + _GAP_CELLS + 4
     source = (safe(told.source, 20), MUTED)
-    detail = free(told.detail)
+    detail = format_text(told.detail)
     if width < _ROOMY:
         under = wrapped(detail, width, indent=indent, role=MUTED) if detail else []
         return [spread([*head, said], [source], width), *under]
@@ -249,9 +253,9 @@ def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Li
 def _also(row: CollectionRow, look: Look) -> Line:
     reference, _ = cell(row.reference, limit=24)
     return (
-        (fit(moment(row.created_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(format_instant(row.created_at, look), 9), MUTED), ("  ", PLAIN),
         (fit(reference, 16), PLAIN), ("  ", PLAIN),
-        (fit(money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
+        (fit(format_money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
         vocabulary.status(row.status), *_code(row),
     )  # fmt: skip
 
@@ -259,9 +263,9 @@ def _also(row: CollectionRow, look: Look) -> Line:
 def _open_creation(row: IntentRow, look: Look) -> Line:
     reference, _ = cell(row.reference, limit=24)
     return (
-        (fit(moment(row.first_sent_at or row.prepared_at, look), 9), MUTED), ("  ", PLAIN),
+        (fit(format_instant(row.first_sent_at or row.prepared_at, look), 9), MUTED), ("  ", PLAIN),
         (fit(reference, 16), PLAIN), ("  ", PLAIN),
-        (fit(money(row.amount, "TZS"), 14, right=True), PLAIN), ("  ", PLAIN),
+        (fit(format_money(row.amount, "TZS"), 14, right=True), PLAIN), ("  ", PLAIN),
         vocabulary.intent(row.state), ("   ", PLAIN), (safe(row.id, 40), MUTED),
     )  # fmt: skip
 
@@ -280,8 +284,8 @@ def _code(row: CollectionRow) -> tuple[Run, ...]:
 
 def _finality(row: CollectionRow, look: Look) -> Run:
     if row.final_seen_at is None:
-        return f"not final, {span(look.now - row.created_at)} old", MUTED
-    return f"final since {moment(row.completed_at or row.final_seen_at, look)}", MUTED
+        return f"not final, {format_duration(look.now - row.created_at)} old", MUTED
+    return f"final since {format_instant(row.completed_at or row.final_seen_at, look)}", MUTED
 
 
 def _reason(row: CollectionRow, width: int) -> list[Line]:
@@ -289,5 +293,5 @@ def _reason(row: CollectionRow, width: int) -> list[Line]:
         return []
     lines = [_BLANK, labelled("reason", cell(row.failure_code, limit=60))]
     if row.failure_message is not None:
-        lines += wrapped(free(row.failure_message, 200), width, indent=12, role=MUTED)
+        lines += wrapped(format_text(row.failure_message, 200), width, indent=12, role=MUTED)
     return lines

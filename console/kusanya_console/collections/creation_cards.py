@@ -8,7 +8,16 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import IntentState
 from kusanya_console.collections.cards import around_lines, moment_lines, safety, sentences
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, moment, rule, span, spread, wrapped
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    format_duration,
+    format_instant,
+    rule,
+    spread,
+    wrapped,
+)
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -62,8 +71,8 @@ def creation_story_lines(told: CreationTimeline, look: Look, width: int) -> list
 def _first_sent(told: CreationTimeline, look: Look) -> Run:
     first = told.intent.first_sent_at
     if first is None:
-        return f"never sent, kept {moment(told.intent.prepared_at, look)}", MUTED
-    return f"first sent {moment(first, look)}", MUTED
+        return f"never sent, kept {format_instant(told.intent.prepared_at, look)}", MUTED
+    return f"first sent {format_instant(first, look)}", MUTED
 
 
 def _replay(told: CreationTimeline, look: Look, width: int) -> list[Line]:
@@ -71,10 +80,10 @@ def _replay(told: CreationTimeline, look: Look, width: int) -> list[Line]:
     if until is None or until <= look.now:
         over = "replay: its window is over, the service may charge again; a person decides (5, D)"
         return wrapped(over, width, role=FAILED)
-    left = span(until - look.now)
+    left = format_duration(until - look.now)
     return wrapped(
-        f"replay: safe until {moment(until, look)}, {left} left: same key, same bytes, never a "
-        "second charge (5, R)",
+        f"replay: safe until {format_instant(until, look)}, {left} left: same key, same bytes, "
+        "never a second charge (5, R)",
         width,
         role=MUTED,
     )

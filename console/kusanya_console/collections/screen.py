@@ -12,13 +12,13 @@ from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import Advice
-from kusanya_console.actions.context import Subject
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.context import Selection
+from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import evidence_lines
 from kusanya_console.collections.evidence import gather, save_card
-from kusanya_console.messages import CopyAsked, DeedAsked
+from kusanya_console.messages import ActionRequested, CopyRequested
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, Look, plain
@@ -41,12 +41,12 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
     return read
 
 
-def _advice(store: Store, subject: Subject, mode: Mode, look: Look) -> Advice | None:
+def _advice(store: Store, selection: Selection, mode: Mode, look: Look) -> Advice | None:
     """Return what to say about the record, as the store knows it now; None where it does not."""
-    if subject.collection_id is not None:
-        found = load_timeline(store, subject.collection_id, mode, now=look.now)
+    if selection.collection_id is not None:
+        found = load_timeline(store, selection.collection_id, mode, now=look.now)
         return None if found is None else advice(found)
-    created = load_creation_timeline(store, subject.intent_id or "", now=look.now)
+    created = load_creation_timeline(store, selection.intent_id or "", now=look.now)
     return None if created is None else creation_advice(created)
 
 
@@ -57,18 +57,18 @@ class PaymentScreen(ConsoleScreen):
     """The parts of its detail, the first one shown first."""
     part = 0
 
-    def subject(self) -> Subject | None:
+    def selection(self) -> Selection | None:
         """Return what the cursor points at, or None."""
         return None
 
     def card(self) -> Card | None:
         """Return what reads the evidence card of the record under the cursor, on a thread."""
-        subject, store, look = self.subject(), self.desk.store, self.desk.look
-        if subject is None:
+        selection, store, look = self.selection(), self.context.store, self.context.look
+        if selection is None:
             return None
-        if subject.collection_id is None:
-            return _creation_card(store, subject.intent_id, look)
-        collection_id, mode = subject.collection_id, self.desk.mode
+        if selection.collection_id is None:
+            return _creation_card(store, selection.intent_id, look)
+        collection_id, mode = selection.collection_id, self.context.mode
 
         def read() -> list[Line]:
             found = gather(store, collection_id, mode, look)
@@ -78,11 +78,11 @@ class PaymentScreen(ConsoleScreen):
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return what reads the JSON of the record under the cursor, with words for it."""
-        subject = self.subject()
-        if subject is None or subject.collection_id is None:
+        selection = self.selection()
+        if selection is None or selection.collection_id is None:
             return None
-        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
-        collection_id = subject.collection_id
+        store, look, mode = self.context.store, self.context.look, self.context.mode
+        collection_id = selection.collection_id
 
         def read() -> tuple[str, str]:
             found = gather(store, collection_id, mode, look)
@@ -103,103 +103,121 @@ class PaymentScreen(ConsoleScreen):
 
     def action_copy_card(self) -> None:
         """Copy the evidence card and keep it in a file."""
-        read, subject = self.card(), self.subject()
-        if read is None or subject is None:
-            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+        read, selection = self.card(), self.selection()
+        if read is None or selection is None:
+            self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
-        name, folder = f"{self.desk.mode.value}-{subject.name}", self.desk.folder
+        name, folder = f"{self.context.mode.value}-{selection.name}", self.context.folder
 
-        def save() -> Ended:
+        def save() -> ActionResult:
             lines = read()
             if not lines:
-                return Ended("the store does not know it any more: nothing was copied", well=False)
+                return ActionResult(
+                    "the store does not know it any more: nothing was copied", ActionOutcome.FAILED
+                )
             text = plain(lines)
-            self.post_message(CopyAsked("evidence card", text, told=True))
+            self.post_message(CopyRequested("evidence card", text, quiet=True))
             path = safe(str(save_card(folder, name, text)), 400)
-            return Ended(f"evidence card sent to the terminal's clipboard and saved to {path}")
+            return ActionResult(
+                f"evidence card sent to the terminal's clipboard and saved to {path}"
+            )
 
-        self.post_message(DeedAsked("saving the card", save))
+        self.post_message(ActionRequested("saving the card", save))
 
     def action_copy_json(self) -> None:
         """Copy the JSON as it was received, its phone masked."""
         read = self.exact()
         if read is None:
-            self.say(_NO_RECORD if self.subject() is None else _NO_COLLECTION)
+            self.say(_NO_RECORD if self.selection() is None else _NO_COLLECTION)
             return
 
-        def copy() -> Ended:
+        def copy() -> ActionResult:
             what, text = read()
             if not text:
-                return Ended("its bytes are not kept any more: nothing was copied", well=False)
-            self.post_message(CopyAsked(what, text, told=True))
+                return ActionResult(
+                    "its bytes are not kept any more: nothing was copied", ActionOutcome.FAILED
+                )
+            self.post_message(CopyRequested(what, text, quiet=True))
             sent = f"{len(text):,} characters sent to the terminal's clipboard"
-            return Ended(f"{what.rstrip(',')}: {sent}")
+            return ActionResult(f"{what.rstrip(',')}: {sent}")
 
-        self.post_message(DeedAsked("copying", copy))
+        self.post_message(ActionRequested("copying", copy))
 
     def action_copy_sentence(self) -> None:
         """Copy what to say to the customer, first in English, then in Swahili."""
-        subject = self.subject()
-        if subject is None or (subject.collection_id or subject.intent_id) is None:
-            self.say(_NO_RECORD if subject is None else _NO_COLLECTION)
+        selection = self.selection()
+        if selection is None or (selection.collection_id or selection.intent_id) is None:
+            self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
-        store, look, mode = self.desk.store, self.desk.look, self.desk.mode
+        store, look, mode = self.context.store, self.context.look, self.context.mode
 
-        def copy() -> Ended:
-            said = _advice(store, subject, mode, look)
+        def copy() -> ActionResult:
+            said = _advice(store, selection, mode, look)
             if said is None:
-                return Ended("the store does not know it any more: nothing was copied", well=False)
+                return ActionResult(
+                    "the store does not know it any more: nothing was copied", ActionOutcome.FAILED
+                )
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
-            self.post_message(CopyAsked("customer's sentence", both, told=True))
-            return Ended(f"sent to the terminal's clipboard, say: {spoken(said.english)}")
+            self.post_message(CopyRequested("customer's sentence", both, quiet=True))
+            return ActionResult(f"sent to the terminal's clipboard, say: {spoken(said.english)}")
 
-        self.post_message(DeedAsked("copying", copy))
+        self.post_message(ActionRequested("copying", copy))
 
     def action_ask_service(self) -> None:
         """Ask the service about what the cursor points at."""
-        asks, subject, why = self.desk.asks, self.subject(), self.desk.why_no_ask
-        if asks is None or why:
+        queries, selection, why = (
+            self.context.queries,
+            self.selection(),
+            self.context.query_disabled_reason,
+        )
+        if queries is None or why:
             self.say(why)
-        elif subject is None:
+        elif selection is None:
             self.say("nothing to ask about: the cursor points at no record")
-        elif subject.event_id is not None:
-            event_id = subject.event_id
-            self.post_message(DeedAsked("asking", lambda: asks.ask_event(event_id)))
-        elif subject.collection_id is not None:
-            collection_id = subject.collection_id
-            self.post_message(DeedAsked("asking", lambda: asks.ask_collection(collection_id)))
+        elif selection.event_id is not None:
+            event_id = selection.event_id
+            self.post_message(ActionRequested("asking", lambda: queries.ask_event(event_id)))
+        elif selection.collection_id is not None:
+            collection_id = selection.collection_id
+            self.post_message(
+                ActionRequested("asking", lambda: queries.ask_collection(collection_id))
+            )
         else:
             self.say("no id is known of it, and the service cannot be asked by reference")
 
     def action_note(self) -> None:
         """Write a note on the payment that the cursor points at."""
-        acts, subject, mode = self.desk.acts, self.subject(), self.desk.mode
-        if acts is None:
-            self.say(self.desk.why_no_act)
+        operator, selection, mode = self.context.operator, self.selection(), self.context.mode
+        if operator is None:
+            self.say(self.context.action_disabled_reason)
             return
-        about = None if subject is None else subject.collection_id or subject.intent_id
-        if subject is None or about is None:
+        about = None if selection is None else selection.collection_id or selection.intent_id
+        if selection is None or about is None:
             self.say("a note stands on a collection or an intent, and none is known here")
             return
 
         def keep(text: str | None) -> None:
             if text:
                 self.post_message(
-                    DeedAsked("keeping the note", lambda: acts.add_note(about, text, mode=mode))
+                    ActionRequested(
+                        "keeping the note", lambda: operator.add_note(about, text, mode=mode)
+                    )
                 )
 
-        self.app.push_screen(NoteScreen((subject.name, PLAIN)), keep)
+        self.app.push_screen(NoteScreen((selection.name, PLAIN)), keep)
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""
-        acts, subject = self.desk.acts, self.subject()
-        if acts is None:
-            self.say(self.desk.why_no_act)
+        operator, selection = self.context.operator, self.selection()
+        if operator is None:
+            self.say(self.context.action_disabled_reason)
             return
-        if subject is None or subject.collection_id is None:
+        if selection is None or selection.collection_id is None:
             self.say("the phone of a collection can be revealed, and none is known here")
             return
-        collection_id, mode, name = subject.collection_id, self.desk.mode, subject.name
+        collection_id, mode, name = selection.collection_id, self.context.mode, selection.name
         self.post_message(
-            DeedAsked("revealing", lambda: acts.reveal_phone(collection_id, mode, name=name))
+            ActionRequested(
+                "revealing", lambda: operator.reveal_phone(collection_id, mode, name=name)
+            )
         )

@@ -1,4 +1,4 @@
-"""Looking at the embedded service through its dashboard; nothing here changes anything.
+"""Reading the embedded service through its dashboard; nothing here changes anything.
 
 Every call blocks on loopback HTTP and belongs on a worker thread.
 """
@@ -26,7 +26,7 @@ class ServiceReader:
     def __init__(self, dashboard: DashboardClient) -> None:
         self._dashboard = dashboard
 
-    def look(self) -> ServicePicture:
+    def load(self) -> ServicePicture:
         """Return clock, endpoints, keys and faults. Raises DashboardError."""
         return ServicePicture(
             time=understood(self._dashboard.get("clock"), ServiceTime),

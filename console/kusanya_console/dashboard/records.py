@@ -77,6 +77,12 @@ class FaultRule(msgspec.Struct, frozen=True, kw_only=True):
         """Return how often it may still strike; None for without end."""
         return None if self.times is None else max(self.times - self.struck, 0)
 
+    @property
+    def frequency(self) -> str:
+        """Return in words how often it strikes."""
+        often = "always" if self.rate >= 1 else f"{self.rate * 100:g} %"
+        return often if self.times is None else f"{often}, {self.left} of {self.times} times left"
+
 
 class ServicePicture(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the Service screen shows, read at one time."""

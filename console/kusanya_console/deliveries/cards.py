@@ -14,14 +14,14 @@ from kusanya_console.ui.format import (
     Line,
     Look,
     cell,
-    due,
+    format_due,
+    format_duration,
+    format_elapsed,
+    format_exact_instant,
+    format_instant,
+    format_money,
     labelled,
-    moment,
-    money,
-    precise,
-    span,
     spread,
-    took,
     wrapped,
 )
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
@@ -50,8 +50,8 @@ def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
         kind = vocabulary.event_type(row.event_type)
         return [
             spread([cell(row.reference, STRONG, limit=60)], [verdict(row)], width),
-            ((f"{kind}, learned by poll {moment(row.arrived_at, look)}", PLAIN),),
-            ((money(row.amount, row.currency), PLAIN),),
+            ((f"{kind}, learned by poll {format_instant(row.arrived_at, look)}", PLAIN),),
+            ((format_money(row.amount, row.currency), PLAIN),),
         ]
     return [
         spread([cell(row.event_id, STRONG, limit=130)], [verdict(row)], width),
@@ -76,11 +76,13 @@ def attempts_part(
         *_fuse(endpoint, look),
         _BLANK,
         labelled("endpoint", cell(row.endpoint, limit=40)),
-        labelled("arrived", (precise(row.arrived_at, look), PLAIN)),
+        labelled("arrived", (format_exact_instant(row.arrived_at, look), PLAIN)),
         labelled("attempt", _attempt(row)),
         # Up to its verdict: an arrival cannot hold how long its own commit took.
         labelled(
-            "answered", (f"{row.answer}", PLAIN), (f"   checked in {took(row.took_us)}", MUTED)
+            "answered",
+            (f"{row.answer}", PLAIN),
+            (f"   checked in {format_elapsed(row.took_us)}", MUTED),
         ),
         labelled("signed", *_signed(row, look)),
         labelled("body", (f"{row.body_bytes:,} bytes", PLAIN), (f"   {_tried(row)}", MUTED)),
@@ -108,7 +110,7 @@ def missing_part(
     lines: list[Line] = [
         *_ahead(plan, look, width),
         _BLANK,
-        labelled("final since", (moment(row.event_created_at, look), PLAIN)),
+        labelled("final since", (format_instant(row.event_created_at, look), PLAIN)),
         labelled("collection", cell(row.collection_id, limit=60)),
         _BLANK,
     ]
@@ -133,8 +135,8 @@ def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
     good = next((one for one in before if succeeded(one)), None)
     if good is not None:
         return (
-            f"Answered {good.answer} at {moment(good.arrived_at, look)} already. Delivery is at "
-            "least once: known, answered again, no further effect."
+            f"Answered {good.answer} at {format_instant(good.arrived_at, look)} already. Delivery "
+            "is at least once: known, answered again, no further effect."
         )
     if not before:
         return "The event is known from another endpoint: answered, no further effect."
@@ -145,7 +147,7 @@ def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
         else f"was {last.answer}"
     )
     return (
-        f"Sent again because our answer at {moment(last.arrived_at, look)} {why}. "
+        f"Sent again because our answer at {format_instant(last.arrived_at, look)} {why}. "
         "The event is known: no further effect."
     )
 
@@ -156,7 +158,7 @@ def _what(row: DeliveryRow, width: int) -> list[Line]:
     said = f"{claimed}{kind}: not believed" if claimed else kind
     about: list[Run] = [(claimed, PLAIN), cell(row.reference, limit=60)]
     if row.amount is not None:
-        about.append((f"   {money(row.amount, row.currency or '')}", PLAIN))
+        about.append((f"   {format_money(row.amount, row.currency or '')}", PLAIN))
     return [*wrapped(said, width), tuple(about)]
 
 
@@ -175,7 +177,7 @@ def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
     if row.signed_at is None:
         return (("no readable t", WARN),)
     skew = round((row.arrived_at - row.signed_at).total_seconds())
-    return ((moment(row.signed_at, look), PLAIN), (f"   skew {skew:,} s", MUTED))
+    return ((format_instant(row.signed_at, look), PLAIN), (f"   skew {skew:,} s", MUTED))
 
 
 def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
@@ -186,8 +188,10 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
     if plan.given_up or plan.next_at is None or plan.gives_up_at is None:
         return wrapped("✕ given up: all seven attempts are past without a 2xx.", width, role=FAILED)
     return [
-        labelled("next", (due(plan.next_at, look), PLAIN)),
-        labelled("gives up", (moment(plan.gives_up_at, look), PLAIN), ("   after try 7", MUTED)),
+        labelled("next", (format_due(plan.next_at, look), PLAIN)),
+        labelled(
+            "gives up", (format_instant(plan.gives_up_at, look), PLAIN), ("   after try 7", MUTED)
+        ),
     ]
 
 
@@ -200,7 +204,7 @@ def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
     return [
         labelled(
             "disable fuse",
-            (f" {moment(at, look)}", WARN),
-            (f"   {span(at - look.now)} left", MUTED),
+            (f" {format_instant(at, look)}", WARN),
+            (f"   {format_duration(at - look.now)} left", MUTED),
         )
     ]

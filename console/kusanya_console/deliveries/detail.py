@@ -4,7 +4,7 @@ from kusanya.health import EndpointHealth
 from kusanya.store.records import DeliveryRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
 from kusanya_console.deliveries.missing import Arrived, Missing
-from kusanya_console.deliveries.reader import FromSender, Told
+from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog
 from kusanya_console.deliveries.sender import sender_lines
 from kusanya_console.deliveries.tabs import Tab, body_lines, header_lines, signature_lines
 from kusanya_console.deliveries.timeline import slot_lines
@@ -18,8 +18,8 @@ def part_lines(
     look: Look,
     width: int,
     *,
-    mine: Told,
-    sender: FromSender | None,
+    mine: DeliveryDetails,
+    sender: SenderLog | None,
     endpoint: EndpointHealth | None,
     listed: bool,
 ) -> list[Line]:
@@ -40,7 +40,9 @@ def part_lines(
     return [*said_of, *slots]
 
 
-def _brought(tab: Tab, row: DeliveryRow, mine: Told, look: Look, width: int) -> list[Line]:
+def _brought(
+    tab: Tab, row: DeliveryRow, mine: DeliveryDetails, look: Look, width: int
+) -> list[Line]:
     if tab is Tab.BODY:
         return body_lines(row, mine.body, width)
     if tab is Tab.HEADERS:
@@ -49,7 +51,7 @@ def _brought(tab: Tab, row: DeliveryRow, mine: Told, look: Look, width: int) -> 
 
 
 def _sender(
-    row: Arrived, sender: FromSender | None, mine: Told, look: Look, width: int
+    row: Arrived, sender: SenderLog | None, mine: DeliveryDetails, look: Look, width: int
 ) -> list[Line]:
     if sender is None or sender.row_id != row.id:
         return [(("asking the sender", MUTED),)]

@@ -8,7 +8,7 @@ from kusanya.filters import Filter
 from kusanya.health import attempt_of
 from kusanya.store.records import Order, Verdict
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya_console.actions.context import Desk
+from kusanya_console.actions.context import AppContext
 from kusanya_console.deliveries.cards import verdict
 from kusanya_console.deliveries.missing import (
     Arrived,
@@ -23,7 +23,7 @@ from kusanya_console.lists.export import Value
 from kusanya_console.lists.filtering import of_missing
 from kusanya_console.lists.paging import PageSource
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, moment
+from kusanya_console.ui.format import Line, Look, cell, format_instant
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.record_table import Column
 
@@ -50,7 +50,7 @@ def _answer(row: Arrived, _look: Look) -> Run:
 
 
 COLUMNS: tuple[Column[Arrived], ...] = (
-    Column("arrived", 9, lambda row, look: (moment(row.arrived_at, look), MUTED)),
+    Column("arrived", 9, lambda row, look: (format_instant(row.arrived_at, look), MUTED)),
     Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True),
     Column("type", 16, _type),
     Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8),
@@ -67,10 +67,10 @@ class ArrivedListing:
     records: ClassVar[str] = "deliveries"
     orders: ClassVar[tuple[Order, ...]] = (Order.CREATED,)
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._arrivals = DeliveryListing(desk)
-        self.book = MissingBook(desk.store, desk.mode)
+    def __init__(self, context: AppContext) -> None:
+        self._desk = context
+        self._arrivals = DeliveryListing(context)
+        self.book = MissingBook(context.store, context.mode)
 
     def source(self, narrowed: Filter, order: Order) -> PageSource[Arrived]:
         """Return the list as narrowed; raises FilterError for a key that arrivals do not have."""

@@ -8,15 +8,16 @@ from kusanya.store import Store
 from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow
 from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
-from kusanya_console.actions.results import Explaining, Watching
+from kusanya_console.actions.forensics import Forensics
+from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.deliveries.missing import Arrived, Missing, missing_plan
-from kusanya_console.deliveries.sender import Comparison, compare
+from kusanya_console.deliveries.sender import SenderComparison, compare
 from kusanya_console.ui.format import Look
 
 _SIBLINGS = 50
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs to one line: its attempts at our endpoint, its bytes, what is odd about them."""
 
     row_id: str
@@ -29,37 +30,39 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     finding: Finding | None = None
 
 
-class FromSender(msgspec.Struct, frozen=True, kw_only=True):
+class SenderLog(msgspec.Struct, frozen=True, kw_only=True):
     """The sender's log of one line's event, or why there is none."""
 
     row_id: str
-    found: Comparison | None = None
+    found: SenderComparison | None = None
     why: str = ""
 
 
-def at_once(row: Arrived, look: Look) -> Told:
+def initial_details(row: Arrived, look: Look) -> DeliveryDetails:
     """Return what a line says by itself, before anything is read."""
     if isinstance(row, Missing):
-        return Told(row_id=row.id, rows=(), plan=missing_plan(row, now=look.now))
-    return Told(row_id=row.id, rows=(row,), plan=delivery_plan((row,), now=look.now))
+        return DeliveryDetails(row_id=row.id, rows=(), plan=missing_plan(row, now=look.now))
+    return DeliveryDetails(row_id=row.id, rows=(row,), plan=delivery_plan((row,), now=look.now))
 
 
-def told(store: Store, row: Arrived, look: Look, explaining: Explaining | None) -> Told:
+def load_details(
+    store: Store, row: Arrived, look: Look, forensics: Forensics | None
+) -> DeliveryDetails:
     """Return what belongs to a line. Raises StoreError."""
     if isinstance(row, Missing):
         where = DeliveryFilter(collection_id=row.collection_id)
         claims = store.deliveries.page(row.mode, where=where, limit=_SIBLINGS).rows
         # What came and was refused tells the attempts better than their plan does.
         plan = delivery_plan(claims, now=look.now) or missing_plan(row, now=look.now)
-        return Told(row_id=row.id, rows=claims, plan=plan)
+        return DeliveryDetails(row_id=row.id, rows=claims, plan=plan)
     everywhere: tuple[DeliveryRow, ...] = (row,)
     if row.event_id is not None:
         where = DeliveryFilter(event_id=row.event_id)
         everywhere = store.deliveries.page(row.mode, where=where, limit=_SIBLINGS).rows
     mine = tuple(one for one in everywhere if one.endpoint == row.endpoint) or (row,)
     body = store.deliveries.body(row.id)
-    finding = None if explaining is None or body is None else explaining.explain(row, body)
-    return Told(
+    finding = None if forensics is None or body is None else forensics.explain(row, body)
+    return DeliveryDetails(
         row_id=row.id,
         rows=mine,
         everywhere=everywhere,
@@ -69,12 +72,14 @@ def told(store: Store, row: Arrived, look: Look, explaining: Explaining | None) 
     )
 
 
-def from_sender(service: Watching, row: Arrived, everywhere: tuple[DeliveryRow, ...]) -> FromSender:
+def load_sender_log(
+    service: ServiceReader, row: Arrived, everywhere: tuple[DeliveryRow, ...]
+) -> SenderLog:
     """Return the sender's log of the event on a line, compared with what arrived."""
     if row.event_id is None:
         said = "Which event this is about is not known, so the sender's log cannot be asked for it."
-        return FromSender(row_id=row.id, why=said)
+        return SenderLog(row_id=row.id, why=said)
     try:
-        return FromSender(row_id=row.id, found=compare(service.sent(row.event_id), everywhere))
+        return SenderLog(row_id=row.id, found=compare(service.sent(row.event_id), everywhere))
     except KusanyaError as error:
-        return FromSender(row_id=row.id, why=safe(str(error), 200))
+        return SenderLog(row_id=row.id, why=safe(str(error), 200))

@@ -8,22 +8,33 @@ from textual.app import ComposeResult
 
 from kusanya.health import EndpointHealth
 from kusanya.store.records import Order
-from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
 from kusanya_console.deliveries.listing import COLUMNS, ArrivedListing, arrival_type
 from kusanya_console.deliveries.missing import Absent, Arrived, Missing
-from kusanya_console.deliveries.reader import FromSender, Told, at_once, from_sender, told
+from kusanya_console.deliveries.reader import (
+    DeliveryDetails,
+    SenderLog,
+    initial_details,
+    load_details,
+    load_sender_log,
+)
 from kusanya_console.deliveries.tabs import Tab, body_text, tab_line
 from kusanya_console.deliveries.timeline import attempt_lines
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.refresh import Reading
-from kusanya_console.messages import CopyAsked, DeedAsked, StoryAsked, reference_copy
+from kusanya_console.messages import (
+    ActionRequested,
+    CopyRequested,
+    TimelineRequested,
+    copy_reference,
+)
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.ui.format import Line, cell, due, free
+from kusanya_console.ui.format import Line, cell, format_due, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN
 from kusanya_console.widgets.sheet import Sheet
 
@@ -38,15 +49,17 @@ class DeliveriesScreen(ListScreen[Arrived]):
     CRUMB = "Deliveries"
     BINDINGS = bindings_of(NAME)
 
-    def __init__(self, desk: Desk) -> None:
-        arrived = ArrivedListing(desk)
-        super().__init__(desk, {Order.CREATED: COLUMNS}, arrived)
+    def __init__(self, context: AppContext) -> None:
+        arrived = ArrivedListing(context)
+        super().__init__(context, {Order.CREATED: COLUMNS}, arrived)
         self._book = arrived.book
-        self._told: Told | None = None
-        self._sender: FromSender | None = None
+        self._details: DeliveryDetails | None = None
+        self._sender: SenderLog | None = None
         self._sender_at = 0.0
         self._asking_sender = False
-        self.tabs = tuple(tab for tab in Tab if tab is not Tab.SENDER or desk.service is not None)
+        self.tabs = tuple(
+            tab for tab in Tab if tab is not Tab.SENDER or context.service is not None
+        )
 
     @property
     def tab(self) -> Tab:
@@ -77,7 +90,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         super().advance(snapshot)
 
     def _show_figures(self) -> None:
-        snapshot = self.desk.snapshot
+        snapshot = self.context.snapshot
         if snapshot is None:
             return
         hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
@@ -106,7 +119,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
     def second(self) -> None:
         """Move ages and the countdown on, and ask the sender again where its log is shown."""
         super().second()
-        waited = self.desk.monotonic() - self._sender_at
+        waited = self.context.monotonic() - self._sender_at
         if self.tab is Tab.SENDER and waited >= SENDER_EVERY_S:
             self._fetch_sender()
         self._show_card()
@@ -117,23 +130,23 @@ class DeliveriesScreen(ListScreen[Arrived]):
         self._show_card()
 
     def _fetch(self) -> None:
-        row, store, look = self.table.row, self.desk.store, self.desk.look
-        explaining = self.desk.explaining
+        row, store, look = self.table.row, self.context.store, self.context.look
+        forensics = self.context.forensics
         if row is not None:
-            self.ask("told", lambda: told(store, row, look, explaining))
+            self.fetch("details", lambda: load_details(store, row, look, forensics))
 
     def _fetch_sender(self) -> None:
-        row, service, mine = self.table.row, self.desk.service, self._mine()
+        row, service, mine = self.table.row, self.context.service, self._mine()
         if self._asking_sender or service is None or row is None or mine is None:
             return
-        self._asking_sender, self._sender_at = True, self.desk.monotonic()
-        self.ask("sender", lambda: from_sender(service, row, mine.everywhere))
+        self._asking_sender, self._sender_at = True, self.context.monotonic()
+        self.fetch("sender", lambda: load_sender_log(service, row, mine.everywhere))
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show what belongs to the cursor's line."""
-        super().answered(what, value)
-        if what == "told":
-            self._told = value
+        super().show_fetched(what, value)
+        if what == "details":
+            self._details = value
             if self.tab is Tab.SENDER:
                 self._fetch_sender()
         elif what == "sender":
@@ -143,8 +156,8 @@ class DeliveriesScreen(ListScreen[Arrived]):
         self._show_figures()
         self._show_card()
 
-    def _mine(self) -> Told | None:
-        mine = self._told
+    def _mine(self) -> DeliveryDetails | None:
+        mine = self._details
         return mine if mine is not None and mine.row_id == self.table.cursor else None
 
     def show_part(self) -> None:
@@ -159,13 +172,13 @@ class DeliveriesScreen(ListScreen[Arrived]):
         self.show_part()
 
     def _show_card(self) -> None:
-        row, look = self.table.row, self.desk.look
+        row, look = self.table.row, self.context.look
         card, rail = self.query_one("#card", Sheet), self.query_one("#timeline", Sheet)
         if row is None:
             card.show(lambda _width: [(("j and k move to an arrival", MUTED),)])
             rail.show(lambda _width: ())
             return
-        mine, here = self._mine() or at_once(row, look), self.tab
+        mine, here = self._mine() or initial_details(row, look), self.tab
         sender, endpoint, listed = self._sender, self._endpoint(row), not rail.display
 
         def lines(width: int) -> list[Line]:
@@ -179,7 +192,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         rail.show(lambda width: attempt_lines(row.id, mine.rows, mine.plan, look, width))
 
     def _endpoint(self, row: Arrived) -> EndpointHealth | None:
-        known = () if self.desk.snapshot is None else self.desk.snapshot.health.endpoints
+        known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
         return next((one for one in known if one.endpoint == row.endpoint), None)
 
     # --- keys ----------------------------------------------------------------------------------
@@ -188,19 +201,19 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Open the story of the collection that this line is about."""
         row = self.table.row
         if row is not None:
-            self.post_message(StoryAsked(row.collection_id or row.event_id or ""))
+            self.post_message(TimelineRequested(row.collection_id or row.event_id or ""))
 
-    def subject(self) -> Subject | None:
+    def selection(self) -> Selection | None:
         """Return the event on the line, with the collection that it is about."""
         row = self.table.row
         if row is None:
             return None
-        name = free(row.reference or row.event_id or "this arrival", 60)
-        return Subject(name=name, collection_id=row.collection_id, event_id=row.event_id)
+        name = format_text(row.reference or row.event_id or "this arrival", 60)
+        return Selection(name=name, collection_id=row.collection_id, event_id=row.event_id)
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return what reads the body of the arrival under the cursor, its phone masked."""
-        row, store = self.table.row, self.desk.store
+        row, store = self.table.row, self.context.store
         if row is None or isinstance(row, Missing):
             return super().exact()
 
@@ -213,23 +226,27 @@ class DeliveriesScreen(ListScreen[Arrived]):
 
     def action_resend(self) -> None:
         """Confirm and let the sender deliver again, or say why it cannot and what comes next."""
-        acts, row, look = self.desk.acts, self.table.row, self.desk.look
-        why = self.desk.why_no_act if acts is None else acts.why_no_resend()
+        operator, row, look = self.context.operator, self.table.row, self.context.look
+        why = (
+            self.context.action_disabled_reason
+            if operator is None
+            else operator.resend_disabled_reason()
+        )
         if not why and row is None:
             why = "the cursor points at no arrival"
         if not why and isinstance(row, Missing):
             why = "off: which event is missing is not known, so it cannot be asked for"
-        if why or acts is None or row is None or isinstance(row, Missing):
-            plan = None if row is None else (self._mine() or at_once(row, look)).plan
+        if why or operator is None or row is None or isinstance(row, Missing):
+            plan = None if row is None else (self._mine() or initial_details(row, look)).plan
             came = isinstance(row, Missing) and row.verdict is Absent.CAME
             coming = None if plan is None or came else plan.next_at
-            after = "" if coming is None else f" · its next attempt: {due(coming, look)}"
+            after = "" if coming is None else f" · its next attempt: {format_due(coming, look)}"
             self.say(f"{why}{after}")
             return
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed:
-                self.post_message(DeedAsked("resending", lambda: acts.resend(row)))
+                self.post_message(ActionRequested("resending", lambda: operator.resend(row)))
 
         facts = (
             ("event", cell(row.event_id, limit=130)),
@@ -245,6 +262,6 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Copy the event's id, or the reference where no event came."""
         row = self.table.row
         if row is not None and row.event_id is not None:
-            self.post_message(CopyAsked("event id", row.event_id))
+            self.post_message(CopyRequested("event id", row.event_id))
         elif row is not None and row.reference is not None:
-            self.post_message(reference_copy(row.reference, row.id))
+            self.post_message(copy_reference(row.reference, row.id))

@@ -13,7 +13,17 @@ import msgspec
 from kusanya.health import DeliveryPlan, attempt_of
 from kusanya.store.records import DeliveryRow
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery
-from kusanya_console.ui.format import Line, Look, cell, due, fit, labelled, moment, span, wrapped
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    fit,
+    format_due,
+    format_duration,
+    format_instant,
+    labelled,
+    wrapped,
+)
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _APART: Final = timedelta(seconds=2)
@@ -28,7 +38,7 @@ _STATUS: Final = {
 }
 
 
-class Sent(msgspec.Struct, frozen=True):
+class AttemptMatch(msgspec.Struct, frozen=True):
     """One attempt of the sender, the arrival that it was here, and how the two differ."""
 
     attempt: SentAttempt
@@ -36,17 +46,17 @@ class Sent(msgspec.Struct, frozen=True):
     differs: str = ""
 
 
-class Compared(msgspec.Struct, frozen=True):
+class DeliveryComparison(msgspec.Struct, frozen=True):
     """One delivery in the sender's log."""
 
     delivery: SentDelivery
-    attempts: tuple[Sent, ...]
+    attempts: tuple[AttemptMatch, ...]
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class SenderComparison(msgspec.Struct, frozen=True):
     """Everything that the sender says about an event, against everything that arrived."""
 
-    deliveries: tuple[Compared, ...]
+    deliveries: tuple[DeliveryComparison, ...]
     strangers: tuple[DeliveryRow, ...]
     """Arrivals that no attempt of the sender explains."""
 
@@ -57,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return marked + len(self.strangers)
 
 
-def compare(sent: Sequence[SentDelivery], arrivals: Sequence[DeliveryRow]) -> Comparison:
+def compare(sent: Sequence[SentDelivery], arrivals: Sequence[DeliveryRow]) -> SenderComparison:
     """Match attempts with arrivals; of several that fit the nearest in time is taken."""
     left = sorted(arrivals, key=lambda row: row.arrived_at)
     deliveries = []
@@ -67,9 +77,9 @@ def compare(sent: Sequence[SentDelivery], arrivals: Sequence[DeliveryRow]) -> Co
             row = _nearest(attempt, left)
             if row is not None:
                 left.remove(row)
-            attempts.append(Sent(attempt, row, _differs(attempt, row)))
-        deliveries.append(Compared(delivery, tuple(attempts)))
-    return Comparison(tuple(deliveries), tuple(left))
+            attempts.append(AttemptMatch(attempt, row, _differs(attempt, row)))
+        deliveries.append(DeliveryComparison(delivery, tuple(attempts)))
+    return SenderComparison(tuple(deliveries), tuple(left))
 
 
 def _nearest(attempt: SentAttempt, rows: Sequence[DeliveryRow]) -> DeliveryRow | None:
@@ -94,7 +104,7 @@ def _differs(attempt: SentAttempt, row: DeliveryRow | None) -> str:
 
 
 def sender_lines(
-    found: Comparison, plan: DeliveryPlan | None, look: Look, width: int
+    found: SenderComparison, plan: DeliveryPlan | None, look: Look, width: int
 ) -> list[Line]:
     """Return the sender's log, each line with what differs under it."""
     if not found.deliveries:
@@ -106,13 +116,15 @@ def sender_lines(
     for each in found.deliveries:
         lines += [(), *_delivery(each, plan, look, width)]
     for row in found.strangers:
-        at = moment(row.arrived_at, look)
+        at = format_instant(row.arrived_at, look)
         said = f"≠ arrived {at}, answered {row.answer}: no attempt of the sender explains it"
         lines += [(), *wrapped(said, width, role=WARN)]
     return lines
 
 
-def _delivery(each: Compared, plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+def _delivery(
+    each: DeliveryComparison, plan: DeliveryPlan | None, look: Look, width: int
+) -> list[Line]:
     one = each.delivery
     glyph, word, role = _STATUS.get(one.status, ("?", cell(one.status, limit=30)[0], WARN))
     lines: list[Line] = [
@@ -126,10 +138,10 @@ def _delivery(each: Compared, plan: DeliveryPlan | None, look: Look, width: int)
     if not each.attempts:
         lines.append((("no attempt yet", MUTED),))
     if one.next_attempt_at is not None:
-        lines.append(labelled("next", (due(one.next_attempt_at, look), PLAIN)))
+        lines.append(labelled("next", (format_due(one.next_attempt_at, look), PLAIN)))
         if _next_differs(one, plan):
             inferred = None if plan is None else plan.next_at
-            ours = "none" if inferred is None else moment(inferred, look)
+            ours = "none" if inferred is None else format_instant(inferred, look)
             lines += wrapped(f"≠ inferred here: {ours}", width, indent=3, role=WARN)
     return lines
 
@@ -141,13 +153,13 @@ def _next_differs(one: SentDelivery, plan: DeliveryPlan | None) -> bool:
     return inferred is None or abs(inferred - one.next_attempt_at) > _DUE_APART
 
 
-def _attempt(sent: Sent, look: Look) -> Line:
+def _attempt(sent: AttemptMatch, look: Look) -> Line:
     one = sent.attempt
     glyph: Run = ("·", WARN)
     if sent.arrival is not None:
         glyph = ("●", PLAIN) if one.outcome == "succeeded" else ("✕", FAILED)
     heard = cell(one.error, limit=18) if one.status_code is None else (f"{one.status_code}", PLAIN)
-    lasted = f"{one.duration_ms:,} ms" if one.duration_ms < _LONG_MS else span(one.took)
+    lasted = f"{one.duration_ms:,} ms" if one.duration_ms < _LONG_MS else format_duration(one.took)
     tail: tuple[Run, ...] = ((lasted, MUTED),)
     if one.manual:
         tail = ((lasted, MUTED), ("  by hand", MUTED))
@@ -155,5 +167,5 @@ def _attempt(sent: Sent, look: Look) -> Line:
         tail = (("not seen", WARN),)
     return (
         (f"{one.number:>2} ", MUTED), glyph, (" ", PLAIN),
-        (fit(moment(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN), *tail,
+        (fit(format_instant(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN), *tail,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, labelled, moment, wrapped
+from kusanya_console.ui.format import Line, Look, cell, format_instant, labelled, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN, Run
 
 _LINES: Final = 200
@@ -133,6 +133,6 @@ def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
         return (("no readable t", WARN),)
     skew = round((row.arrived_at - row.signed_at).total_seconds())
     return (
-        (moment(row.signed_at, look), PLAIN),
+        (format_instant(row.signed_at, look), PLAIN),
         (f"   skew {skew:,} s of {SIGNATURE_TOLERANCE_S} s", MUTED),
     )

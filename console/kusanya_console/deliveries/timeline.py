@@ -16,11 +16,11 @@ from kusanya_console.ui.format import (
     cell,
     columns,
     fit,
-    moment,
-    precise,
+    format_duration,
+    format_elapsed,
+    format_exact_instant,
+    format_instant,
     rule,
-    span,
-    took,
 )
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run
 
@@ -54,7 +54,7 @@ def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
             rail.append(_wait(plan.slots[place + 1], _WAITS[place], step - 1))
         spared = slot.state is SlotState.SPARED
         numbers.append((fit("" if spared else f"{slot.number}", step), MUTED))
-        times.append((fit("" if slot.at is None else moment(slot.at, look), step), PLAIN))
+        times.append((fit("" if slot.at is None else format_instant(slot.at, look), step), PLAIN))
         ends.append((fit(_outcome(slot, plan, look), step), MUTED))
     return [*lines, tuple(rail), tuple(numbers), tuple(times), tuple(ends)]
 
@@ -70,15 +70,19 @@ def arrival_heads() -> Line:
 
 def arrival_line(row: DeliveryRow, look: Look) -> Line:
     """Return one arrival of an event as a line of figures."""
-    after = "—" if row.event_created_at is None else span(row.arrived_at - row.event_created_at)
+    after = (
+        "—"
+        if row.event_created_at is None
+        else format_duration(row.arrived_at - row.event_created_at)
+    )
     runs: tuple[Run, ...] = (
         (f"{attempt_of(row) or '?'}", MUTED),
-        (precise(row.arrived_at, look), PLAIN),
+        (format_exact_instant(row.arrived_at, look), PLAIN),
         (after, MUTED),
         vocabulary.verdict(row),
         cell(row.reason, limit=22),
         (f"{row.answer}", PLAIN),
-        (took(row.took_us), PLAIN),
+        (format_elapsed(row.took_us), PLAIN),
         (f"{row.body_bytes:,} B", MUTED),
     )
     return columns(zip(runs, _COLUMNS, strict=True))
@@ -136,17 +140,17 @@ def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
         return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
     if slot.state is SlotState.PLANNED and slot.at is not None:
         if slot.at == plan.next_at:
-            return f"in {span(slot.at - look.now)}" if slot.at > look.now else "due now"
+            return f"in {format_duration(slot.at - look.now)}" if slot.at > look.now else "due now"
         return "last try" if slot.number == ATTEMPTS else "planned"
     return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
 
 
 def _slot_line(slot: Slot, look: Look) -> Line:
     glyph, role = _glyph(slot)
-    at = "" if slot.at is None else moment(slot.at, look)
+    at = "" if slot.at is None else format_instant(slot.at, look)
     said = slot.state.value
     if slot.arrival is not None:
-        said = f"{slot.arrival.answer}   checked in {took(slot.arrival.took_us)}"
+        said = f"{slot.arrival.answer}   checked in {format_elapsed(slot.arrival.took_us)}"
     return (
         (f" {slot.number}  ", MUTED), (f"{glyph} ", role), (fit(at, 9), PLAIN), ("   ", PLAIN),
         (said, MUTED),

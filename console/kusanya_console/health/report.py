@@ -32,9 +32,9 @@ from kusanya_console.ui.format import (
     Look,
     cell,
     columns,
-    moment,
+    format_duration,
+    format_instant,
     rule,
-    span,
     wrapped,
 )
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
@@ -87,7 +87,7 @@ def _held_up(found: Reading, look: Look, width: int) -> list[Entry]:
             f"{many(held.left)} left and nobody waits for their answer: the customers may have "
             "been asked."
         )
-    since = "" if held.since is None else f", the oldest of {moment(held.since, look)}"
+    since = "" if held.since is None else f", the oldest of {format_instant(held.since, look)}"
     lines = wrapped(
         f"◌ held up{since}: {' '.join(said)} kusanya intents resume sends them with the same key, "
         "R on Intents (5) one of them; make no new ones.",
@@ -105,8 +105,8 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     entries: list[Entry] = []
     if found.lost_at is not None:
         lost = (
-            f"✕ store lost: it cannot be read since {moment(found.lost_at, look)}. Everything "
-            "below is the last that was known; nothing here is an all-clear."
+            f"✕ store lost: it cannot be read since {format_instant(found.lost_at, look)}. "
+            "Everything below is the last that was known; nothing here is an all-clear."
         )
         entries += plainly(wrapped(lost, width, role=FAILED))
     entries += _sender_alarms(found, look, width)
@@ -121,7 +121,9 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     entries += _held_up(found, look, width) if found.held_up.count else []
     if found.silent is not None:
         at = found.silent.last_arrival_at
-        last = "nothing has ever arrived" if at is None else f"last arrival {moment(at, look)}"
+        last = (
+            "nothing has ever arrived" if at is None else f"last arrival {format_instant(at, look)}"
+        )
         many = found.silent.missed
         said = (
             f"◐ silent: is the receiver running? Polling learned {many} final "
@@ -164,7 +166,7 @@ def _many_phones(found: Reading, stuck: StuckChannel, look: Look) -> str:
     arrived = [one.last_arrival_at for one in found.health.endpoints]
     said = f"{stuck.phones:,} phones: ask the service with c."
     if not arrived or max(arrived) < found.health.at - _QUIET:
-        last = f"since {moment(max(arrived), look)}" if arrived else "yet"
+        last = f"since {format_instant(max(arrived), look)}" if arrived else "yet"
         said += f" Nothing has arrived {last}: is the receiver running?"
     return f"{said} Still open, it is an outage: ask the network, send no second prompts."
 
@@ -174,7 +176,7 @@ def _alarm(
 ) -> list[Entry]:
     held = found.looked_after(target.alarm)
     if held is not None:
-        who = f"looked after by {safe(held.by, 40)} since {moment(held.at, look)}"
+        who = f"looked after by {safe(held.by, 40)} since {format_instant(held.at, look)}"
         lines += wrapped(f"{who}: {safe(held.why, 200)}", width, indent=2, role=MUTED)
     return leading(lines, target)
 
@@ -185,7 +187,8 @@ def _failing(one: EndpointHealth, look: Look) -> str:
     if one.fuse.blown_at is not None or blows is None:
         end = "the sender has disabled it by now: enable it in the dashboard"
     else:
-        end = f"a failure at or after {moment(blows, look)} disables it; one 2xx resets the fuse"
+        at = format_instant(blows, look)
+        end = f"a failure at or after {at} disables it; one 2xx resets the fuse"
     to_do = vocabulary.to_do(one.reason)
     then = f" To do: {to_do}." if to_do else ""
     return f"✕ failing: {safe(one.endpoint, 40)} refused {_many(one.failures)}{why}; {end}.{then}"
@@ -218,8 +221,8 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
         runs: tuple[Run, ...] = (
             cell(one.endpoint, limit=40),
             _state(one, found, look),
-            (moment(one.last_arrival_at, look), PLAIN),
-            (moment(one.last_success_at, look), PLAIN),
+            (format_instant(one.last_arrival_at, look), PLAIN),
+            (format_instant(one.last_success_at, look), PLAIN),
             (_many(one.failures), PLAIN),
             (_fuse(one), FAILED if one.failures else MUTED),
             _left(one, look),
@@ -256,7 +259,9 @@ def _sender_alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     for one in found.sender:
         where = safe(one.url, 80)
         if one.is_disabled:
-            since = "" if one.disabled_at is None else f" since {moment(one.disabled_at, look)}"
+            since = (
+                "" if one.disabled_at is None else f" since {format_instant(one.disabled_at, look)}"
+            )
             said = (
                 f"✕ disabled: the sender sends nothing to {where}{since}. To do: mend the "
                 "receiver, then enable the endpoint on Service (6); what it held goes on then."
@@ -266,11 +271,11 @@ def _sender_alarms(found: Reading, look: Look, width: int) -> list[Entry]:
             until = (
                 ""
                 if blows is None
-                else f"; a failure at or after {moment(blows, look)} disables it"
+                else f"; a failure at or after {format_instant(blows, look)} disables it"
             )
             said = (
                 f"✕ failing: the sender has had no success at {where} since "
-                f"{moment(one.failing_since, look)}{until}."
+                f"{format_instant(one.failing_since, look)}{until}."
             )
         else:
             continue
@@ -299,12 +304,12 @@ def _fuse(one: EndpointHealth) -> str:
 
 def _left(one: EndpointHealth, look: Look) -> Run:
     if one.fuse.blown_at is not None:
-        return f"blown {moment(one.fuse.blown_at, look)}", FAILED
+        return f"blown {format_instant(one.fuse.blown_at, look)}", FAILED
     blows = one.fuse.blows_at
     if blows is None:
         return "not lit", MUTED
     left = blows - look.now
-    said = f"{moment(blows, look)}, {span(left)}"
+    said = f"{format_instant(blows, look)}, {format_duration(left)}"
     whole = f"{said} left"
     # The figure stays whole where the word finds no room.
     fits = whole if len(whole) <= _LEFT_CELLS else said

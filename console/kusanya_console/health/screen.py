@@ -15,8 +15,8 @@ from kusanya.causes import Causes, TimeToFinal, Window, begins, causes, times_to
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.actions.context import Desk
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.alarms import Inbox, Inspector
 from kusanya_console.collections.evidence import save_card
 from kusanya_console.commands import bindings_of
@@ -24,13 +24,19 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.health.lines import Section, Target, targets
 from kusanya_console.health.reader import Reading
 from kusanya_console.health.report import health_lines, report
-from kusanya_console.messages import CopyAsked, DeedAsked, ListAsked, ScreenAsked, StoryAsked
+from kusanya_console.messages import (
+    ActionRequested,
+    CopyRequested,
+    ListRequested,
+    ScreenRequested,
+    TimelineRequested,
+)
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, plain, rule
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
-from kusanya_console.widgets.status_line import Standing
+from kusanya_console.widgets.status_line import StatusBarState
 
 _COPIED_CELLS = 110
 _MARGIN = 2
@@ -38,7 +44,7 @@ _MARGIN = 2
 _EVERY: Final = timedelta(seconds=5)
 
 
-class Counted(msgspec.Struct, frozen=True):
+class HealthFigures(msgspec.Struct, frozen=True):
     """What the screen reads beside the snapshot, as of one instant."""
 
     at: datetime
@@ -48,9 +54,11 @@ class Counted(msgspec.Struct, frozen=True):
     inbox: Inbox
 
 
-def count(store: Store, mode: Mode, inspector: Inspector, window: Window, now: datetime) -> Counted:
+def load_figures(
+    store: Store, mode: Mode, inspector: Inspector, window: Window, now: datetime
+) -> HealthFigures:
     """Return a window's causes and times, and what is odd; raises StoreError."""
-    return Counted(
+    return HealthFigures(
         now,
         window,
         causes(store, mode, window=window, now=now),
@@ -66,13 +74,13 @@ class HealthScreen(ConsoleScreen):
     CRUMB = "Health"
     BINDINGS = bindings_of(NAME)
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
         self.window = Window.HOUR
         self.cursor: str | None = None
         self._snapshot: Snapshot | None = None
-        self._counted: Counted | None = None
-        self._inspector = Inspector(desk.store, mode=desk.mode)
+        self._figures: HealthFigures | None = None
+        self._inspector = Inspector(context.store, mode=context.mode)
         self._counting = False
         self._lines_of: list[Target | None] = []
         self._pointed = False
@@ -93,46 +101,53 @@ class HealthScreen(ConsoleScreen):
     def advance(self, snapshot: Snapshot) -> None:
         """Show the report of the newest snapshot; count anew what is older than some seconds."""
         self._snapshot = snapshot
-        if self._counted is None or snapshot.at - self._counted.at >= _EVERY:
+        if self._figures is None or snapshot.at - self._figures.at >= _EVERY:
             self._count()
         self._show()
 
-    def tell(self, standing: Standing) -> None:
+    def show_status(self, state: StatusBarState) -> None:
         """Show how things stand; a report of a store that is lost is dimmed, and says so."""
-        self._lost_at = standing.lost_at
-        self.set_class(standing.lost_at is not None, "-lost")
-        super().tell(standing)
+        self._lost_at = state.lost_at
+        self.set_class(state.lost_at is not None, "-lost")
+        super().show_status(state)
 
     def show_result(self) -> None:
         """Show how an act ended, and what it changed here."""
         super().show_result()
-        ended = self.desk.ended
-        if ended is not None and ended.sentence.startswith("acknowledged"):
+        result = self.context.result
+        if result is not None and result.outcome is ActionOutcome.ACKNOWLEDGED:
             self._count()
 
     def _count(self) -> None:
         if self._counting:
             return
         self._counting = True
-        desk, inspector, window, now = self.desk, self._inspector, self.window, self.desk.look.now
-        self.ask("count", lambda: count(desk.store, desk.mode, inspector, window, now))
+        context, inspector, window, now = (
+            self.context,
+            self._inspector,
+            self.window,
+            self.context.look.now,
+        )
+        self.fetch(
+            "count", lambda: load_figures(context.store, context.mode, inspector, window, now)
+        )
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show what was counted; a window that was changed meanwhile is counted next."""
         if what == "count":
             self._counting = False
-            self._counted = value
+            self._figures = value
             if value.window is not self.window:
                 self._count()
             self._show()
 
-    def unanswered(self, what: str) -> None:  # noqa: ARG002 - there is one question
+    def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - there is one question
         """Keep what is shown; the next snapshot counts anew."""
         self._counting = False
-        self._counted = (
+        self._figures = (
             None
-            if self._counted is None
-            else msgspec.structs.replace(self._counted, at=self._counted.at - _EVERY)
+            if self._figures is None
+            else msgspec.structs.replace(self._figures, at=self._figures.at - _EVERY)
         )
 
     # --- showing -------------------------------------------------------------------------------
@@ -146,16 +161,16 @@ class HealthScreen(ConsoleScreen):
         self._show()
 
     def _reading(self) -> Reading | None:
-        snapshot, counted = self._snapshot, self._counted
+        snapshot, counted = self._snapshot, self._figures
         if snapshot is None:
             return None
         found = Reading(
-            mode=self.desk.mode,
+            mode=self.context.mode,
             health=snapshot.health,
             silent=snapshot.silence,
             held_up=snapshot.held_up,
             closing=snapshot.closing,
-            sender=tuple(one for one in self.desk.sender if one.mode == self.desk.mode.value),
+            sender=tuple(one for one in self.context.sender if one.mode == self.context.mode.value),
             lost_at=self._lost_at,
             window=self.window,
         )
@@ -167,7 +182,7 @@ class HealthScreen(ConsoleScreen):
         )
 
     def _show(self) -> None:
-        found, look = self._reading(), self.desk.look
+        found, look = self._reading(), self.context.look
         if found is not None:
             self.query_one("#health", Sheet).show(
                 lambda width: self._drawn(report(found, look, width - _MARGIN), width)
@@ -244,9 +259,9 @@ class HealthScreen(ConsoleScreen):
         if target is None:
             self.say("nothing here leads to rows")
         elif target.story:
-            self.post_message(StoryAsked(target.story))
+            self.post_message(TimelineRequested(target.story))
         else:
-            self.post_message(ListAsked(target.screen, target.narrowed))
+            self.post_message(ListRequested(target.screen, target.narrowed))
 
     def action_window(self, by: int) -> None:
         """Count over a shorter or longer time."""
@@ -261,9 +276,9 @@ class HealthScreen(ConsoleScreen):
 
     def action_acknowledge(self) -> None:
         """Say that one looks after what the cursor stands on; audited."""
-        acts, target = self.desk.acts, self.target
-        if acts is None:
-            self.say(self.desk.why_no_act)
+        operator, target = self.context.operator, self.target
+        if operator is None:
+            self.say(self.context.action_disabled_reason)
             return
         if target is None or not target.alarm:
             self.say("the cursor stands on no alarm")
@@ -273,7 +288,9 @@ class HealthScreen(ConsoleScreen):
         def keep(why: str | None) -> None:
             if why:
                 self.post_message(
-                    DeedAsked("acknowledging", lambda: acts.acknowledge(alarm, name=name, why=why))
+                    ActionRequested(
+                        "acknowledging", lambda: operator.acknowledge(alarm, name=name, why=why)
+                    )
                 )
 
         self.app.push_screen(NoteScreen((name, PLAIN)), keep)
@@ -283,38 +300,38 @@ class HealthScreen(ConsoleScreen):
         if self.has_class("-zoom"):
             self.action_zoom()
         else:
-            self.post_message(ScreenAsked("live"))
+            self.post_message(ScreenRequested("live"))
 
     def action_catch_up(self) -> None:
         """Ask the service for what the store may have missed."""
-        asks, why = self.desk.asks, self.desk.why_no_ask
-        if asks is None or why:
+        queries, why = self.context.queries, self.context.query_disabled_reason
+        if queries is None or why:
             self.say(why)
         else:
-            self.post_message(DeedAsked("catching up", asks.catch_up))
+            self.post_message(ActionRequested("catching up", queries.catch_up))
 
     def _text(self) -> str:
         found = self._reading()
-        return "" if found is None else plain(health_lines(found, self.desk.look, _COPIED_CELLS))
+        return "" if found is None else plain(health_lines(found, self.context.look, _COPIED_CELLS))
 
     def action_copy_id(self) -> None:
         """Copy the report as text."""
         text = self._text()
         if text:
-            self.post_message(CopyAsked("report", text))
+            self.post_message(CopyRequested("report", text))
 
     def action_copy_card(self) -> None:
         """Copy the report and keep it in a file."""
-        text, folder = self._text(), self.desk.folder
+        text, folder = self._text(), self.context.folder
         sent = "report sent to the terminal's clipboard and saved to"
-        name = f"health-{self.desk.mode.value}-{self.desk.look.now:%Y%m%dT%H%M%SZ}"
+        name = f"health-{self.context.mode.value}-{self.context.look.now:%Y%m%dT%H%M%SZ}"
         if not text:
             self.say("the store is being read: there is no report yet")
             return
-        self.post_message(CopyAsked("report", text, told=True))
+        self.post_message(CopyRequested("report", text, quiet=True))
         self.post_message(
-            DeedAsked(
+            ActionRequested(
                 "saving the report",
-                lambda: Ended(f"{sent} {safe(str(save_card(folder, name, text)), 400)}"),
+                lambda: ActionResult(f"{sent} {safe(str(save_card(folder, name, text)), 400)}"),
             )
         )

@@ -13,7 +13,16 @@ from kusanya_console.commands import LIVE
 from kusanya_console.health.lines import Entry, Target, leading, plainly
 from kusanya_console.health.reader import Reading, channel_target
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, columns, fit, moment, span, wrapped
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    columns,
+    fit,
+    format_duration,
+    format_instant,
+    wrapped,
+)
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 WIDE = 96
@@ -124,9 +133,9 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
             _some(0 if one is None else one.young),
             _some(0 if one is None else one.late),
             _some(0 if one is None else one.stuck, FAILED),
-            none if one is None else (span(look.now - one.oldest_at), MUTED),
-            none if took is None else (span(took.p50), PLAIN),
-            none if took is None else (span(took.p95), PLAIN),
+            none if one is None else (format_duration(look.now - one.oldest_at), MUTED),
+            none if took is None else (format_duration(took.p50), PLAIN),
+            none if took is None else (format_duration(took.p95), PLAIN),
         )
         entries.append(
             Entry(columns((runs[n], shape[n]) for n in kept), channel_target(channel, found))
@@ -161,7 +170,7 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
         reference, _ = cell(one.row.reference, limit=24)
         head: Line = (
             (f"{glyph} ", role),
-            (fit(moment(one.row.created_at, look), 9), MUTED),
+            (fit(format_instant(one.row.created_at, look), 9), MUTED),
             ("  ", PLAIN),
             (fit(reference, 16), PLAIN),
             ("  ", PLAIN),

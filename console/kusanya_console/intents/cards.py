@@ -20,13 +20,13 @@ from kusanya_console.ui.format import (
     Look,
     cell,
     fit,
-    free,
+    format_duration,
+    format_elapsed,
+    format_instant,
+    format_text,
     labelled,
-    moment,
     rule,
-    span,
     spread,
-    took,
     wrapped,
 )
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
@@ -56,7 +56,7 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
         *([("     held up ", MUTED), (stranded, WARN)] if stranded != "0" else ()),
         ("     next window closes ", MUTED),
-        (f"in {span(min(ahead))}" if ahead else "—", PLAIN),
+        (f"in {format_duration(min(ahead))}" if ahead else "—", PLAIN),
         ("     window closed ", MUTED),
         (f"{len(sent) - len(ahead):,}", FAILED if len(sent) > len(ahead) else PLAIN),
     ]
@@ -68,12 +68,12 @@ def window_left(row: IntentRow, look: Look) -> Run:
     if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
         return "no customer was asked", WARN
     if row.state not in _WAITING or window_ends(row) is None:
-        return free(row.outcome or "", 80), MUTED
+        return format_text(row.outcome or "", 80), MUTED
     left = replay_left(row, now=look.now)
     if not left:
         return f"{'·' * _BAR} closed: decide", FAILED
     full = max(1, round(left / REPLAY_WINDOW * _BAR))
-    return f"{'█' * full}{'·' * (_BAR - full)} {span(left)} left", WARN
+    return f"{'█' * full}{'·' * (_BAR - full)} {format_duration(left)} left", WARN
 
 
 def intent_part(
@@ -110,11 +110,11 @@ def intent_card(
         labelled("key", (_key(row), PLAIN)),
         labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
         labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
-        labelled("prepared", (moment(row.prepared_at, look), PLAIN)),
+        labelled("prepared", (format_instant(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
     ]
     if row.outcome is not None and row.outcome != _NO_ANSWER:
-        lines += wrapped(free(row.outcome, 300), width, label="outcome")
+        lines += wrapped(format_text(row.outcome, 300), width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
     lines += [_BLANK, rule("sent", width)]
@@ -128,22 +128,22 @@ def intent_card(
     if notes:
         lines += [_BLANK, rule("notes", width)]
     for note in notes:
-        lines.append(((f"{moment(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
-        lines += wrapped(free(note.text, 500), width, indent=2)
+        lines.append(((f"{format_instant(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
+        lines += wrapped(format_text(note.text, 500), width, indent=2)
     return lines
 
 
 def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a replay names: its reference first, its window last."""
     end = window_ends(row)
-    until = f"until {moment(end, look)}" if end else "not sent before"
+    until = f"until {format_instant(end, look)}" if end else "not sent before"
     return (*_facts(row), ("window", (until, PLAIN)))
 
 
 def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a decision names: its reference first, its window last."""
     end = window_ends(row)
-    over = f"over since {moment(end, look)}" if end else "it was never sent"
+    over = f"over since {format_instant(end, look)}" if end else "it was never sent"
     return (*_facts(row), ("window", (over, PLAIN)))
 
 
@@ -156,7 +156,7 @@ def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, R
     seen = candidate.seen
     if seen is None:
         said = candidate.trouble or "there is no API key to ask the service with"
-        return (became, ("compared", (f"with nothing: {free(said, 160)}", WARN)), reason)
+        return (became, ("compared", (f"with nothing: {format_text(said, 160)}", WARN)), reason)
     by = "the service, just now" if candidate.asked else "the store; the service was not asked"
     return (
         became,
@@ -198,11 +198,11 @@ def _key(row: IntentRow) -> str:
 def _attempt(one: AttemptRow, look: Look) -> Line:
     outcome = "in flight" if one.outcome is None else safe(one.outcome, 20)
     status = "" if one.status is None else f"{one.status}"
-    lasted = "" if one.took_us is None else took(one.took_us)
+    lasted = "" if one.took_us is None else format_elapsed(one.took_us)
     lost = one.outcome == "lost"
     return (
-        (f"{one.number:>2}  ", MUTED), (fit(moment(one.sent_at, look), 9), PLAIN), ("  ", PLAIN),
-        (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
+        (f"{one.number:>2}  ", MUTED), (fit(format_instant(one.sent_at, look), 9), PLAIN),
+        ("  ", PLAIN), (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
         (fit(status, 4, right=True), PLAIN), ("  ", PLAIN), (lasted, MUTED),
     )  # fmt: skip
 
@@ -231,9 +231,9 @@ def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
     )
     if end is not None and replay_left(row, now=look.now):
         lines += wrapped(
-            f"same key, same bytes, until {moment(end, look)}: the first answer again, never a "
-            "second charge. If the first request never arrived, the customer is prompted now: tell "
-            "them before. R replays, or kusanya intents resume.",
+            f"same key, same bytes, until {format_instant(end, look)}: the first answer again, "
+            "never a second charge. If the first request never arrived, the customer is prompted "
+            "now: tell them before. R replays, or kusanya intents resume.",
             width,
             label="replay",
         )

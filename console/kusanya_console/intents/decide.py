@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label
 
 from kusanya.wire import Mode, is_collection_id
-from kusanya_console.ui.format import Line, free, labelled, wrapped
+from kusanya_console.ui.format import Line, format_text, labelled, wrapped
 from kusanya_console.ui.vocabulary import FAILED, MUTED, STRONG, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -22,7 +22,7 @@ _WHY_LONGEST = 300
 _ID_LONGEST = 120
 
 
-class Decided(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True):
     """What a person found out."""
 
     collection_id: str | None
@@ -30,7 +30,7 @@ class Decided(msgspec.Struct, frozen=True):
     why: str
 
 
-class DecideScreen(ModalScreen[Decided]):
+class DecideScreen(ModalScreen[Decision]):
     """Asks what became of a creation; dismissed with None it asks for nothing."""
 
     BINDINGS = [("escape", "dismiss(None)", "Cancel.")]  # noqa: RUF012 - Textual reads it
@@ -84,7 +84,8 @@ class DecideScreen(ModalScreen[Decided]):
         if "became" in names and not (became == _NOTHING or is_collection_id(became)):
             if not became:
                 return "say what it became: an id that begins with col_, or the word nothing"
-            return f"{free(became, 40)} is neither an id that begins with col_ nor the word nothing"
+            said = format_text(became, 40)
+            return f"{said} is neither an id that begins with col_ nor the word nothing"
         if "why" in names and not self._said("why"):
             return "say how you know: it is kept under your name"
         return ""
@@ -124,4 +125,4 @@ class DecideScreen(ModalScreen[Decided]):
             self._complain(wrong)
             return
         became = self._said("became")
-        self.dismiss(Decided(None if became == _NOTHING else became, self._said("why")))
+        self.dismiss(Decision(None if became == _NOTHING else became, self._said("why")))

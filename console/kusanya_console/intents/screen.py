@@ -16,8 +16,9 @@ from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.wire import Mode
 from kusanya.wording import UNKNOWN_OUTCOME, advise
-from kusanya_console.actions.context import Desk, Subject
-from kusanya_console.actions.results import Acting, Ended
+from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.screen import CARD_CELLS, Card, PaymentScreen
 from kusanya_console.commands import bindings_of
@@ -36,11 +37,17 @@ from kusanya_console.intents.cards import (
     replay_facts,
     window_left,
 )
-from kusanya_console.intents.decide import Decided, DecideScreen
-from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked, StoryAsked, reference_copy
+from kusanya_console.intents.decide import DecideScreen, Decision
+from kusanya_console.messages import (
+    ActionRequested,
+    CopyRequested,
+    ScreenRequested,
+    TimelineRequested,
+    copy_reference,
+)
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, free, moment, spread
+from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
@@ -51,7 +58,7 @@ _OTHERS_LISTED = 200
 
 
 def _sent(row: IntentRow, look: Look) -> Run:
-    return moment(row.first_sent_at, look), MUTED
+    return format_instant(row.first_sent_at, look), MUTED
 
 
 COLUMNS: tuple[Column[IntentRow], ...] = (
@@ -65,7 +72,7 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
 )
 
 
-class Creations(msgspec.Struct, frozen=True):
+class IntentList(msgspec.Struct, frozen=True):
     """What the screen lists: unknown outcomes first, the shortest window first among them."""
 
     rows: tuple[IntentRow, ...]
@@ -73,7 +80,7 @@ class Creations(msgspec.Struct, frozen=True):
     """True when there are older ones, which are not listed."""
 
 
-class Sendings(msgspec.Struct, frozen=True):
+class IntentDetails(msgspec.Struct, frozen=True):
     """The attempts of one intent, and what people noted on it."""
 
     intent_id: str
@@ -81,33 +88,33 @@ class Sendings(msgspec.Struct, frozen=True):
     notes: tuple[NoteRow, ...]
 
 
-def sendings(store: Store, intent: IntentRow) -> Sendings:
+def load_details(store: Store, intent: IntentRow) -> IntentDetails:
     """Return what stands beside an intent."""
     notes = store.notes.of(intent.id, intent.mode)
-    return Sendings(intent.id, store.intents.attempts(intent.id), notes)
+    return IntentDetails(intent.id, store.intents.attempts(intent.id), notes)
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says became of an intent, and what is known of the collection they name."""
 
     intent: IntentRow
-    said: Decided
+    said: Decision
     candidate: Candidate | None = None
     refused: bool = False
 
 
-def compared(acts: Acting, row: IntentRow, said: Decided) -> Compared:
+def check_decision(operator: OperatorActions, row: IntentRow, said: Decision) -> DecisionCheck:
     """Compare the collection that is named with the intent; raises StoreError."""
     if said.collection_id is None:
-        return Compared(intent=row, said=said)
+        return DecisionCheck(intent=row, said=said)
     try:
-        candidate = acts.examine(row, said.collection_id)
+        candidate = operator.examine(row, said.collection_id)
     except IntentError:
-        return Compared(intent=row, said=said, refused=True)
-    return Compared(intent=row, said=said, candidate=candidate)
+        return DecisionCheck(intent=row, said=said, refused=True)
+    return DecisionCheck(intent=row, said=said, candidate=candidate)
 
 
-def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
+def load_intents(store: Store, mode: Mode, *, now: datetime) -> IntentList:
     """Return the unknown ones, then those held up, then the newest of the rest."""
     unknown = store.intents.page(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
     newest = store.intents.page(mode, limit=_OTHERS_LISTED)
@@ -115,7 +122,7 @@ def creations(store: Store, mode: Mode, *, now: datetime) -> Creations:
     left = sorted(waiting(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED)
     named = {row.id for row in (*first, *left)}
     rest = (row for row in newest.rows if row.id not in named)
-    return Creations((*first, *left, *rest), more=unknown.more or newest.more)
+    return IntentList((*first, *left, *rest), more=unknown.more or newest.more)
 
 
 class IntentsScreen(PaymentScreen):
@@ -126,13 +133,13 @@ class IntentsScreen(PaymentScreen):
     PARTS = INTENT_PARTS
     BINDINGS = bindings_of(NAME)
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=desk.look, id="table")
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
+        self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=context.look, id="table")
         self._more = False
-        self._sendings: Sendings | None = None
+        self._details: IntentDetails | None = None
         self._seq = 0
-        self._unanswered = False
+        self._is_stale = False
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below."""
@@ -158,22 +165,22 @@ class IntentsScreen(PaymentScreen):
 
     def advance(self, snapshot: Snapshot) -> None:
         """Read the list again when an intent has news."""
-        if snapshot.intents or self._unanswered:
+        if snapshot.intents or self._is_stale:
             self._fetch()
         elif snapshot.seq != self._seq:
             self._fetch_attempts()  # a note on an intent is no news of the intent itself
         self._seq = snapshot.seq
 
-    def unanswered(self, what: str) -> None:  # noqa: ARG002 - the list brings its attempts along
+    def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - the list brings its attempts along
         """Keep what is shown; the list is read again once the store answers."""
-        self._unanswered = True
+        self._is_stale = True
 
     def _fetch(self) -> None:
-        store, mode, clock = self.desk.store, self.desk.mode, self.desk.clock
-        self._unanswered = False
-        self.ask("intents", lambda: creations(store, mode, now=clock.now()))
+        store, mode, clock = self.context.store, self.context.mode, self.context.clock
+        self._is_stale = False
+        self.fetch("intents", lambda: load_intents(store, mode, now=clock.now()))
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show the list, or the attempts of the intent under the cursor."""
         if what == "decision":
             self._confirm_decision(value)
@@ -184,7 +191,7 @@ class IntentsScreen(PaymentScreen):
             self.set_class(not value.rows, "-empty")
             self._fetch_attempts()
         else:
-            self._sendings = value
+            self._details = value
         self._show()
 
     def on_record_table_highlighted(self) -> None:
@@ -193,9 +200,9 @@ class IntentsScreen(PaymentScreen):
         self.when_rested(self._fetch_attempts)
 
     def _fetch_attempts(self) -> None:
-        row, store = self.table.row, self.desk.store
+        row, store = self.table.row, self.context.store
         if row is not None:
-            self.ask("attempts", lambda: sendings(store, row))
+            self.fetch("attempts", lambda: load_details(store, row))
 
     def second(self) -> None:
         """Move the windows on."""
@@ -203,11 +210,11 @@ class IntentsScreen(PaymentScreen):
 
     def restyle(self) -> None:
         """Draw list and card as of now."""
-        self.table.restyle(self.desk.look)
+        self.table.restyle(self.context.look)
         self._show()
 
     def _show(self) -> None:
-        row, look, told = self.table.row, self.desk.look, self._sendings
+        row, look, told = self.table.row, self.context.look, self._details
         rows = self.table.window.rows
         self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
         self._foot()
@@ -226,7 +233,7 @@ class IntentsScreen(PaymentScreen):
         listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
         left: Line = ((" unknown first, then what is held up, then the newest   ", MUTED),)
         left = (*left, (listed, MUTED))
-        goes = f"{self.desk.key('list.newest')} goes to the top"
+        goes = f"{self.context.key('list.newest')} goes to the top"
         right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
         self.query_one("#foot", Sheet).show(lambda width: [spread(list(left), [right], width)])
 
@@ -235,7 +242,7 @@ class IntentsScreen(PaymentScreen):
         self._foot()
 
     def _empty(self) -> list[Line]:
-        mode, _ = vocabulary.mode_words(self.desk.mode)
+        mode, _ = vocabulary.mode_words(self.context.mode)
         return [
             ((f"No intent in {mode} yet.", PLAIN),),
             (("One stands here for every creation that was made through this library,", MUTED),),
@@ -271,29 +278,34 @@ class IntentsScreen(PaymentScreen):
     def action_open(self) -> None:
         """Open the story of the intent, or of the collection that it became."""
         if self.table.row is not None:
-            self.post_message(StoryAsked(self.table.row.id))
+            self.post_message(TimelineRequested(self.table.row.id))
 
     def action_back(self) -> None:
         """Go back to Live."""
-        self.post_message(ScreenAsked("live"))
+        self.post_message(ScreenRequested("live"))
 
-    def subject(self) -> Subject | None:
+    def selection(self) -> Selection | None:
         """Return the intent under the cursor, with its collection where that is known."""
         row = self.table.row
         if row is None:
             return None
-        return Subject(
-            name=free(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
+        return Selection(
+            name=format_text(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
         )
 
     def card(self) -> Card | None:
         """Return what reads the card of the intent, its collection's below where it is known."""
-        row, look, store, told = self.table.row, self.desk.look, self.desk.store, super().card()
+        row, look, store, told = (
+            self.table.row,
+            self.context.look,
+            self.context.store,
+            super().card(),
+        )
         if row is None:
             return None
 
         def read() -> list[Line]:
-            beside = sendings(store, row)
+            beside = load_details(store, row)
             lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
             return lines if told is None else [*lines, (), *told()]
 
@@ -316,77 +328,83 @@ class IntentsScreen(PaymentScreen):
         else:
             said = advise(UNKNOWN_OUTCOME)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
-            self.post_message(CopyAsked("customer's sentence", both, told=True))
+            self.post_message(CopyRequested("customer's sentence", both, quiet=True))
             sent = f"sent to the terminal's clipboard, say: {spoken(said.english)}"
-            self.desk.tell(Ended(sent))
+            self.context.show(ActionResult(sent))
             self.show_result()
 
     def _may_act(
-        self, why_not: Callable[[Acting, IntentRow], str]
-    ) -> tuple[Acting, IntentRow] | None:
+        self, disabled_reason: Callable[[OperatorActions, IntentRow], str]
+    ) -> tuple[OperatorActions, IntentRow] | None:
         """Return what to act with and on, or say why nothing happens."""
-        acts, row = self.desk.acts, self.table.row
-        if acts is None or row is None:
-            self.say(self.desk.why_no_act if acts is None else "the cursor points at no intent")
+        operator, row = self.context.operator, self.table.row
+        if operator is None or row is None:
+            self.say(
+                self.context.action_disabled_reason
+                if operator is None
+                else "the cursor points at no intent"
+            )
             return None
-        why = why_not(acts, row)
+        why = disabled_reason(operator, row)
         if why:
             self.say(why)
             return None
-        return acts, row
+        return operator, row
 
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
-        may = self._may_act(lambda acts, row: acts.why_no_replay(row))
+        may = self._may_act(lambda operator, row: operator.replay_disabled_reason(row))
         if may is None:
             return
-        acts, row = may
+        operator, row = may
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed:
-                self.post_message(DeedAsked("replaying", lambda: acts.replay(row)))
+                self.post_message(ActionRequested("replaying", lambda: operator.replay(row)))
 
-        facts = replay_facts(row, self.desk.look)
+        facts = replay_facts(row, self.context.look)
         dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
         self.app.push_screen(dialog, send)
 
     def action_decide(self) -> None:
         """Ask what became of the intent under the cursor, or say why it cannot be decided."""
-        may = self._may_act(lambda acts, row: acts.why_no_decision(row))
+        may = self._may_act(lambda operator, row: operator.decision_disabled_reason(row))
         if may is None:
             return
-        acts, row = may
+        operator, row = may
 
-        def compare(decided: Decided | None) -> None:
+        def compare(decided: Decision | None) -> None:
             if decided is not None:
-                self.ask("decision", lambda: compared(acts, row, decided))
+                self.fetch("decision", lambda: check_decision(operator, row, decided))
 
-        facts = decision_facts(row, self.desk.look)
+        facts = decision_facts(row, self.context.look)
         self.app.push_screen(DecideScreen(facts, mode=row.mode), compare)
 
-    def _confirm_decision(self, found: Compared) -> None:
+    def _confirm_decision(self, found: DecisionCheck) -> None:
         """Name both sides and let a person cancel or decide; say why where it is refused."""
-        acts = self.desk.acts
-        if acts is None:
+        operator = self.context.operator
+        if operator is None:
             return
         row, said, candidate = found.intent, found.said, found.candidate
         unseen = candidate is not None and candidate.seen is None
 
-        def decide() -> Ended:
-            return acts.decide(row, collection_id=said.collection_id, why=said.why, unseen=unseen)
+        def decide() -> ActionResult:
+            return operator.decide(
+                row, collection_id=said.collection_id, why=said.why, unseen=unseen
+            )
 
         if found.refused or (candidate is not None and candidate.differs):
             # Refused where it is decided: the attempt is audited with its reason.
-            self.post_message(DeedAsked("deciding", decide))
+            self.post_message(ActionRequested("deciding", decide))
             return
 
         def keep(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed:
-                self.post_message(DeedAsked("deciding", decide))
+                self.post_message(ActionRequested("deciding", decide))
 
         dialog = ConfirmScreen(
             "Decide",
-            (*decision_facts(row, self.desk.look), *candidate_facts(candidate, said.why)),
+            (*decision_facts(row, self.context.look), *candidate_facts(candidate, said.why)),
             mode=row.mode,
             warning=decision_warning(candidate),
             word=UNSEEN if unseen else "",
@@ -397,4 +415,4 @@ class IntentsScreen(PaymentScreen):
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor."""
         if self.table.row is not None:
-            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))
+            self.post_message(copy_reference(self.table.row.reference, self.table.row.id))

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Protocol, TypeVar
 
 from kusanya.filters import Filter
 from kusanya.store.records import CollectionRow, DeliveryRow, Order
-from kusanya_console.actions.context import Desk
+from kusanya_console.actions.context import AppContext
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import COLLECTIONS, DELIVERIES, Value
 from kusanya_console.lists.filtering import NarrowedSource, of_collections, of_deliveries
@@ -76,14 +76,14 @@ class CollectionListing:
     records: ClassVar[str] = "collections"
     orders: ClassVar[tuple[Order, ...]] = (Order.CREATED, Order.FINAL, Order.AMOUNT)
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: AppContext) -> None:
+        self._desk = context
 
     def source(self, narrowed: Filter, order: Order) -> PageSource[CollectionRow]:
         """Return the list as narrowed: what has an index is sought, the rest tested."""
         where, test = of_collections(narrowed, now=self._desk.clock.now())
-        desk = self._desk
-        source = CollectionSource(desk.store, mode=desk.mode, where=where, order=order)
+        context = self._desk
+        source = CollectionSource(context.store, mode=context.mode, where=where, order=order)
         return source if test is None else NarrowedSource(source, test)
 
     def news(self, snapshot: Snapshot) -> frozenset[str]:
@@ -124,8 +124,8 @@ class DeliveryListing:
     records: ClassVar[str] = "deliveries"
     orders: ClassVar[tuple[Order, ...]] = (Order.CREATED,)
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: AppContext) -> None:
+        self._desk = context
 
     def source(self, narrowed: Filter, order: Order) -> PageSource[DeliveryRow]:  # noqa: ARG002 - they have one order
         """Return the list as narrowed: what has an index is sought, the rest tested."""

@@ -18,7 +18,7 @@ from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.records import CollectionRow, DeliveryRow, Key
 from kusanya.text import safe
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.lists.paging import PageSource
 from kusanya_console.widgets.window import Row
 
@@ -80,7 +80,7 @@ def write_list(
     *,
     form: Form = Form.SHEET,
     stopped: Callable[[], bool],
-) -> Ended:
+) -> ActionResult:
     """Write every row of `source` to `target` and say where it went.
 
     The file is complete or absent, never in another's place, and only its owner may read it.
@@ -97,13 +97,16 @@ def write_list(
         with open(handle, "w", encoding=encoding, newline="") as file:  # noqa: PTH123 - a handle
             rows = _write(source, fields, _WRITERS[form](file, list(fields)), stopped)
         if rows is None:
-            return Ended("the export was stopped and left nothing", well=False)
+            said = "the export was stopped and left nothing"
+            return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
         target = _placed(growing, target)
     except OSError as error:
         raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
     finally:
         growing.unlink(missing_ok=True)
-    return Ended(f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target)
+    return ActionResult(
+        f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target
+    )
 
 
 def _masked(text: str | None) -> str | None:

@@ -8,7 +8,7 @@ from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.feed import Snapshot, Tally
-from kusanya_console.ui.format import Line, fit, per_cent
+from kusanya_console.ui.format import Line, fit, format_percent
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 _BARS = " ▁▂▃▄▅▆▇"
@@ -19,7 +19,7 @@ _TAIL = 20
 def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[Line]:
     """Return this hour's counts, their trends, and the day's money."""
     hour, day = snapshot.hour, snapshot.day
-    share = (f"{per_cent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
+    share = (f"{format_percent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
     wanted = (Status.SUCCEEDED, Status.CREATED, Status.FAILED, Status.EXPIRED)
     if short or width < 100:  # noqa: PLR2004 - the narrow breakpoint
         counts: list[Run] = [(" this hour", MUTED)]

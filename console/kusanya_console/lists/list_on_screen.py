@@ -15,18 +15,18 @@ from textual.containers import Horizontal, VerticalScroll
 from kusanya.filters import Filter, describe
 from kusanya.store.records import Order
 from kusanya.text import safe
-from kusanya_console.actions.context import Desk
+from kusanya_console.actions.context import AppContext
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import ORDER_WORDS, Hours, Listing
 from kusanya_console.lists.paging import Pages, PageSource
 from kusanya_console.lists.refresh import Agenda, Listed, Reading
-from kusanya_console.ui.format import Line, moment, spread
+from kusanya_console.ui.format import Line, format_instant, spread
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.widgets.status_line import Standing
+from kusanya_console.widgets.status_line import StatusBarState
 from kusanya_console.widgets.time_rail import TimeRail
 from kusanya_console.widgets.window import PageWindow, Row
 
@@ -40,13 +40,16 @@ class ListOnScreen(PaymentScreen, Generic[R]):
     """A list with a detail pane beside it, kept up to date."""
 
     def __init__(
-        self, desk: Desk, columns: Mapping[Order, tuple[Column[R], ...]], listing: Listing[R]
+        self,
+        context: AppContext,
+        columns: Mapping[Order, tuple[Column[R], ...]],
+        listing: Listing[R],
     ) -> None:
-        super().__init__(desk)
+        super().__init__(context)
         self.listing = listing
         self.order = listing.orders[0]
         self.columns = columns
-        self.table: RecordTable[R] = RecordTable(columns[self.order], look=desk.look, id="table")
+        self.table: RecordTable[R] = RecordTable(columns[self.order], look=context.look, id="table")
         self.filter = Filter()
         self.newer = 0
         self.loaded = False
@@ -101,7 +104,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
             self.table.show(self.table.window)  # the marks of the last tick go
         if self._counted_at is None or snapshot.at - self._counted_at >= _RAIL_EVERY:
             self._counted_at = snapshot.at
-            self.ask("hours", self.listing.hours)
+            self.fetch("hours", self.listing.hours)
         self.pump()
 
     def pump(self) -> None:
@@ -111,7 +114,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         news = self.loaded and self.paused_at is None
         reading = self.agenda.begin(self._catch_up, news=news)
         if reading is not None:
-            self.ask("list", reading)
+            self.fetch("list", reading)
 
     def _catch_up(self, ids: frozenset[str]) -> Reading[R]:
         pages, window, follow = self.pages(), self.table.window, self.table.follow
@@ -139,7 +142,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         """Return windows on the list as it is narrowed now."""
         return Pages(self.source(self.filter))
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show a reading of the list, then begin the next one that waits."""
         if what == "hours":
             self._hours = value
@@ -161,7 +164,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         self.rail()
         self.pump()
 
-    def unanswered(self, what: str) -> None:
+    def fetch_failed(self, what: str) -> None:
         """Keep the list; wish and news are read again with the next tick that works."""
         if what == "list":
             self.agenda.fail()
@@ -171,18 +174,19 @@ class ListOnScreen(PaymentScreen, Generic[R]):
 
     # --- showing -------------------------------------------------------------------------------
 
-    def standing(self, standing: Standing) -> Standing:
+    def status_state(self, state: StatusBarState) -> StatusBarState:
         """Add whether this list is paused, and what waits."""
-        told = super().standing(standing)
-        return replace(told, paused_at=self.paused_at, waiting=len(self.agenda.news))
+        return replace(
+            super().status_state(state), paused_at=self.paused_at, waiting=len(self.agenda.news)
+        )
 
     def second(self) -> None:
         """Move ages and countdowns on."""
-        self.table.restyle(self.desk.look)
+        self.table.restyle(self.context.look)
 
     def restyle(self) -> None:
         """Draw every instant in the new format."""
-        self.table.restyle(self.desk.look)
+        self.table.restyle(self.context.look)
         self.foot()
 
     def rail(self) -> None:
@@ -190,7 +194,7 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         rows, first = self.table.window.rows, self.table.first
         timely = self.order is Order.CREATED and first < len(rows)
         at = self.listing.instant(rows[first]) if timely else None
-        self.query_one(TimeRail).show(self._hours, at, now=self.desk.look.now)
+        self.query_one(TimeRail).show(self._hours, at, now=self.context.look.now)
 
     def foot(self) -> None:
         """Say where one is in the list."""
@@ -207,19 +211,20 @@ class ListOnScreen(PaymentScreen, Generic[R]):
         if reached is not None:
             how_far = ""
             if self.order is not Order.AMOUNT:
-                how_far = f" to {moment(_EPOCH + reached.value * _MICROSECOND, self.desk.look)}"
-            goes_on = f"{self.desk.key('list.search_on')} goes on"
+                at = _EPOCH + reached.value * _MICROSECOND
+                how_far = f" to {format_instant(at, self.context.look)}"
+            goes_on = f"{self.context.key('list.search_on')} goes on"
             left.append((f"   searched back{how_far}, {goes_on}", WARN))
         return [spread(left, [self._place()], width)]
 
     def _place(self) -> Run:
         if self.paused_at is not None:
-            return f"paused, {self.desk.key('list.pause')} goes on ", ACCENT
+            return f"paused, {self.context.key('list.pause')} goes on ", ACCENT
         if self.table.follow:
             return (
                 "following the newest " if self.order is Order.CREATED else "at the top "
             ), MUTED
-        key = self.desk.key("list.follow")
+        key = self.context.key("list.follow")
         if self.newer or self.table.window.has_newer:
             many = self.newer > 200 or self.table.window.has_newer  # noqa: PLR2004
             more = "200+" if many else f"+{self.newer}"

@@ -9,12 +9,12 @@ from textual.worker import get_current_worker
 from kusanya.business_day import EAT
 from kusanya.filters import Filter
 from kusanya.store.records import Key, Order
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.results import ActionResult
 from kusanya_console.lists.export import Form, write_list
 from kusanya_console.lists.list_on_screen import ListOnScreen
 from kusanya_console.lists.paging import Pages
 from kusanya_console.lists.refresh import Listed
-from kusanya_console.messages import DeedAsked
+from kusanya_console.messages import ActionRequested
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.time_rail import TimeRail
@@ -66,7 +66,7 @@ class ListScreen(ListOnScreen[R]):
 
     def action_pause(self) -> None:
         """Hold the list, or let it go on with what has waited."""
-        self.paused_at = self.desk.clock.now() if self.paused_at is None else None
+        self.paused_at = self.context.clock.now() if self.paused_at is None else None
         self.foot()
         self.pump()
 
@@ -185,18 +185,18 @@ class ListScreen(ListOnScreen[R]):
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
         chosen = Form[form]
-        at = self.desk.look.now.astimezone(EAT)
-        name = f"kusanya-{self.desk.mode.value}-{self.listing.records}-{at:%Y%m%d-%H%M%S}"
-        source, target = self.source(self.filter), self.desk.folder / f"{name}{chosen.value}"
+        at = self.context.look.now.astimezone(EAT)
+        name = f"kusanya-{self.context.mode.value}-{self.listing.records}-{at:%Y%m%d-%H%M%S}"
+        source, target = self.source(self.filter), self.context.folder / f"{name}{chosen.value}"
         fields = self.listing.exported()
 
-        def export() -> Ended:
+        def export() -> ActionResult:
             worker = get_current_worker()
             return write_list(
                 source, fields, target, form=chosen, stopped=lambda: worker.is_cancelled
             )
 
-        self.post_message(DeedAsked("exporting", export))
+        self.post_message(ActionRequested("exporting", export))
 
     def action_pane(self) -> None:
         """Show or hide the pane; where there is no room for both it takes the list's place."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, Order
-from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.collections.detail import PARTS, part_of
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.commands import bindings_of
@@ -12,9 +12,9 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import CollectionListing
 from kusanya_console.lists.figures import collection_figures
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.messages import StoryAsked, reference_copy
+from kusanya_console.messages import TimelineRequested, copy_reference
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, free, moment, money
+from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
@@ -25,7 +25,7 @@ def _net(row: CollectionRow, _look: Look) -> Run:
 
 
 def _amount(row: CollectionRow, _look: Look) -> Run:
-    return money(row.amount, row.currency, expected="TZS"), PLAIN
+    return format_money(row.amount, row.currency, expected="TZS"), PLAIN
 
 
 def _code(row: CollectionRow, _look: Look) -> Run:
@@ -47,10 +47,10 @@ def _columns(first: Column[CollectionRow]) -> tuple[Column[CollectionRow], ...]:
 
 
 _CREATED: Column[CollectionRow] = Column(
-    "created", 9, lambda row, look: (moment(row.created_at, look), MUTED)
+    "created", 9, lambda row, look: (format_instant(row.created_at, look), MUTED)
 )
 _FINAL: Column[CollectionRow] = Column(
-    "final", 9, lambda row, look: (moment(row.final_seen_at, look), MUTED)
+    "final", 9, lambda row, look: (format_instant(row.final_seen_at, look), MUTED)
 )
 COLUMNS = {
     Order.CREATED: _columns(_CREATED),
@@ -67,8 +67,8 @@ class LiveScreen(ListScreen[CollectionRow]):
     BINDINGS = bindings_of(NAME)
     PARTS = PARTS
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, COLUMNS, CollectionListing(desk))
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context, COLUMNS, CollectionListing(context))
         self._found: Evidence | None = None
 
     def advance(self, snapshot: Snapshot) -> None:
@@ -89,14 +89,14 @@ class LiveScreen(ListScreen[CollectionRow]):
             self._fetch_story()
 
     def _fetch_story(self) -> None:
-        row_id, store, look = self.table.cursor, self.desk.store, self.desk.look
-        mode = self.desk.mode
+        row_id, store, look = self.table.cursor, self.context.store, self.context.look
+        mode = self.context.mode
         if row_id is not None:
-            self.ask("story", lambda: gather(store, row_id, mode, look))
+            self.fetch("story", lambda: gather(store, row_id, mode, look))
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show a story when it is the one of the cursor's record."""
-        super().answered(what, value)
+        super().show_fetched(what, value)
         if what == "story":
             self._found = value
             self._show_card()
@@ -117,20 +117,24 @@ class LiveScreen(ListScreen[CollectionRow]):
             card.show(lambda _width: [(("j and k move to a record", MUTED),)])
             return
         mine = found if found is not None and found.story.row.id == row.id else None
-        look, part = self.desk.look, self.part
+        look, part = self.context.look, self.part
         card.show(lambda width: part_of(row, mine, look, width, part=part))
 
-    def subject(self) -> Subject | None:
+    def selection(self) -> Selection | None:
         """Return the collection under the cursor."""
         row = self.table.row
-        return None if row is None else Subject(name=free(row.reference, 60), collection_id=row.id)
+        return (
+            None
+            if row is None
+            else Selection(name=format_text(row.reference, 60), collection_id=row.id)
+        )
 
     def action_open(self) -> None:
         """Open the whole story on the Lookup screen."""
         if self.table.cursor is not None:
-            self.post_message(StoryAsked(self.table.cursor))
+            self.post_message(TimelineRequested(self.table.cursor))
 
     def action_copy_id(self) -> None:
         """Copy the reference of the record under the cursor."""
         if self.table.row is not None:
-            self.post_message(reference_copy(self.table.row.reference, self.table.row.id))
+            self.post_message(copy_reference(self.table.row.reference, self.table.row.id))

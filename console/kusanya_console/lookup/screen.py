@@ -14,17 +14,17 @@ from kusanya.privacy import mask_json
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
-from kusanya_console.actions.context import Desk, Subject
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.lookup.words import hint, nothing, unanswered
-from kusanya_console.messages import ScreenAsked, reference_copy
+from kusanya_console.lookup.words import fetch_failed, hint, nothing
+from kusanya_console.messages import ScreenRequested, copy_reference
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, free, moment, money
+from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.record_table import Column, RecordTable
@@ -35,12 +35,12 @@ _LONGEST = 200
 
 
 Matched = CollectionRow | IntentRow
-Told = Evidence | CreationTimeline
+Details = Evidence | CreationTimeline
 
 
 def _created(row: Matched, look: Look) -> Run:
     at = row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
-    return moment(at, look), MUTED
+    return format_instant(at, look), MUTED
 
 
 def _channel(row: Matched, _look: Look) -> Run:
@@ -49,7 +49,7 @@ def _channel(row: Matched, _look: Look) -> Run:
 
 def _amount(row: Matched, _look: Look) -> Run:
     currency = row.currency if isinstance(row, CollectionRow) else "TZS"
-    return money(row.amount, currency, expected="TZS"), PLAIN
+    return format_money(row.amount, currency, expected="TZS"), PLAIN
 
 
 def _status(row: Matched, _look: Look) -> Run:
@@ -67,18 +67,18 @@ COLUMNS: tuple[Column[Matched], ...] = (
 )
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LookupAnswer(msgspec.Struct, frozen=True):
     """What the store says to the text in the box."""
 
     found: LookupResult
-    told: Told | None
+    told: Details | None
 
 
-def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> Answer:
+def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> LookupAnswer:
     """Return the matches of a text, with all that is known of the best one."""
     found = find(store, text, mode=mode, now=look.now, day=day_start)
     rows = matched(found)
-    return Answer(found, tell(store, rows[0], look) if rows else None)
+    return LookupAnswer(found, load_details(store, rows[0], look) if rows else None)
 
 
 def matched(found: LookupResult) -> tuple[Matched, ...]:
@@ -89,14 +89,14 @@ def matched(found: LookupResult) -> tuple[Matched, ...]:
     )
 
 
-def tell(store: Store, row: Matched, look: Look) -> Told | None:
+def load_details(store: Store, row: Matched, look: Look) -> Details | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
         return load_creation_timeline(store, row.id, now=look.now)
     return gather(store, row.id, row.mode, look)
 
 
-def record(told: Told) -> Matched:
+def record_of(told: Details) -> Matched:
     """Return the record that a story is about."""
     return told.intent if isinstance(told, CreationTimeline) else told.story.row
 
@@ -110,13 +110,13 @@ class LookupScreen(PaymentScreen):
     AUTO_FOCUS = ""  # the box, where a person came by the key, and nothing where a story was opened
     BINDINGS = bindings_of(NAME)
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=desk.look, id="matches")
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
+        self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=context.look, id="matches")
         self.table.follow = False
         self._found = LookupResult(text="")
-        self._told: Told | None = None
-        self._unanswered = False
+        self._details: Details | None = None
+        self._is_stale = False
 
     def compose_body(self) -> ComposeResult:
         """Put the box above, matches under it when there are several, and the story below."""
@@ -154,24 +154,24 @@ class LookupScreen(PaymentScreen):
         self.set_focus(None)
 
     def _ask(self, text: str) -> None:
-        store, mode, look = self.desk.store, self.desk.mode, self.desk.look
-        self._unanswered = False
-        self.ask("answer", lambda: look_up(store, text, mode=mode, look=look))
+        store, mode, look = self.context.store, self.context.mode, self.context.look
+        self._is_stale = False
+        self.fetch("answer", lambda: look_up(store, text, mode=mode, look=look))
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show the matches and the story."""
         if what == "answer":
-            self._found, self._told = value.found, value.told
+            self._found, self._details = value.found, value.told
             self.table.cursor = None
             self.table.show(PageWindow(matched(self._found)))
         elif what == "story":
-            self._told = value
+            self._details = value
         self._show()
 
     def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
         """Tell the story of the match that the cursor reached."""
-        row_id, told = message.row_id, self._told
-        if row_id is not None and (told is None or record(told).id != row_id):
+        row_id, told = message.row_id, self._details
+        if row_id is not None and (told is None or record_of(told).id != row_id):
             self.when_rested(lambda: self._fetch_pointed(row_id))
 
     def _fetch_pointed(self, row_id: str) -> None:
@@ -180,21 +180,21 @@ class LookupScreen(PaymentScreen):
             self._fetch(row)
 
     def _fetch(self, row: Matched) -> None:
-        store, look = self.desk.store, self.desk.look
-        self.ask("story", lambda: tell(store, row, look))
+        store, look = self.context.store, self.context.look
+        self.fetch("story", lambda: load_details(store, row, look))
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
-        told = self._told
-        if self._unanswered or (isinstance(told, CreationTimeline) and snapshot.intents):
+        told = self._details
+        if self._is_stale or (isinstance(told, CreationTimeline) and snapshot.intents):
             # A creation that was answered meanwhile is found as its collection.
             self._ask(self.query_one("#box", Box).meant)
-        elif told is not None and (snapshot.intents or record(told).id in snapshot.changed):
-            self._fetch(record(told))
+        elif told is not None and (snapshot.intents or record_of(told).id in snapshot.changed):
+            self._fetch(record_of(told))
 
-    def unanswered(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
+    def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
         """Keep what is shown; the text in the box is asked again once the store answers."""
-        self._unanswered = True
+        self._is_stale = True
         self._show()
 
     def second(self) -> None:
@@ -203,17 +203,17 @@ class LookupScreen(PaymentScreen):
 
     def restyle(self) -> None:
         """Draw in the new time format."""
-        self.table.restyle(self.desk.look)
+        self.table.restyle(self.context.look)
         self._show()
 
     def _show(self) -> None:
-        told, look, found, mode = self._told, self.desk.look, self._found, self.desk.mode
+        told, look, found, mode = self._details, self.context.look, self._found, self.context.mode
         self.set_class(found.count > 1, "-several")
         self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
         sheet, part = self.query_one("#story", Sheet), self.part
         asked = self.query_one("#box", Box).meant
-        if self._unanswered and asked.strip() != found.text.strip():
-            sheet.show(lambda _width: unanswered(asked))
+        if self._is_stale and asked.strip() != found.text.strip():
+            sheet.show(lambda _width: fetch_failed(asked))
             return
         if isinstance(told, CreationTimeline) and found.count:
             sheet.show(lambda width: creation_story_lines(told, look, width))
@@ -248,21 +248,21 @@ class LookupScreen(PaymentScreen):
         elif box.has_focus:
             self.set_focus(None)
         else:
-            self.post_message(ScreenAsked("live"))
+            self.post_message(ScreenRequested("live"))
 
-    def subject(self) -> Subject | None:
+    def selection(self) -> Selection | None:
         """Return the collection or the creation whose story is told."""
-        if self._told is None or not self._found.count:
+        if self._details is None or not self._found.count:
             return None
-        row = record(self._told)
-        name = free(row.reference, 60)
+        row = record_of(self._details)
+        name = format_text(row.reference, 60)
         if isinstance(row, IntentRow):
-            return Subject(name=name, intent_id=row.id)
-        return Subject(name=name, collection_id=row.id)
+            return Selection(name=name, intent_id=row.id)
+        return Selection(name=name, collection_id=row.id)
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return the JSON of the collection, or the body of the creation, phones masked."""
-        told = self._told
+        told = self._details
         if isinstance(told, CreationTimeline):
             return lambda: (
                 "request body, phone masked,",
@@ -272,6 +272,6 @@ class LookupScreen(PaymentScreen):
 
     def action_copy_id(self) -> None:
         """Copy the reference of the story."""
-        if self._told is not None:
-            row = record(self._told)
-            self.post_message(reference_copy(row.reference, row.id))
+        if self._details is not None:
+            row = record_of(self._details)
+            self.post_message(copy_reference(row.reference, row.id))

@@ -55,7 +55,7 @@ def hint(found: LookupResult, mode: Mode) -> Line:
     return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
 
 
-def unanswered(text: str) -> list[Line]:
+def fetch_failed(text: str) -> list[Line]:
     """Return what stands in the story's place while the store cannot be asked."""
     return [
         ((f"The store does not answer, so nothing was looked up for “{echoed(text)}”.", WARN),),

@@ -13,20 +13,19 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from kusanya.errors import StoreError
-from kusanya_console.actions.context import Desk, Subject
-from kusanya_console.actions.results import Ended
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.commands import OPENS_A_BOX, commands_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.messages import Fetched, FetchFailed, ScreenAsked
+from kusanya_console.messages import Fetched, FetchFailed, ScreenRequested
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.vocabulary import WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.result_line import ResultLine
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.widgets.status_line import Standing, StatusLine
+from kusanya_console.widgets.status_line import StatusBarState, StatusLine
 
-__all__ = ["ConsoleScreen", "Desk", "Subject"]
 SMALLEST = (60, 16)
 REST_S: Final = 0.08
 """A held key repeats faster than this, a person who reads stops for longer."""
@@ -38,9 +37,9 @@ class ConsoleScreen(Screen[None]):
     NAME: ClassVar[str] = ""
     CRUMB: ClassVar[str] = ""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, context: AppContext) -> None:
         super().__init__()
-        self.desk = desk
+        self.context = context
         self._asked: dict[str, int] = {}
         self._moves = 0
 
@@ -50,8 +49,8 @@ class ConsoleScreen(Screen[None]):
         with Container(id="body"):
             yield from self.compose_body()
         yield ResultLine()
-        keys = tuple(one for one in commands_of(self.NAME) if self.desk.is_here(one))
-        yield KeyBar(keys, here=self.NAME, shown=self.desk.shown)
+        keys = tuple(one for one in commands_of(self.NAME) if self.context.is_here(one))
+        yield KeyBar(keys, here=self.NAME, shown=self.context.shown)
         yield Sheet(id="too-small")
 
     def compose_body(self) -> ComposeResult:
@@ -75,29 +74,29 @@ class ConsoleScreen(Screen[None]):
         """Name the present size where it is too small."""
         self.query_one("#too-small", Sheet).show(self._too_small)
 
-    def tell(self, standing: Standing) -> None:
+    def show_status(self, state: StatusBarState) -> None:
         """Show how things stand; called every second and at every change."""
-        self.query_one(StatusLine).tell(self.standing(standing), self.desk.look)
-        self.desk.mask()
+        self.query_one(StatusLine).show_state(self.status_state(state), self.context.look)
+        self.context.mask()
         self.show_result()
         self.second()
 
     def show_result(self) -> None:
         """Show how what was asked or done last has ended."""
-        self.query_one(ResultLine).tell(self.desk.ended, self.desk.revealed)
+        self.query_one(ResultLine).show_result(self.context.result, self.context.revealed)
 
     def say(self, sentence: str) -> None:
         """Answer a key that does nothing with its reason."""
-        self.desk.tell(Ended(sentence, well=False))
+        self.context.show(ActionResult(sentence, ActionOutcome.FAILED))
         self.show_result()
 
     def on_screen_suspend(self) -> None:
         """Mask a revealed phone: nobody looks at it any more."""
-        self.desk.mask(now=True)
+        self.context.mask(now=True)
 
-    def standing(self, standing: Standing) -> Standing:
-        """Return `standing` as this screen sees it."""
-        return msgspec.structs.replace(standing, crumb=self.CRUMB)
+    def status_state(self, state: StatusBarState) -> StatusBarState:
+        """Return `state` as this screen sees it."""
+        return msgspec.structs.replace(state, crumb=self.CRUMB)
 
     def entered(self) -> None:
         """Take up what a person comes here for, who pressed the screen's key."""
@@ -111,7 +110,7 @@ class ConsoleScreen(Screen[None]):
     def restyle(self) -> None:
         """Draw again with another time format."""
 
-    def ask(self, what: str, question: Callable[[], Any]) -> None:
+    def fetch(self, what: str, question: Callable[[], Any]) -> None:
         """Run `question` on a thread; `answered` gets its result unless it is asked anew before."""
         generation = self._asked[what] = self._asked.get(what, 0) + 1
 
@@ -130,16 +129,16 @@ class ConsoleScreen(Screen[None]):
         self._moves = move = self._moves + 1
 
         async def wait() -> None:
-            await self.desk.asleep(REST_S)
+            await self.context.sleep(REST_S)
             if move == self._moves:
                 fetch()
 
         self.run_worker(wait(), group="rest", name="rest")
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Apply the answer to a question."""
 
-    def unanswered(self, what: str) -> None:
+    def fetch_failed(self, what: str) -> None:
         """Note that the store could not answer; what is shown stays."""
 
     def on_fetched(self, message: Fetched) -> None:
@@ -147,26 +146,26 @@ class ConsoleScreen(Screen[None]):
         message.stop()
         if self._asked.get(message.what) == message.generation:
             with self.app.batch_update():
-                self.answered(message.what, message.value)
+                self.show_fetched(message.what, message.value)
 
     def on_fetch_failed(self, message: FetchFailed) -> None:
         """Keep what is shown; the status line tells that the store is lost."""
         if self._asked.get(message.what) == message.generation:
-            self.unanswered(message.what)
+            self.fetch_failed(message.what)
 
     def action_service(self) -> None:
         """Go to the embedded service's screen, or say why there is none."""
-        if self.desk.service is None:
-            self.say(self.desk.why_no_service)
+        if self.context.service is None:
+            self.say(self.context.service_disabled_reason)
         else:
-            self.post_message(ScreenAsked("service"))
+            self.post_message(ScreenRequested("service"))
 
     def action_step_back(self) -> None:
         """Dismiss the result line, or else go one step back."""
-        if self.desk.ended is None and self.desk.revealed is None:
+        if self.context.result is None and self.context.revealed is None:
             self.action_back()
             return
-        self.desk.tell(None)
+        self.context.show(None)
         self.show_result()
 
     def action_back(self) -> None:

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from kusanya_console.commands import DELIVERIES, LIVE, Command, Kind, commands_of
+from kusanya_console.commands import DELIVERIES, LIVE, Command, CommandKind, commands_of
 from kusanya_console.ui.format import Line, fit, rule, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
@@ -48,11 +48,11 @@ class HelpScreen(ModalScreen[None]):
         name: str,
         title: str,
         *,
-        why_off: Callable[[Command], str],
+        disabled_reason: Callable[[Command], str],
         shown: Callable[[Command], str],
     ) -> None:
         super().__init__()
-        self._why_off = why_off
+        self._disabled_reason = disabled_reason
         self._shown = shown
         self._of = name
         self._title = title
@@ -93,7 +93,7 @@ class HelpScreen(ModalScreen[None]):
         keys = self._shown(command) or "^p"
         head = ((fit(keys, _KEYS), ACCENT), (fit(command.label, _LABEL), PLAIN))
         lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]
-        why = self._why_off(command)
-        if command.kind is not Kind.LOOK and why:
+        why = self._disabled_reason(command)
+        if command.kind is not CommandKind.LOOK and why:
             lines += wrapped(why, width, indent=_BESIDE, role=MUTED)
         return lines

@@ -17,7 +17,7 @@ from kusanya_console.ui.format import Line, cell, fit, rule, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 
 
-class Deed(StrEnum):
+class ServiceAction(StrEnum):
     """What can be done here, by the key that does it."""
 
     USE = "enter"
@@ -29,7 +29,7 @@ class Deed(StrEnum):
     NO_FAULTS = "F"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ActionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Where a key is pressed: the list, what the cursor points at, and how the service stands."""
 
     tab: Tab
@@ -39,83 +39,83 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Why no test collection can be created, or nothing."""
 
 
-def why_not(deed: Deed, at: Place) -> str:
+def disabled_reason(action: ServiceAction, at: ActionContext) -> str:
     """Return why an act does nothing here, or nothing."""
-    return _WHY[deed](at)
+    return _WHY[action](at)
 
 
-def deeds(at: Place, width: int, *, read_only: bool) -> list[Line]:
+def action_lines(at: ActionContext, width: int, *, read_only: bool) -> list[Line]:
     """Return the keys that act here, each with its reason where it is off."""
     lines: list[Line] = [(), rule("acts", width)]
-    for deed, label in _labels(at):
-        why = READ_ONLY if read_only else why_not(deed, at)
-        head = (fit(deed.value, 7), MUTED if why else ACCENT)
+    for action, label in _labels(at):
+        why = READ_ONLY if read_only else disabled_reason(action, at)
+        head = (fit(action.value, 7), MUTED if why else ACCENT)
         lines.append((head, (label, MUTED if why else PLAIN)))
         if why and not read_only:
             lines += wrapped(why, width, indent=7, role=MUTED)
     return [*lines, *wrapped(READ_ONLY, width, role=MUTED)] if read_only else lines
 
 
-def _use(at: Place) -> str:
+def _use(at: ActionContext) -> str:
     if isinstance(at.thing, ScriptedPhone):
         return at.no_trial
     return "" if isinstance(at.thing, Fault) else "enter works on phones and on faults"
 
 
-def _add(at: Place) -> str:
+def _add(at: ActionContext) -> str:
     return "" if at.tab in {Tab.ENDPOINTS, Tab.KEYS} else "endpoints and keys can be added"
 
 
-def _enable(at: Place) -> str:
+def _enable(at: ActionContext) -> str:
     if not isinstance(at.thing, Endpoint):
         return "an endpoint can be enabled, and the cursor points at none"
     return "" if at.thing.is_disabled else "off: this endpoint is enabled"
 
 
-def _rotate(at: Place) -> str:
+def _rotate(at: ActionContext) -> str:
     return "" if isinstance(at.thing, Endpoint) else "only an endpoint has a signing secret"
 
 
-def _delete(at: Place) -> str:
+def _delete(at: ActionContext) -> str:
     if isinstance(at.thing, ServiceKey):
         return "" if at.thing.revoked_at is None else "off: this key is revoked already"
     return "" if isinstance(at.thing, Endpoint) else "endpoints and keys can be deleted"
 
 
-def _advance(at: Place) -> str:
+def _advance(at: ActionContext) -> str:
     if at.picture.time.is_virtual:
         return ""
     return f"off: this clock is {cell(at.picture.time.kind, limit=20)[0]}, it runs by itself"
 
 
-def _no_faults(at: Place) -> str:
+def _no_faults(at: ActionContext) -> str:
     return "" if at.picture.faults else "off: no fault is in force"
 
 
-_WHY: Final[Mapping[Deed, Callable[[Place], str]]] = {
-    Deed.USE: _use,
-    Deed.ADD: _add,
-    Deed.ENABLE: _enable,
-    Deed.ROTATE: _rotate,
-    Deed.DELETE: _delete,
-    Deed.ADVANCE: _advance,
-    Deed.NO_FAULTS: _no_faults,
+_WHY: Final[Mapping[ServiceAction, Callable[[ActionContext], str]]] = {
+    ServiceAction.USE: _use,
+    ServiceAction.ADD: _add,
+    ServiceAction.ENABLE: _enable,
+    ServiceAction.ROTATE: _rotate,
+    ServiceAction.DELETE: _delete,
+    ServiceAction.ADVANCE: _advance,
+    ServiceAction.NO_FAULTS: _no_faults,
 }
 
 
-def _labels(at: Place) -> list[tuple[Deed, str]]:
-    clock = (Deed.ADVANCE, "advance the clock…")
+def _labels(at: ActionContext) -> list[tuple[ServiceAction, str]]:
+    clock = (ServiceAction.ADVANCE, "advance the clock…")
     match at.tab:
         case Tab.ENDPOINTS:
-            mine = [(Deed.ENABLE, "enable…"), (Deed.ROTATE, "rotate its secret…")]
-            held = [*mine, (Deed.DELETE, "delete it…")] if at.thing is not None else []
-            return [*held, (Deed.ADD, "add an endpoint…"), clock]
+            mine = [(ServiceAction.ENABLE, "enable…"), (ServiceAction.ROTATE, "rotate its secret…")]
+            held = [*mine, (ServiceAction.DELETE, "delete it…")] if at.thing is not None else []
+            return [*held, (ServiceAction.ADD, "add an endpoint…"), clock]
         case Tab.PHONES:
-            return [(Deed.USE, "create a test collection…"), clock]
+            return [(ServiceAction.USE, "create a test collection…"), clock]
         case Tab.FAULTS:
             on = isinstance(at.thing, Fault) and at.thing.rule is not None
             put = "end this fault…" if on else "put it in force…"
-            return [(Deed.USE, put), (Deed.NO_FAULTS, "end all faults…"), clock]
+            return [(ServiceAction.USE, put), (ServiceAction.NO_FAULTS, "end all faults…"), clock]
         case Tab.KEYS:
-            mine = [(Deed.DELETE, "revoke it…")] if at.thing is not None else []
-            return [*mine, (Deed.ADD, "make a key of this mode…"), clock]
+            mine = [(ServiceAction.DELETE, "revoke it…")] if at.thing is not None else []
+            return [*mine, (ServiceAction.ADD, "make a key of this mode…"), clock]

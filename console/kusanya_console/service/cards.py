@@ -13,18 +13,18 @@ from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
 from kusanya_console.service.tables import Fault, Tab, Thing, fuse, mode, state
-from kusanya_console.service.words import FAULTS, how_often
+from kusanya_console.service.words import FAULTS
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,
     Look,
     cell,
-    due,
     fit,
+    format_due,
+    format_duration,
+    format_exact_instant,
+    format_instant,
     labelled,
-    moment,
-    precise,
-    span,
     spread,
     wrapped,
 )
@@ -58,7 +58,7 @@ def figures(
     keys = ("[ ] lists · d card ", MUTED)
     lines: list[Line] = [spread([(" clock ", MUTED), *_clock(picture, look)], [keys], width)]
     if lost is not None:
-        at = moment(lost[1], look)
+        at = format_instant(lost[1], look)
         lines.append(((" ", PLAIN), (f"last known shown; since {at} {lost[0]}", FAILED)))
     line: list[Run] = [(" ", PLAIN)]
     for one in Tab:
@@ -70,7 +70,7 @@ def figures(
 
 def _clock(picture: ServicePicture, look: Look) -> list[Run]:
     time = picture.time
-    now = (precise(time.now, look)[:-4], PLAIN)
+    now = (format_exact_instant(time.now, look)[:-4], PLAIN)
     if time.is_virtual:
         return [now, ("   virtual: it stands still until C moves it", MUTED)]
     if time.kind == "real":
@@ -118,7 +118,7 @@ def tried(trials: Sequence[Trial], look: Look, width: int) -> list[Line]:
         phone: Line = ((fit(mask_phone(trial.phone.number), 14), MUTED),) if wide else ()
         lines.append(
             (
-                (fit(f" {moment(trial.at, look)}", 11), MUTED),
+                (fit(f" {format_instant(trial.at, look)}", 11), MUTED),
                 (fit(trial.reference, 17), PLAIN),
                 *phone,
                 ("to come ", MUTED),
@@ -146,16 +146,16 @@ def _endpoint(one: Endpoint, look: Look, width: int) -> list[Line]:
         labelled("id", cell(one.id, limit=60)),
         labelled("mode", mode(one.mode)),
         labelled("state", state(one)),
-        labelled("made", (moment(one.created_at, look), PLAIN)),
+        labelled("made", (format_instant(one.created_at, look), PLAIN)),
         _BLANK,
         labelled("fuse", fuse(one, look)),
     ]
     if one.disables_at is not None:
         lines.pop()  # said with more below
     if one.failing_since is not None:
-        lines.append(labelled("fails since", (moment(one.failing_since, look), FAILED)))
+        lines.append(labelled("fails since", (format_instant(one.failing_since, look), FAILED)))
     if one.disables_at is not None:
-        lines.append(labelled("disables", (due(one.disables_at, look), WARN)))
+        lines.append(labelled("disables", (format_due(one.disables_at, look), WARN)))
         said = "A failure at or after that instant disables it; one 2xx puts the fuse out."
         lines += wrapped(said, width, role=MUTED)
     if one.is_disabled:
@@ -187,7 +187,7 @@ def _fault(one: Fault, width: int) -> list[Line]:
     return [
         *lines,
         labelled("state", ("● in force", WARN) if one.rule.left != 0 else ("· spent", MUTED)),
-        labelled("strikes", (how_often(one.rule), PLAIN)),
+        labelled("strikes", (one.rule.frequency, PLAIN)),
         labelled("lasts", (lasts, PLAIN), ("   where it lasts", MUTED)),
         labelled("struck", (f"{one.rule.struck:,} times", PLAIN)),
     ]
@@ -204,9 +204,11 @@ def _key(one: ServiceKey, look: Look, width: int) -> list[Line]:
         labelled("mode", mode(one.mode)),
         labelled("access", cell(one.access, limit=20)),
         labelled("ends in", cell(one.hint, limit=12)),
-        labelled("made", (moment(one.created_at, look), PLAIN)),
+        labelled("made", (format_instant(one.created_at, look), PLAIN)),
     ]
     if one.revoked_at is not None:
-        ago = span(look.now - one.revoked_at, parts=1)
-        lines.append(labelled("revoked", (f"{moment(one.revoked_at, look)}, {ago} ago", FAILED)))
+        ago = format_duration(look.now - one.revoked_at, parts=1)
+        lines.append(
+            labelled("revoked", (f"{format_instant(one.revoked_at, look)}, {ago} ago", FAILED))
+        )
     return [*lines, _BLANK, *wrapped("The key itself was shown once.", width, role=MUTED)]

@@ -9,8 +9,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kusanya.text import safe
-from kusanya_console.actions.results import Minted
-from kusanya_console.messages import CopyAsked
+from kusanya_console.actions.results import NewSecret
+from kusanya_console.messages import CopyRequested
 from kusanya_console.ui.format import Line, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 from kusanya_console.widgets.box import Box
@@ -96,9 +96,9 @@ class SecretScreen(ModalScreen[None]):
         ("y", "copy", "Copy the secret."),
     ]
 
-    def __init__(self, minted: Minted) -> None:
+    def __init__(self, new: NewSecret) -> None:
         super().__init__()
-        self._minted = minted
+        self._secret = new
 
     def compose(self) -> ComposeResult:
         """Lay out the secret."""
@@ -110,9 +110,9 @@ class SecretScreen(ModalScreen[None]):
         self.query_one("#record", Sheet).show(self._lines)
 
     def _lines(self, width: int) -> list[Line]:
-        shown = safe(self._minted.secret.reveal(), _LONGEST)
+        shown = safe(self._secret.secret.reveal(), _LONGEST)
         return [
-            *wrapped(safe(self._minted.what, _LONGEST), width, role=STRONG),
+            *wrapped(safe(self._secret.label, _LONGEST), width, role=STRONG),
             (),
             *wrapped(shown, width, role=ACCENT),
             (),
@@ -128,4 +128,4 @@ class SecretScreen(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the secret."""
-        self.post_message(CopyAsked("the secret", self._minted.secret.reveal(), secret=True))
+        self.post_message(CopyRequested("the secret", self._secret.secret.reveal(), secret=True))

@@ -9,17 +9,18 @@ from collections.abc import Callable
 from kusanya.privacy import mask_phone
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.actions.results import READ_ONLY, Ended, Minted, Serving
+from kusanya_console.actions.results import READ_ONLY, ActionResult, NewSecret
+from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.dashboard.phones import AMOUNT, ScriptedPhone
 from kusanya_console.dashboard.records import Endpoint, FaultRule, ServiceKey
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.service.actions import Deed, Place, why_not
+from kusanya_console.service.actions import ActionContext, ServiceAction, disabled_reason
 from kusanya_console.service.cards import Trial
 from kusanya_console.service.dialogs import AskScreen
 from kusanya_console.service.tables import Fault, Tab, state
 from kusanya_console.service.view import ServiceView
-from kusanya_console.service.words import how_often, length_of_time, strike
-from kusanya_console.ui.format import cell, span
+from kusanya_console.service.words import parse_duration, parse_fault_rule
+from kusanya_console.ui.format import cell, format_duration
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, Run
 
 _URL_HINT = (
@@ -41,16 +42,16 @@ class ServiceScreen(ServiceView):
         """Use what was double-clicked."""
         self.action_use()
 
-    def _may(self, deed: Deed) -> tuple[Serving, Place] | None:
+    def _may(self, action: ServiceAction) -> tuple[ServiceAdmin, ActionContext] | None:
         """Return what to act with, or say why nothing happens."""
-        serving, at = self.desk.serving, self.place()
-        why = READ_ONLY if serving is None else ""
+        service_admin, at = self.context.service_admin, self.action_context()
+        why = READ_ONLY if service_admin is None else ""
         if not why:
-            why = "the service has not answered yet" if at is None else why_not(deed, at)
-        if why or serving is None or at is None:
+            why = "the service has not answered yet" if at is None else disabled_reason(action, at)
+        if why or service_admin is None or at is None:
             self.say(why)
             return None
-        return serving, at
+        return service_admin, at
 
     def _confirm(  # noqa: PLR0917 - what every dialog names
         self,
@@ -79,24 +80,24 @@ class ServiceScreen(ServiceView):
 
     def action_use(self) -> None:
         """Create a test collection on the phone, or put the fault in force or out of it."""
-        may = self._may(Deed.USE)
+        may = self._may(ServiceAction.USE)
         if may is None:
             return
-        serving, at = may
+        service_admin, at = may
         match at.thing:
             case ScriptedPhone():
-                self._try_phone(serving, at.thing)
+                self._try_phone(service_admin, at.thing)
             case Fault(rule=None):
-                self._begin_fault(serving, at.thing.kind)
+                self._begin_fault(service_admin, at.thing.kind)
             case Fault(rule=FaultRule() as rule):
-                self._end_faults(serving, (rule,))
+                self._end_faults(service_admin, (rule,))
 
-    def _try_phone(self, serving: Serving, phone: ScriptedPhone) -> None:
-        reference = serving.trial_reference(phone)
+    def _try_phone(self, service_admin: ServiceAdmin, phone: ScriptedPhone) -> None:
+        reference = service_admin.trial_reference(phone)
 
         def send() -> None:
-            self.watch_trial(Trial(reference=reference, at=self.desk.look.now, phone=phone))
-            self.do("creating", lambda: serving.try_phone(phone, reference))
+            self.watch_trial(Trial(reference=reference, at=self.context.look.now, phone=phone))
+            self.do("creating", lambda: service_admin.try_phone(phone, reference))
 
         facts: Facts = (
             ("reference", (reference, STRONG)),
@@ -108,55 +109,57 @@ class ServiceScreen(ServiceView):
         warning = "The intent is kept on disk before its first byte leaves. Test money only."
         self._confirm("Create this test collection", facts, Mode.TEST, warning, send)
 
-    def _begin_fault(self, serving: Serving, kind: str) -> None:
+    def _begin_fault(self, service_admin: ServiceAdmin, kind: str) -> None:
         def confirm(text: str) -> None:
-            rule = strike(kind, text)
+            rule = parse_fault_rule(kind, text)
             facts: Facts = (
                 ("fault", (kind, STRONG)),
-                ("strikes", (how_often(rule), PLAIN)),
+                ("strikes", (rule.frequency, PLAIN)),
                 ("lasts", (f"{rule.seconds:g} s, where it lasts", PLAIN)),
             )
             warning = "It strikes both modes, and whatever else uses this service now."
             self._confirm(
-                "Put this fault in force", facts, self.desk.mode, warning,
-                lambda: self.do("putting the fault in force", lambda: serving.begin_fault(rule)),
+                "Put this fault in force", facts, self.context.mode, warning,
+                lambda: self.do(
+                    "putting the fault in force", lambda: service_admin.begin_fault(rule)
+                ),
             )  # fmt: skip
 
-        self._ask(f"Fault {kind}", _FAULT_HINT, lambda text: strike(kind, text), confirm)
+        self._ask(f"Fault {kind}", _FAULT_HINT, lambda text: parse_fault_rule(kind, text), confirm)
 
     def action_no_faults(self) -> None:
         """End every fault in force."""
-        may = self._may(Deed.NO_FAULTS)
+        may = self._may(ServiceAction.NO_FAULTS)
         if may is not None:
-            serving, at = may
-            self._end_faults(serving, at.picture.faults)
+            service_admin, at = may
+            self._end_faults(service_admin, at.picture.faults)
 
-    def _end_faults(self, serving: Serving, rules: tuple[FaultRule, ...]) -> None:
+    def _end_faults(self, service_admin: ServiceAdmin, rules: tuple[FaultRule, ...]) -> None:
         names = ", ".join(rule.kind for rule in rules)
         facts: Facts = (
             ("faults", cell(names, STRONG, limit=200)),
             ("how many", (f"{len(rules)}", PLAIN)),
         )
         self._confirm(
-            "End this fault" if len(rules) == 1 else "End these faults", facts, self.desk.mode,
+            "End this fault" if len(rules) == 1 else "End these faults", facts, self.context.mode,
             "What they have done stays done.",
-            lambda: self.do("ending faults", lambda: serving.end_faults(rules)),
+            lambda: self.do("ending faults", lambda: service_admin.end_faults(rules)),
             word=str(len(rules)) if len(rules) > 1 else "",
         )  # fmt: skip
 
     def action_add(self) -> None:
         """Make an API key, or register an endpoint, of the console's mode."""
-        may = self._may(Deed.ADD)
+        may = self._may(ServiceAction.ADD)
         if may is None:
             return
-        serving, at = may
-        mode = self.desk.mode
+        service_admin, at = may
+        mode = self.context.mode
         if at.tab is Tab.KEYS:
             facts: Facts = (("key", (f"a new API key of {mode.value} mode", STRONG)),)
             warning = "Whoever has it can create collections. It is shown once, in a dialog."
             self._confirm(
                 "Make this key", facts, mode, warning,
-                lambda: self.do("making a key", lambda: serving.add_key(mode)),
+                lambda: self.do("making a key", lambda: service_admin.add_key(mode)),
             )  # fmt: skip
             return
 
@@ -164,7 +167,7 @@ class ServiceScreen(ServiceView):
             self._confirm(
                 "Register this endpoint", (("sent to", cell(url, STRONG, limit=300)),), mode,
                 "Events of this mode go there from now on. Its secret is shown once, in a dialog.",
-                lambda: self.do("registering", lambda: serving.add_endpoint(url, mode)),
+                lambda: self.do("registering", lambda: service_admin.add_endpoint(url, mode)),
             )  # fmt: skip
 
         self._ask(f"New endpoint of {mode.value} mode", _URL_HINT, _some_url, confirm)
@@ -172,7 +175,7 @@ class ServiceScreen(ServiceView):
     def action_enable(self) -> None:
         """Enable the endpoint under the cursor."""
         warning = "What was held for it is sent at once, and its fuse is new."
-        self._endpoint_act(Deed.ENABLE, "Enable this endpoint", warning)
+        self._endpoint_act(ServiceAction.ENABLE, "Enable this endpoint", warning)
 
     def action_rotate(self) -> None:
         """Give the endpoint under the cursor a new signing secret."""
@@ -180,37 +183,45 @@ class ServiceScreen(ServiceView):
             "The new secret is shown once. Both sign for 24 h: give the receiver both, or it "
             "rejects everything after that."
         )
-        self._endpoint_act(Deed.ROTATE, "Rotate this secret", warning)
+        self._endpoint_act(ServiceAction.ROTATE, "Rotate this secret", warning)
 
     def action_delete(self) -> None:
         """Delete the endpoint under the cursor, or revoke the key."""
-        may = self._may(Deed.DELETE)
+        may = self._may(ServiceAction.DELETE)
         if may is not None and isinstance(may[1].thing, ServiceKey):
             self._revoke(may[0], may[1].thing)
         elif may is not None:
             warning = "It cannot be undone: what waited for it is given up, its secret is gone."
-            self._endpoint_act(Deed.DELETE, "Delete this endpoint", warning, word="delete")
+            self._endpoint_act(ServiceAction.DELETE, "Delete this endpoint", warning, word="delete")
 
-    def _endpoint_act(self, deed: Deed, act: str, warning: str, *, word: str = "") -> None:
-        may = self._may(deed)
+    def _endpoint_act(
+        self, action: ServiceAction, act: str, warning: str, *, word: str = ""
+    ) -> None:
+        may = self._may(action)
         if may is None or not isinstance(may[1].thing, Endpoint):
             return
-        serving, one = may[0], may[1].thing
+        service_admin, one = may[0], may[1].thing
         facts: Facts = (
             ("sent to", cell(one.url, STRONG, limit=300)),
             ("endpoint", cell(one.id, limit=60)),
             ("state", state(one)),
         )
 
-        def run() -> Ended | Minted:
-            if deed is Deed.ROTATE:
-                return serving.rotate(one)
-            return serving.enable(one) if deed is Deed.ENABLE else serving.delete(one)
+        def run() -> ActionResult | NewSecret:
+            if action is ServiceAction.ROTATE:
+                return service_admin.rotate(one)
+            return (
+                service_admin.enable(one)
+                if action is ServiceAction.ENABLE
+                else service_admin.delete(one)
+            )
 
-        doing = {Deed.ENABLE: "enabling", Deed.ROTATE: "rotating"}.get(deed, "deleting")
+        doing = {ServiceAction.ENABLE: "enabling", ServiceAction.ROTATE: "rotating"}.get(
+            action, "deleting"
+        )
         self._confirm(act, facts, _mode(one.mode), warning, lambda: self.do(doing, run), word)
 
-    def _revoke(self, serving: Serving, key: ServiceKey) -> None:
+    def _revoke(self, service_admin: ServiceAdmin, key: ServiceKey) -> None:
         facts: Facts = (
             ("key", cell(key.id, STRONG, limit=80)),
             ("ends in", cell(key.hint, limit=12)),
@@ -218,31 +229,31 @@ class ServiceScreen(ServiceView):
         self._confirm(
             "Revoke this key", facts, _mode(key.mode),
             "It cannot be undone: every program that uses it is refused from now on.",
-            lambda: self.do("revoking", lambda: serving.revoke_key(key)),
+            lambda: self.do("revoking", lambda: service_admin.revoke_key(key)),
             word="revoke",
         )  # fmt: skip
 
     def action_advance_clock(self) -> None:
         """Move a virtual clock."""
-        may = self._may(Deed.ADVANCE)
+        may = self._may(ServiceAction.ADVANCE)
         if may is None:
             return
-        serving, at = may
+        service_admin, at = may
 
         def confirm(text: str) -> None:
-            length = length_of_time(text)
+            length = parse_duration(text)
             to = at.picture.time.now + length
             facts: Facts = (
-                ("by", (span(length, parts=4), STRONG)),
-                ("to", (f"{to.astimezone(self.desk.look.zone):%a %d %b %Y %H:%M:%S}", PLAIN)),
+                ("by", (format_duration(length, parts=4), STRONG)),
+                ("to", (f"{to.astimezone(self.context.look.zone):%a %d %b %Y %H:%M:%S}", PLAIN)),
             )
             warning = "Time does not come back: outcomes, retries and fuses of both modes happen."
             self._confirm(
-                "Advance the clock", facts, self.desk.mode, warning,
-                lambda: self.do("advancing", lambda: serving.advance(length)),
+                "Advance the clock", facts, self.context.mode, warning,
+                lambda: self.do("advancing", lambda: service_admin.advance(length)),
             )  # fmt: skip
 
-        self._ask("Advance the virtual clock", _TIME_HINT, length_of_time, confirm)
+        self._ask("Advance the virtual clock", _TIME_HINT, parse_duration, confirm)
 
 
 def _some_url(text: str) -> None:

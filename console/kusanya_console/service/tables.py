@@ -14,8 +14,8 @@ from kusanya.privacy import mask_phone
 from kusanya.wire import Mode
 from kusanya_console.dashboard.phones import SCRIPTED, ScriptedPhone
 from kusanya_console.dashboard.records import Endpoint, FaultRule, ServiceKey, ServicePicture
-from kusanya_console.service.words import FAULTS, how_often
-from kusanya_console.ui.format import Look, cell, moment, span
+from kusanya_console.service.words import FAULTS
+from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.record_table import Column
 
@@ -115,12 +115,14 @@ def state(endpoint: Endpoint) -> Run:
 def fuse(endpoint: Endpoint, look: Look) -> Run:
     """Return what the sender's own fuse says."""
     if endpoint.is_disabled:
-        when = "" if endpoint.disabled_at is None else f" {moment(endpoint.disabled_at, look)}"
+        when = (
+            "" if endpoint.disabled_at is None else f" {format_instant(endpoint.disabled_at, look)}"
+        )
         return f"blown{when}", FAILED
     at = endpoint.disables_at
     if at is None:
         return "not lit", MUTED
-    return f"{moment(at, look)}, {span(at - look.now)}", WARN
+    return f"{format_instant(at, look)}, {format_duration(at - look.now)}", WARN
 
 
 def mode(word: str) -> Run:
@@ -151,14 +153,18 @@ def _fault(one: Fault) -> Item:
         return _item(one.kind, one, (one.kind, MUTED), *off, (what, MUTED))
     spent = rule.left == 0
     told = ("· spent", MUTED) if spent else ("● in force", WARN)
-    cells = (told, (how_often(rule), PLAIN), (f"{rule.struck:,}", PLAIN), (what, MUTED))
+    cells = (told, (rule.frequency, PLAIN), (f"{rule.struck:,}", PLAIN), (what, MUTED))
     return _item(one.kind, one, cell(one.kind, limit=40), *cells)
 
 
 def _key(one: ServiceKey, look: Look) -> Item:
     works = one.revoked_at is None
-    told = ("● works", PLAIN) if works else (f"✕ revoked {moment(one.revoked_at, look)}", MUTED)
+    told = (
+        ("● works", PLAIN)
+        if works
+        else (f"✕ revoked {format_instant(one.revoked_at, look)}", MUTED)
+    )
     return _item(
         one.id, one, cell(one.id, limit=80), mode(one.mode), cell(one.access, limit=8),
-        cell(one.hint, MUTED, limit=8), (moment(one.created_at, look), MUTED), told,
+        cell(one.hint, MUTED, limit=8), (format_instant(one.created_at, look), MUTED), told,
     )  # fmt: skip

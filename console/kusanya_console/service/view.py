@@ -16,14 +16,15 @@ from textual.message import Message
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.actions.results import Ended, Minted
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.results import ActionResult, NewSecret
 from kusanya_console.commands import bindings_of
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
 from kusanya_console.feed import Snapshot
-from kusanya_console.messages import CopyAsked, DeedAsked, ScreenAsked
-from kusanya_console.screens.base import ConsoleScreen, Desk
-from kusanya_console.service.actions import Place, deeds
+from kusanya_console.messages import ActionRequested, CopyRequested, ScreenRequested
+from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.service.actions import ActionContext, action_lines
 from kusanya_console.service.cards import Trial, card, figures, tried
 from kusanya_console.service.dialogs import SecretScreen
 from kusanya_console.service.tables import COLUMNS, Fault, Item, Tab, Thing, items
@@ -47,13 +48,13 @@ class ServiceView(ConsoleScreen):
     class Acted(Message):
         """An act has ended, well or not; a secret that it made is shown once."""
 
-        def __init__(self, minted: Minted | None) -> None:
+        def __init__(self, new_secret: NewSecret | None) -> None:
             super().__init__()
-            self.minted = minted
+            self.new_secret = new_secret
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        look = desk.look
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
+        look = context.look
         self.tables: dict[Tab, RecordTable[Item]] = {
             tab: RecordTable(COLUMNS[tab], look=look, id=f"table-{tab.value}") for tab in Tab
         }
@@ -91,22 +92,22 @@ class ServiceView(ConsoleScreen):
     # --- reading -------------------------------------------------------------------------------
 
     def _fetch(self) -> None:
-        watching = self.desk.service
-        if self._asking or watching is None:
+        service = self.context.service
+        if self._asking or service is None:
             return
-        self._asking, self._looked_at = True, self.desk.monotonic()
+        self._asking, self._looked_at = True, self.context.monotonic()
 
         def look() -> ServicePicture | str:
             try:
-                return watching.look()
+                return service.load()
             except KusanyaError as error:
                 return safe(str(error), 200)
 
-        self.ask("service", look)
+        self.fetch("service", look)
 
     def second(self) -> None:
         """Ask again every other second, and move what counts down."""
-        if self.desk.monotonic() - self._looked_at >= EVERY_S:
+        if self.context.monotonic() - self._looked_at >= EVERY_S:
             self._fetch()
         self._show()
 
@@ -120,7 +121,7 @@ class ServiceView(ConsoleScreen):
         self._show()
 
     def _follow(self) -> None:
-        store, trials = self.desk.store, self.trials
+        store, trials = self.context.store, self.trials
 
         def read() -> dict[str, Trial]:
             found = {}
@@ -136,26 +137,26 @@ class ServiceView(ConsoleScreen):
                 )
             return found
 
-        self.ask("trials", read)
+        self.fetch("trials", read)
 
-    def answered(self, what: str, value: Any) -> None:
+    def show_fetched(self, what: str, value: Any) -> None:
         """Show the service's answer, or say that there is none."""
         if what == "trials":
             self.trials = tuple(value.get(trial.reference, trial) for trial in self.trials)
         elif isinstance(value, str):
-            since = self.desk.look.now if self._lost is None else self._lost[1]
+            since = self.context.look.now if self._lost is None else self._lost[1]
             self._asking, self._lost = False, (value, since)
         else:
             self._asking, self._lost, self.picture = False, None, value
         self._show()
 
-    def unanswered(self, what: str) -> None:
+    def fetch_failed(self, what: str) -> None:
         """Keep what is shown: the store is read again with the next change."""
 
     # --- showing -------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        picture, tab, look = self.picture, self.tab, self.desk.look
+        picture, tab, look = self.picture, self.tab, self.context.look
         lost, trials = self._lost, self.trials
         self.query_one("#figures", Sheet).show(
             lambda width: figures(picture, lost, tab, look, width)
@@ -175,12 +176,16 @@ class ServiceView(ConsoleScreen):
         self._show_card()
 
     def _show_card(self) -> None:
-        at, look, read_only = self.place(), self.desk.look, self.desk.serving is None
+        at, look, read_only = (
+            self.action_context(),
+            self.context.look,
+            self.context.service_admin is None,
+        )
         if at is not None:
             self.query_one("#card", Sheet).show(
                 lambda width: [
                     *card(at.thing, look, width),
-                    *deeds(at, width, read_only=read_only),
+                    *action_lines(at, width, read_only=read_only),
                 ]
             )
 
@@ -197,16 +202,16 @@ class ServiceView(ConsoleScreen):
         row = self.tables[self.tab].row
         return None if row is None else row.of
 
-    def place(self) -> Place | None:
+    def action_context(self) -> ActionContext | None:
         """Return what an act would be about, or None before the service has answered."""
-        serving = self.desk.serving
+        service_admin = self.context.service_admin
         if self.picture is None:
             return None
-        return Place(
+        return ActionContext(
             tab=self.tab,
             thing=self.thing,
             picture=self.picture,
-            no_trial="" if serving is None else serving.why_no_trial(),
+            no_trial="" if service_admin is None else service_admin.trial_disabled_reason(),
         )
 
     def _open(self, tab: Tab) -> None:
@@ -237,44 +242,44 @@ class ServiceView(ConsoleScreen):
 
     def action_back(self) -> None:
         """Go back to Live."""
-        self.post_message(ScreenAsked("live"))
+        self.post_message(ScreenRequested("live"))
 
     def action_copy_id(self) -> None:
         """Copy what names the thing under the cursor."""
         match self.thing:
             case Endpoint(url=url):
-                self.post_message(CopyAsked("address", url))
+                self.post_message(CopyRequested("address", url))
             case ServiceKey(id=id_):
-                self.post_message(CopyAsked("key id", id_))
+                self.post_message(CopyRequested("key id", id_))
             case ScriptedPhone(number=number):
-                self.post_message(CopyAsked("scripted phone", number))
+                self.post_message(CopyRequested("scripted phone", number))
             case Fault(kind=kind):
-                self.post_message(CopyAsked("fault", kind))
+                self.post_message(CopyRequested("fault", kind))
             case None:
                 self.say("nothing to copy: the cursor points at nothing")
 
     # --- acting --------------------------------------------------------------------------------
 
-    def do(self, doing: str, deed: Callable[[], Ended | Minted]) -> None:
+    def do(self, doing: str, action: Callable[[], ActionResult | NewSecret]) -> None:
         """Act on a thread; how it ended stands in the result line, a secret in its own dialog."""
 
-        def run() -> Ended:
-            made: Minted | None = None
+        def run() -> ActionResult:
+            made: NewSecret | None = None
             try:
-                ended = deed()
-                if isinstance(ended, Minted):
-                    made, ended = ended, ended.ended
-                return ended
+                result = action()
+                if isinstance(result, NewSecret):
+                    made, result = result, result.result
+                return result
             finally:
                 self.post_message(self.Acted(made))
 
-        self.post_message(DeedAsked(doing, run))
+        self.post_message(ActionRequested(doing, run))
 
     def on_service_view_acted(self, message: Acted) -> None:
         """Show a new secret, then what the act has changed."""
         message.stop()
-        if message.minted is not None:
-            self.app.push_screen(SecretScreen(message.minted))
+        if message.new_secret is not None:
+            self.app.push_screen(SecretScreen(message.new_secret))
         self._asking = False
         self._fetch()
         if self.trials:

@@ -39,7 +39,7 @@ FAULTS: Final = {
 """Every fault of the embedded service, in its order; a test compares it with the service's own."""
 
 
-def length_of_time(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
     """Return what 90 s, 5 min, 2 h 36 min or 3 d says. Raises ValueError."""
     seconds, at = 0, 0
     written = text.strip().lower()
@@ -53,7 +53,7 @@ def length_of_time(text: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def strike(kind: str, text: str) -> FaultRule:
+def parse_fault_rule(kind: str, text: str) -> FaultRule:
     """Return the rule that `always`, or 20% 3 times 5 s, describes. Raises ValueError."""
     rest = text.strip().lower()
     rate, times, seconds = 1.0, None, 5.0
@@ -69,9 +69,3 @@ def strike(kind: str, text: str) -> FaultRule:
     if rest.replace("always", " ", 1).strip(" ,") or not 0 < rate <= 1 or times == 0:
         raise ValueError(_STRIKES)
     return FaultRule(kind=kind, rate=rate, times=times, seconds=seconds)
-
-
-def how_often(rule: FaultRule) -> str:
-    """Return in words how often a rule strikes."""
-    often = "always" if rule.rate >= 1 else f"{rule.rate * 100:g} %"
-    return often if rule.times is None else f"{often}, {rule.left} of {rule.times} times left"

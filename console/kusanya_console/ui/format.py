@@ -56,15 +56,15 @@ class Look(msgspec.Struct, frozen=True):
 
 def cell(value: str | None, role: str = PLAIN, *, limit: int = 256) -> Run:
     """Return text from outside as a run: every such text enters a screen here."""
-    return ("—", MUTED) if value is None else (free(value, limit), role)
+    return ("—", MUTED) if value is None else (format_text(value, limit), role)
 
 
-def free(value: str, limit: int = 256) -> str:
+def format_text(value: str, limit: int = 256) -> str:
     """Return text from outside for showing, every phone number in it masked."""
     return safe(mask_text(value), limit)
 
 
-def money(amount: int, currency: str, *, expected: str | None = None) -> str:
+def format_money(amount: int, currency: str, *, expected: str | None = None) -> str:
     """Return an amount with its currency; without it where the column's heading says it."""
     figure = f"{amount:,}"
     if expected is None:
@@ -73,17 +73,17 @@ def money(amount: int, currency: str, *, expected: str | None = None) -> str:
     return figure if currency == expected else f"{fit(safe(currency, 8), 3)} {figure}"
 
 
-def wall(look: Look) -> str:
+def format_clock(look: Look) -> str:
     """Return the clock of the header, with its zone."""
     return f"{look.now.astimezone(look.zone):%a %H:%M:%S} {look.zone.tzname(None)}"
 
 
-def moment(at: datetime | None, look: Look) -> str:
+def format_instant(at: datetime | None, look: Look) -> str:
     """Return an instant in nine cells at most: a time today, a named day before that."""
     if at is None:
         return "—"
     if look.times is TimeFormat.AGE:
-        return span(look.now - at, parts=1)
+        return format_duration(look.now - at, parts=1)
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
@@ -92,22 +92,22 @@ def moment(at: datetime | None, look: Look) -> str:
     return f"{local:%d %b %y}"
 
 
-def precise(at: datetime, look: Look) -> str:
+def format_exact_instant(at: datetime, look: Look) -> str:
     """Return an instant with its milliseconds, its day in front unless it is today."""
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     time = f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
     return time if local.date() == today.date() else f"{local:%d %b} {time}"
 
 
-def due(at: datetime, look: Look) -> str:
+def format_due(at: datetime, look: Look) -> str:
     """Return a coming instant and how far away it is."""
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     clock = f"{local:%H:%M:%S}" if local.date() == today.date() else f"{local:%a %H:%M}"
     left = at - look.now
-    return f"{clock}   in {span(left)}" if left > timedelta() else f"{clock}   due now"
+    return f"{clock}   in {format_duration(left)}" if left > timedelta() else f"{clock}   due now"
 
 
-def span(length: timedelta, *, parts: int = 2) -> str:
+def format_duration(length: timedelta, *, parts: int = 2) -> str:
     """Return a length of time in words of at most `parts` units: 3 min 10 s."""
     seconds = max(0, length // _SECOND)
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -119,20 +119,20 @@ def span(length: timedelta, *, parts: int = 2) -> str:
     return " ".join(said[:parts]) or "0 s"
 
 
-def since(length: timedelta) -> str:
+def format_gap(length: timedelta) -> str:
     """Return the gap between two moments as it stands between them: +182 ms, +20 s."""
     if length < _SECOND:
         return f"+{max(0, length // timedelta(milliseconds=1))} ms"
-    return f"+{span(length)}"
+    return f"+{format_duration(length)}"
 
 
-def took(microseconds: int) -> str:
+def format_elapsed(microseconds: int) -> str:
     """Return how long something took."""
     milliseconds = microseconds // 1000
     return f"{milliseconds:,} ms" if milliseconds else f"{microseconds} µs"
 
 
-def per_cent(part: int, whole: int) -> str:
+def format_percent(part: int, whole: int) -> str:
     """Return a share with one decimal, rounded down, or a dash where there is no whole."""
     if whole == 0:
         return "—"

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from kusanya.text import safe
-from kusanya_console.actions.results import Ended, Revealed
+from kusanya_console.actions.results import ActionResult, RevealedPhone
 from kusanya_console.ui.format import Line, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, WARN
 from kusanya_console.widgets.sheet import Sheet
@@ -16,19 +16,19 @@ class ResultLine(Sheet):
 
     ALLOW_SELECT: ClassVar[bool] = False
 
-    def tell(self, ended: Ended | None, revealed: Revealed | None) -> None:
+    def show_result(self, result: ActionResult | None, revealed: RevealedPhone | None) -> None:
         """Show a result, or hide."""
-        self.display = ended is not None or revealed is not None
+        self.display = result is not None or revealed is not None
         if revealed is not None:
             self.show(lambda width: _lines(_phone(revealed), WARN, width))
-        elif ended is not None:
-            role = ACCENT if ended.well else WARN
-            self.show(lambda width: _lines(ended.sentence, role, width))
+        elif result is not None:
+            role = ACCENT if result.is_good else WARN
+            self.show(lambda width: _lines(result.sentence, role, width))
 
 
-def _phone(revealed: Revealed) -> str:
+def _phone(revealed: RevealedPhone) -> str:
     phone = safe(revealed.phone, 40)
-    return f"phone of {safe(revealed.of, 60)}: {phone}, for 30 s, audited"
+    return f"phone of {safe(revealed.name, 60)}: {phone}, for 30 s, audited"
 
 
 def _lines(sentence: str, role: str, width: int) -> list[Line]:

@@ -11,7 +11,7 @@ from kusanya.wire import Mode
 from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
 from kusanya_console.held_up import many
-from kusanya_console.ui.format import Line, Look, span, spread, wall
+from kusanya_console.ui.format import Line, Look, format_clock, format_duration, spread
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
 
@@ -19,7 +19,7 @@ _STORE = 36
 _STALE: timedelta = timedelta(seconds=10)
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class StatusBarState(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the status line says, except the time it is."""
 
     mode: Mode
@@ -79,42 +79,42 @@ def _named(one: Endpoint) -> str:
 class StatusLine(Sheet):
     """One line; words are dropped at its right before any that must stay."""
 
-    def tell(self, standing: Standing, look: Look) -> None:
-        """Show `standing` as of `look.now`."""
-        self.show(lambda width: [line(standing, look, width)])
+    def show_state(self, state: StatusBarState, look: Look) -> None:
+        """Show `state` as of `look.now`."""
+        self.show(lambda width: [line(state, look, width)])
 
 
-def freshness(standing: Standing, look: Look) -> Run:
+def freshness(state: StatusBarState, look: Look) -> Run:
     """Return in words how old the picture is."""
-    if standing.lost_at is not None:
-        at = standing.lost_at.astimezone(look.zone)
-        if standing.updated_at is None:
+    if state.lost_at is not None:
+        at = state.lost_at.astimezone(look.zone)
+        if state.updated_at is None:
             return f"store unreadable since {at:%H:%M:%S}", FAILED
         return f"store lost {at:%H:%M:%S}, last known shown", FAILED
-    if standing.updated_at is None or standing.past:
+    if state.updated_at is None or state.past:
         # How old the past is says the beginning of the line.
-        return "" if standing.past else "reading the store", MUTED
-    if standing.paused_at is not None:
-        held = span(look.now - standing.paused_at, parts=1)
-        return f"paused {held}, {standing.waiting:,} changes wait", WARN
-    if standing.behind >= timedelta(seconds=1):
-        return f"feed {span(standing.behind, parts=1)} behind", WARN
-    age = look.now - standing.updated_at
-    return f"updated {span(age, parts=1)} ago", WARN if age > _STALE else MUTED
+        return "" if state.past else "reading the store", MUTED
+    if state.paused_at is not None:
+        held = format_duration(look.now - state.paused_at, parts=1)
+        return f"paused {held}, {state.waiting:,} changes wait", WARN
+    if state.behind >= timedelta(seconds=1):
+        return f"feed {format_duration(state.behind, parts=1)} behind", WARN
+    age = look.now - state.updated_at
+    return f"updated {format_duration(age, parts=1)} ago", WARN if age > _STALE else MUTED
 
 
-def line(standing: Standing, look: Look, width: int) -> Line:
+def line(state: StatusBarState, look: Look, width: int) -> Line:
     """Return the status line for a width; mode, unknown count and freshness always stay."""
-    left, clock = _beginning(standing, look)
-    access = ("read-only", MUTED) if standing.read_only else ("WRITES ON", WARN)
+    left, clock = _beginning(state, look)
+    access = ("read-only", MUTED) if state.read_only else ("WRITES ON", WARN)
     # The end of an address tells stores apart; its beginning rarely does.
-    named = safe(standing.store, 400)
+    named = safe(state.store, 400)
     store = (named if len(named) <= _STORE else f"…{named[1 - _STORE :]}", MUTED)
-    right: list[Run] = [freshness(standing, look)]
-    if standing.unknown:
-        unknown = "99+" if standing.unknown > 99 else f"{standing.unknown}"  # noqa: PLR2004
+    right: list[Run] = [freshness(state, look)]
+    if state.unknown:
+        unknown = "99+" if state.unknown > 99 else f"{state.unknown}"  # noqa: PLR2004
         right.insert(0, (f"? {unknown} unknown", WARN))
-    left, right, shown = _with_alarms(left, right, standing, width)
+    left, right, shown = _with_alarms(left, right, state, width)
     right[-1:-1] = shown
     for extra in (access, (clock, PLAIN), store):
         if extra[0] and _width([*left, *right, extra]) + 3 * (len(right) + 2) <= width:
@@ -128,10 +128,10 @@ def line(standing: Standing, look: Look, width: int) -> Line:
 
 
 def _with_alarms(
-    left: list[Run], right: list[Run], standing: Standing, width: int
+    left: list[Run], right: list[Run], state: StatusBarState, width: int
 ) -> tuple[list[Run], list[Run], list[Run]]:
     """Return both sides and the alarms between them, shortened until none goes unsaid."""
-    alarms = _alarms(standing)
+    alarms = _alarms(state)
     fresh, role = right[-1]
     short = [*right[:-1], (fresh.partition(",")[0], role)]
     # The key bar names the screen too; an alarm stands nowhere else.
@@ -153,31 +153,31 @@ def _fitting(alarms: list[Run], room: int) -> list[Run]:
     return []
 
 
-def _alarms(standing: Standing) -> list[Run]:
+def _alarms(state: StatusBarState) -> list[Run]:
     """Return what somebody has to look after, the most urgent first."""
     said: tuple[tuple[int, str, str], ...] = (
-        (standing.disabled, f"✕ {standing.disabled} disabled", FAILED),
-        (standing.failing, f"✕ {standing.failing} failing", FAILED),
-        (standing.wrong_mode, "≠ wrong mode", FAILED),
-        (standing.closing, f"? {standing.closing} closing", FAILED),
-        (standing.stuck, f"✕ {standing.stuck} stuck", FAILED),
-        (standing.silent, "◐ silent", WARN),
-        (standing.held_up, f"◌ {many(standing.held_up)} held up", WARN),
+        (state.disabled, f"✕ {state.disabled} disabled", FAILED),
+        (state.failing, f"✕ {state.failing} failing", FAILED),
+        (state.wrong_mode, "≠ wrong mode", FAILED),
+        (state.closing, f"? {state.closing} closing", FAILED),
+        (state.stuck, f"✕ {state.stuck} stuck", FAILED),
+        (state.silent, "◐ silent", WARN),
+        (state.held_up, f"◌ {many(state.held_up)} held up", WARN),
     )
     return [(words, role) for count, words, role in said if count]
 
 
-def _beginning(standing: Standing, look: Look) -> tuple[list[Run], str]:
+def _beginning(state: StatusBarState, look: Look) -> tuple[list[Run], str]:
     """Return what the line begins with, and the clock for where there is room."""
-    word, role = mode_words(standing.mode)
+    word, role = mode_words(state.mode)
     mode: list[Run] = [
-        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (standing.crumb, STRONG),
+        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (state.crumb, STRONG),
     ]  # fmt: skip
-    if not standing.past:
-        return [(" ", PLAIN), *mode], wall(look) + (" virtual" if standing.virtual else "")
+    if not state.past:
+        return [(" ", PLAIN), *mode], format_clock(look) + (" virtual" if state.virtual else "")
     # Before everything else, and with its date: nobody may take the past for now.
     date = f"{look.now.astimezone(look.zone):%d %b %Y}"
-    banner = f"▌{standing.past}▐ {date} {wall(look).partition(' ')[2]} "
+    banner = f"▌{state.past}▐ {date} {format_clock(look).partition(' ')[2]} "
     return [(" ", PLAIN), (banner, WARN), *mode], ""
 
 

@@ -9,14 +9,14 @@ import pytest
 from kusanya.logs import configure
 from kusanya_console.cli.command_line import main
 
-Ended = tuple[int, str, str]
+ActionResult = tuple[int, str, str]
 """Exit code, standard output, standard error."""
 
 
 @pytest.fixture
 def kusanya(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Iterator[Callable[..., Ended]]:
+) -> Iterator[Callable[..., ActionResult]]:
     """Yield a function that runs the command line and tells how it ended."""
     config = tmp_path / "empty.toml"
     config.touch()
@@ -25,7 +25,7 @@ def kusanya(
     for name in ("API_KEY", "BASE_URL", "SECRETS", "STORE", "DASHBOARD_URL", "DASHBOARD_TOKEN"):
         monkeypatch.delenv(f"KUSANYA_{name}", raising=False)
 
-    def run(*arguments: str) -> Ended:
+    def run(*arguments: str) -> ActionResult:
         monkeypatch.setattr(sys, "argv", ["kusanya", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()

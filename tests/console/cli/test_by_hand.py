@@ -14,8 +14,8 @@ from kusanya_service.testing import PaymentService, payment_service
 
 __all__ = ["payment_service"]
 
-Ended = tuple[int, str, str]
-Kusanya = Callable[..., Ended]
+ActionResult = tuple[int, str, str]
+Kusanya = Callable[..., ActionResult]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def shop(
     return kusanya
 
 
-def told(ended: Ended) -> Any:
+def told(ended: ActionResult) -> Any:
     code, out, err = ended
     assert (code, err) == (0, "")
     return json.loads(out)

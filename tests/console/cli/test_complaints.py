@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-Ended = tuple[int, str, str]
+ActionResult = tuple[int, str, str]
 
 
 @pytest.fixture
@@ -21,26 +21,28 @@ def is_one_clear_line(text: str) -> bool:
     return text.startswith("kusanya: ") and text.count("\n") == 1 and "Traceback" not in text
 
 
-def test_an_unknown_command_is_a_usage_error(kusanya: Callable[..., Ended]) -> None:
+def test_an_unknown_command_is_a_usage_error(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("colect")
     assert (code, is_one_clear_line(err)) == (2, True)
     assert "colect" in err
 
 
-def test_a_missing_option_is_named(kusanya: Callable[..., Ended]) -> None:
+def test_a_missing_option_is_named(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("service")
     assert (code, is_one_clear_line(err)) == (2, True)
     assert "--port" in err or "--data" in err
 
 
 @pytest.mark.parametrize("port", ["70000", "-1", "web"])
-def test_an_impossible_port_is_a_usage_error(kusanya: Callable[..., Ended], port: str) -> None:
+def test_an_impossible_port_is_a_usage_error(
+    kusanya: Callable[..., ActionResult], port: str
+) -> None:
     code, _, err = kusanya("service", f"--port={port}", "--data=/nowhere")
     assert (code, is_one_clear_line(err)) == (2, True)
 
 
 def test_a_mode_that_there_is_not_is_a_usage_error(
-    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    kusanya: Callable[..., ActionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_MODE", "both")
     code, _, err = kusanya("intents")
@@ -49,7 +51,7 @@ def test_a_mode_that_there_is_not_is_a_usage_error(
 
 
 def test_a_taken_port_is_told_with_its_number(
-    kusanya: Callable[..., Ended], taken_port: int, tmp_path: Path
+    kusanya: Callable[..., ActionResult], taken_port: int, tmp_path: Path
 ) -> None:
     code, _, err = kusanya("service", f"--port={taken_port}", f"--data={tmp_path / 'service'}")
     assert (code, is_one_clear_line(err)) == (1, True)
@@ -57,7 +59,10 @@ def test_a_taken_port_is_told_with_its_number(
 
 
 def test_a_receivers_taken_port_is_told_with_its_number(
-    kusanya: Callable[..., Ended], taken_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kusanya: Callable[..., ActionResult],
+    taken_port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
@@ -68,7 +73,7 @@ def test_a_receivers_taken_port_is_told_with_its_number(
 
 
 def test_a_data_folder_that_cannot_be_made_is_told(
-    kusanya: Callable[..., Ended], tmp_path: Path
+    kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, _, err = kusanya("service", "--port=0", f"--data={tmp_path / 'file' / 'data'}")
@@ -76,7 +81,7 @@ def test_a_data_folder_that_cannot_be_made_is_told(
 
 
 def test_a_demo_folder_that_cannot_be_made_is_told(
-    kusanya: Callable[..., Ended], tmp_path: Path
+    kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, _, err = kusanya("demo", "--headless", f"--data={tmp_path / 'file' / 'demo'}")
@@ -84,20 +89,20 @@ def test_a_demo_folder_that_cannot_be_made_is_told(
     assert "--data" in err
 
 
-def test_a_demo_without_a_terminal_points_to_headless(kusanya: Callable[..., Ended]) -> None:
+def test_a_demo_without_a_terminal_points_to_headless(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("demo")
     assert (code, is_one_clear_line(err)) == (2, True)
     assert "--headless" in err
 
 
-def test_without_an_api_key_the_variable_is_named(kusanya: Callable[..., Ended]) -> None:
+def test_without_an_api_key_the_variable_is_named(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("whoami")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert "KUSANYA_API_KEY" in err
 
 
 def test_a_wrong_dashboard_is_told_without_its_token(
-    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+    kusanya: Callable[..., ActionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_DASHBOARD_URL", "http://127.0.0.1:9/dashboard")
     monkeypatch.setenv("KUSANYA_DASHBOARD_TOKEN", "dash_canary")
@@ -106,14 +111,16 @@ def test_a_wrong_dashboard_is_told_without_its_token(
     assert "canary" not in err
 
 
-def test_a_store_that_is_not_there_is_told(kusanya: Callable[..., Ended], tmp_path: Path) -> None:
+def test_a_store_that_is_not_there_is_told(
+    kusanya: Callable[..., ActionResult], tmp_path: Path
+) -> None:
     code, _, err = kusanya("find", "INV-1", f"--store={tmp_path / 'none.sqlite'}")
     assert (code, is_one_clear_line(err)) == (1, True)
     assert not (tmp_path / "none.sqlite").exists()
 
 
 def test_a_file_that_is_no_store_is_told_and_left_alone(
-    kusanya: Callable[..., Ended], tmp_path: Path
+    kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     file = tmp_path / "shopping-list.txt"
     file.write_text("maize flour, beans\n" * 100, encoding="utf-8")
@@ -122,13 +129,13 @@ def test_a_file_that_is_no_store_is_told_and_left_alone(
     assert file.read_text(encoding="utf-8").startswith("maize flour")
 
 
-def test_a_console_without_a_terminal_is_refused(kusanya: Callable[..., Ended]) -> None:
+def test_a_console_without_a_terminal_is_refused(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("console")
     assert (code, is_one_clear_line(err)) == (2, True)
     assert "terminal" in err
 
 
-def test_a_phone_in_a_wrong_place_is_not_repeated(kusanya: Callable[..., Ended]) -> None:
+def test_a_phone_in_a_wrong_place_is_not_repeated(kusanya: Callable[..., ActionResult]) -> None:
     code, _, err = kusanya("collect", "5000", "0754 000 001", "INV-2", "0754 000 002")
     assert (code, is_one_clear_line(err)) == (2, True)
     assert "000 002" not in err
@@ -143,7 +150,10 @@ def test_a_phone_in_a_wrong_place_is_not_repeated(kusanya: Callable[..., Ended])
     ],
 )
 def test_what_cannot_be_a_signing_secret_is_a_usage_error(
-    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, secrets: str, complaint: str
+    kusanya: Callable[..., ActionResult],
+    monkeypatch: pytest.MonkeyPatch,
+    secrets: str,
+    complaint: str,
 ) -> None:
     for given in ([], [f"--secret={part}" for part in secrets.split(",")]):
         monkeypatch.setenv("KUSANYA_SECRETS", "" if given else secrets)
@@ -158,7 +168,7 @@ def test_what_cannot_be_a_signing_secret_is_a_usage_error(
     ["--trusted-proxy=10.0.0.1/8", "--connections=0", "--connections-per-peer=0", "--mode=both"],
 )
 def test_limits_of_a_receiver_that_cannot_be_are_usage_errors(
-    kusanya: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, option: str
+    kusanya: Callable[..., ActionResult], monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     code, _, err = kusanya("receive", "--port=0", "--mode=test", option)
@@ -166,7 +176,7 @@ def test_limits_of_a_receiver_that_cannot_be_are_usage_errors(
 
 
 def test_a_receiver_does_not_guess_its_mode(
-    kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kusanya: Callable[..., ActionResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
@@ -178,7 +188,7 @@ def test_a_receiver_does_not_guess_its_mode(
 
 @pytest.mark.parametrize("command", [["receive", "--port=0"], ["find", "x"], ["intents"]])
 def test_a_named_configuration_that_is_not_there_is_a_usage_error(
-    kusanya: Callable[..., Ended],
+    kusanya: Callable[..., ActionResult],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
@@ -190,7 +200,7 @@ def test_a_named_configuration_that_is_not_there_is_a_usage_error(
 
 
 def test_a_clock_that_cannot_be_followed_is_told(
-    kusanya: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kusanya: Callable[..., ActionResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
     store = tmp_path / "store.sqlite"
@@ -199,7 +209,9 @@ def test_a_clock_that_cannot_be_followed_is_told(
     assert "/dashboard/clock" in err
 
 
-def test_an_id_that_is_none_is_a_usage_error(kusanya: Callable[..., Ended], tmp_path: Path) -> None:
+def test_an_id_that_is_none_is_a_usage_error(
+    kusanya: Callable[..., ActionResult], tmp_path: Path
+) -> None:
     store = tmp_path / "store.sqlite"
     assert kusanya("store", "migrate", f"--store={store}")[0] == 0
     code, _, err = kusanya("show", "INV-1", f"--store={store}")
@@ -235,7 +247,7 @@ def test_an_id_that_is_none_is_a_usage_error(kusanya: Callable[..., Ended], tmp_
     ids=lambda words: " ".join(words) or "kusanya",
 )
 def test_every_command_explains_itself_with_an_example(
-    kusanya: Callable[..., Ended], command: list[str]
+    kusanya: Callable[..., ActionResult], command: list[str]
 ) -> None:
     code, out, err = kusanya(*command, "--help")
     assert (code, err) == (0, "")

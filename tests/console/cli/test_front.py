@@ -17,7 +17,7 @@ import typer
 from kusanya_console.cli import extras
 from kusanya_console.cli.command_line import command_line
 
-Ended = tuple[int, str, str]
+ActionResult = tuple[int, str, str]
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
@@ -36,7 +36,7 @@ ACTING_BARE = {("intents",)}
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_help_is_there_by_its_short_name(
-    kusanya: Callable[..., Ended], path: tuple[str, ...]
+    kusanya: Callable[..., ActionResult], path: tuple[str, ...]
 ) -> None:
     code, out, err = kusanya(*path, "-h")
     assert (code, err) == (0, "")
@@ -45,7 +45,7 @@ def test_help_is_there_by_its_short_name(
 
 @pytest.mark.parametrize("path", [path for path in GROUPS if path not in ACTING_BARE], ids=" ".join)
 def test_a_group_without_a_command_shows_its_help(
-    kusanya: Callable[..., Ended], path: tuple[str, ...]
+    kusanya: Callable[..., ActionResult], path: tuple[str, ...]
 ) -> None:
     bare = kusanya(*path)
     assert bare[0] == 0
@@ -54,13 +54,15 @@ def test_a_group_without_a_command_shows_its_help(
 
 @pytest.mark.parametrize("path", GROUPS, ids=" ".join)
 def test_no_summary_in_a_list_of_commands_is_cut(
-    kusanya: Callable[..., Ended], path: tuple[str, ...]
+    kusanya: Callable[..., ActionResult], path: tuple[str, ...]
 ) -> None:
     assert "..." not in kusanya(*path, "--help")[1].partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--version", "find")])
-def test_the_version_is_told(kusanya: Callable[..., Ended], arguments: tuple[str, ...]) -> None:
+def test_the_version_is_told(
+    kusanya: Callable[..., ActionResult], arguments: tuple[str, ...]
+) -> None:
     assert kusanya(*arguments) == (0, f"kusanya {version('kusanya')}\n", "")
 
 
@@ -88,7 +90,7 @@ def test_the_package_runs_as_a_module(module: str) -> None:
     ],
 )
 def test_a_complaint_names_the_help_of_the_command_it_is_about(
-    kusanya: Callable[..., Ended], arguments: tuple[str, ...], help_named: str
+    kusanya: Callable[..., ActionResult], arguments: tuple[str, ...], help_named: str
 ) -> None:
     code, _, err = kusanya(*arguments)
     assert code == 2
@@ -143,7 +145,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("command", extras.NEEDS)
 def test_a_command_without_its_packages_says_what_to_install(
-    kusanya: Callable[..., Ended], without: Callable[..., None], command: str
+    kusanya: Callable[..., ActionResult], without: Callable[..., None], command: str
 ) -> None:
     extra = extras.NEEDS[command]
     without(extra.modules[-1])

@@ -11,7 +11,7 @@ from kusanya.logs import configure
 from kusanya_console.cli.log_option import LONG_RUNNING, start_log
 from kusanya_console.output import Refused
 
-Ended = tuple[int, str, str]
+ActionResult = tuple[int, str, str]
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_a_log_never_draws_over_the_console(
     ids=["another word", "after the command"],
 )
 def test_a_log_that_cannot_be_had_is_wrong_usage(
-    kusanya: Callable[..., Ended], arguments: tuple[str, ...], said: str
+    kusanya: Callable[..., ActionResult], arguments: tuple[str, ...], said: str
 ) -> None:
     code, _, err = kusanya(*arguments)
     assert (code, err.count("\n")) == (2, 1)
@@ -95,7 +95,7 @@ def test_a_log_that_cannot_be_had_is_wrong_usage(
 
 
 def test_a_command_writes_its_log_on_standard_error_and_its_result_on_standard_output(
-    kusanya: Callable[..., Ended],
+    kusanya: Callable[..., ActionResult],
 ) -> None:
     code, out, err = kusanya("--log", "json", "keys", "list", "--json")
     assert code == 1

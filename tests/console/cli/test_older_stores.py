@@ -11,7 +11,7 @@ from kusanya.store import migrations
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sqlite_file import create_file
 
-Ended = tuple[int, str, str]
+ActionResult = tuple[int, str, str]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def revision(path: Path) -> str:
     ids=" ".join,
 )
 def test_no_other_command_migrates_and_each_says_which_one_does(
-    kusanya: Callable[..., Ended],
+    kusanya: Callable[..., ActionResult],
     older: Path,
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
@@ -66,7 +66,7 @@ def test_no_other_command_migrates_and_each_says_which_one_does(
     assert revision(older) == "0001"
 
 
-def test_the_one_command_migrates(kusanya: Callable[..., Ended], older: Path) -> None:
+def test_the_one_command_migrates(kusanya: Callable[..., ActionResult], older: Path) -> None:
     code, _, _ = kusanya("store", "migrate", f"--store={older}")
     assert (code, revision(older)) == (0, migrations.REVISIONS[-1])
     assert kusanya("store", "check", f"--store={older}")[0] == 0
@@ -74,7 +74,7 @@ def test_the_one_command_migrates(kusanya: Callable[..., Ended], older: Path) ->
 
 @pytest.mark.parametrize("command", [["store", "check"], ["store", "rebuild"], ["find", "x"]])
 def test_care_and_look_ups_never_begin_a_store(
-    kusanya: Callable[..., Ended], tmp_path: Path, command: list[str]
+    kusanya: Callable[..., ActionResult], tmp_path: Path, command: list[str]
 ) -> None:
     path = tmp_path / "none.sqlite"
     code, _, err = kusanya(*command, f"--store={path}")

@@ -20,7 +20,7 @@ from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.audit import Auditor
-from kusanya_console.actions.results import NO_KEY, Ended, Minted
+from kusanya_console.actions.results import NO_KEY, ActionOutcome, ActionResult, NewSecret
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.phones import AMOUNT, ScriptedPhone
 from kusanya_console.dashboard.reader import endpoints, faults, path_part
@@ -32,8 +32,7 @@ from kusanya_console.dashboard.records import (
     rows,
     understood,
 )
-from kusanya_console.service.words import how_often
-from kusanya_console.ui.format import span
+from kusanya_console.ui.format import format_duration
 
 _LONGEST_URL: Final = 200
 _PASSWORD: Final = re.compile(r"//[^/?#]*@")
@@ -45,7 +44,7 @@ def four_bytes() -> str:
     return token_hex(4)
 
 
-class ServiceActs:
+class ServiceAdmin:
     """Acts of one person on one embedded service; store, dashboard and client stay the caller's.
 
     Without `client`, or with one of live mode, no trial collection is created.
@@ -70,7 +69,7 @@ class ServiceActs:
 
     # --- trial collections ---------------------------------------------------------------------
 
-    def why_no_trial(self) -> str:
+    def trial_disabled_reason(self) -> str:
         """Return why no test collection can be created, or nothing."""
         if self._client is None:
             return NO_KEY
@@ -82,11 +81,11 @@ class ServiceActs:
         """Return a reference that tells the phone and that chance makes new."""
         return f"TRY-{phone.number[-2:]}-{self._draw()}"
 
-    def try_phone(self, phone: ScriptedPhone, reference: str) -> Ended:
+    def try_phone(self, phone: ScriptedPhone, reference: str) -> ActionResult:
         """Create a collection as any program of the merchant does: the intent is durable first."""
 
-        def create() -> Ended:
-            why = self.why_no_trial()
+        def create() -> ActionResult:
+            why = self.trial_disabled_reason()
             if why or self._client is None:
                 raise KusanyaError(f"{why.removeprefix('off: ')}: nothing was sent")
             made = create_safely(
@@ -98,7 +97,7 @@ class ServiceActs:
                 description=phone.what,
                 profile=self._profile,
             ).collection
-            return Ended(
+            return ActionResult(
                 f"{reference} ({safe(made.id, 40)}) is {safe(made.status, 40)} "
                 f"on {mask_phone(phone.number)}; the script says: {phone.what}"
             )
@@ -107,80 +106,84 @@ class ServiceActs:
 
     # --- keys and endpoints --------------------------------------------------------------------
 
-    def add_key(self, mode: Mode) -> Minted:
+    def add_key(self, mode: Mode) -> NewSecret:
         """Make an API key of one mode."""
         made: list[Secret] = []
 
-        def make() -> Ended:
+        def make() -> ActionResult:
             answer = self._dashboard.post("keys", {"mode": mode.value})
             key = understood(answer, ServiceKey)
             made.append(_secret(answer, "key"))
-            return Ended(f"{mode.value} key {safe(key.id, 40)} is made; it was shown once")
+            return ActionResult(f"{mode.value} key {safe(key.id, 40)} is made; it was shown once")
 
         ended = self._audit.run("create key", f"{mode.value} key", f"{mode.value} mode", make)
-        return Minted(ended, f"new {mode.value} API key", made[0])
+        return NewSecret(ended, f"new {mode.value} API key", made[0])
 
-    def revoke_key(self, key: ServiceKey) -> Ended:
+    def revoke_key(self, key: ServiceKey) -> ActionResult:
         """Revoke the key that the dialog named."""
 
-        def revoke() -> Ended:
+        def revoke() -> ActionResult:
             known = rows(self._dashboard.get("keys"), ServiceKey)
             if not any(one.id == key.id and one.revoked_at is None for one in known):
                 raise DashboardError("this key is gone or revoked already: nothing was changed")
             self._dashboard.delete(f"keys/{path_part(key.id)}")
-            return Ended(f"{safe(key.id, 40)} is revoked: requests with it are refused from now on")
+            return ActionResult(
+                f"{safe(key.id, 40)} is revoked: requests with it are refused from now on"
+            )
 
         return self._audit.run("revoke key", key.id, f"{key.mode} mode", revoke)
 
-    def add_endpoint(self, url: str, mode: Mode) -> Minted:
+    def add_endpoint(self, url: str, mode: Mode) -> NewSecret:
         """Register an endpoint of one mode; the service judges its address."""
         made: list[Secret] = []
 
-        def register() -> Ended:
+        def register() -> ActionResult:
             answer = self._dashboard.post("endpoints", {"url": url, "mode": mode.value})
             endpoint = understood(answer, Endpoint)
             made.append(_secret(answer, "secret"))
-            return Ended(f"{_named(endpoint)} is registered; its secret was shown once")
+            return ActionResult(f"{_named(endpoint)} is registered; its secret was shown once")
 
         # Also of an address that is refused for it, no password is kept.
         shown = _address(url)
         ended = self._audit.run("add endpoint", shown, f"{mode.value} mode", register)
-        return Minted(ended, f"signing secret of {shown}", made[0])
+        return NewSecret(ended, f"signing secret of {shown}", made[0])
 
-    def enable(self, endpoint: Endpoint) -> Ended:
+    def enable(self, endpoint: Endpoint) -> ActionResult:
         """Enable the endpoint that the dialog named."""
 
-        def enable() -> Ended:
+        def enable() -> ActionResult:
             if not self._again(endpoint).is_disabled:
                 raise DashboardError("it is enabled already: nothing was changed")
             self._dashboard.post(f"endpoints/{path_part(endpoint.id)}/enable")
-            return Ended(f"{_named(endpoint)} is enabled with a new fuse; what it held goes on")
+            return ActionResult(
+                f"{_named(endpoint)} is enabled with a new fuse; what it held goes on"
+            )
 
         return self._audit.run("enable endpoint", endpoint.id, _about(endpoint), enable)
 
-    def rotate(self, endpoint: Endpoint) -> Minted:
+    def rotate(self, endpoint: Endpoint) -> NewSecret:
         """Rotate the secret of the endpoint that the dialog named."""
         made: list[Secret] = []
 
-        def rotate() -> Ended:
+        def rotate() -> ActionResult:
             self._again(endpoint)
             answer = self._dashboard.post(f"endpoints/{path_part(endpoint.id)}/rotate-secret")
             made.append(_secret(answer, "secret"))
-            return Ended(
+            return ActionResult(
                 f"{_named(endpoint)} has a new secret; the old one signs beside it for 24 h: "
                 "give the receiver both"
             )
 
         ended = self._audit.run("rotate secret", endpoint.id, _about(endpoint), rotate)
-        return Minted(ended, f"signing secret of {safe(endpoint.url, _LONGEST_URL)}", made[0])
+        return NewSecret(ended, f"signing secret of {safe(endpoint.url, _LONGEST_URL)}", made[0])
 
-    def delete(self, endpoint: Endpoint) -> Ended:
+    def delete(self, endpoint: Endpoint) -> ActionResult:
         """Delete the endpoint that the dialog named."""
 
-        def delete() -> Ended:
+        def delete() -> ActionResult:
             self._again(endpoint)
             self._dashboard.delete(f"endpoints/{path_part(endpoint.id)}")
-            return Ended(f"{_named(endpoint)} is deleted; what waited for it is given up")
+            return ActionResult(f"{_named(endpoint)} is deleted; what waited for it is given up")
 
         return self._audit.run("delete endpoint", endpoint.id, _about(endpoint), delete)
 
@@ -192,43 +195,44 @@ class ServiceActs:
 
     # --- time and faults -----------------------------------------------------------------------
 
-    def advance(self, length: timedelta) -> Ended:
+    def advance(self, length: timedelta) -> ActionResult:
         """Move a virtual clock and wait until everything due has happened."""
 
-        def advance() -> Ended:
+        def advance() -> ActionResult:
             body = {"seconds": length.total_seconds()}
             answer = self._dashboard.post("clock/advance", body, patient=True)
             now = understood(answer, ServiceTime).now.astimezone(EAT)
-            return Ended(
-                f"the clock moved by {span(length, parts=4)} to {now:%a %d %b %Y %H:%M:%S} EAT; "
-                "everything due until then has happened"
+            return ActionResult(
+                f"the clock moved by {format_duration(length, parts=4)} to "
+                f"{now:%a %d %b %Y %H:%M:%S} EAT; everything due until then has happened"
             )
 
-        return self._audit.run("advance clock", "clock", span(length, parts=4), advance)
+        return self._audit.run("advance clock", "clock", format_duration(length, parts=4), advance)
 
-    def begin_fault(self, rule: FaultRule) -> Ended:
+    def begin_fault(self, rule: FaultRule) -> ActionResult:
         """Put one fault in force; the others stay as they are."""
 
-        def begin() -> Ended:
+        def begin() -> ActionResult:
             others = [one for one in faults(self._dashboard) if one.kind != rule.kind]
             self._put([*others, rule])
-            return Ended(f"{rule.kind} is in force, {how_often(rule)}")
+            return ActionResult(f"{rule.kind} is in force, {rule.frequency}")
 
-        return self._audit.run("begin fault", rule.kind, how_often(rule), begin)
+        return self._audit.run("begin fault", rule.kind, rule.frequency, begin)
 
-    def end_faults(self, rules: tuple[FaultRule, ...]) -> Ended:
+    def end_faults(self, rules: tuple[FaultRule, ...]) -> ActionResult:
         """End the faults that the dialog named."""
         kinds = {rule.kind for rule in rules}
         named = safe(", ".join(sorted(kinds)), 200)
 
-        def end() -> Ended:
+        def end() -> ActionResult:
             known = faults(self._dashboard)
             self._put([one for one in known if one.kind not in kinds])
             ended = [one for one in known if one.kind in kinds]
             if not ended:
-                return Ended(f"{named}: no such fault was in force any more", well=False)
+                said = f"{named}: no such fault was in force any more"
+                return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
             struck = sum(one.struck for one in ended)
-            return Ended(f"ended: {named}; struck {struck:,} times in all")
+            return ActionResult(f"ended: {named}; struck {struck:,} times in all")
 
         return self._audit.run("end faults", "faults", named, end)
 

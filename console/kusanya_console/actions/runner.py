@@ -1,0 +1,86 @@
+"""Runs what screens request: one action at a time, on a thread, and shows its result."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from textual.app import App
+
+from kusanya.errors import KusanyaError
+from kusanya.text import safe
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.results import ActionOutcome, ActionResult, RevealedPhone
+from kusanya_console.messages import ActionFinished, ActionRequested, CopyRequested
+
+_CLIPPED: Final = 10_000
+
+
+class ActionRunner(App[None]):
+    """An application that runs actions for its screens, and copies for them."""
+
+    context: AppContext
+    tick: Callable[[], None]
+    """Reads the store once; whoever has a store and a feed says how."""
+    show_result: Callable[[], None]
+    """Shows `context.result` on the screen in view."""
+    _progress = ""
+    """What is under way, in words; nothing else begins meanwhile."""
+
+    def on_action_requested(self, message: ActionRequested) -> None:
+        """Run an action on a thread, one at a time; its result stands in the result line."""
+        if self._progress:
+            self.refuse_while_progress()
+            return
+        self._progress = progress = message.progress
+        self._show(ActionResult(f"{progress}…", ActionOutcome.UNDER_WAY))
+
+        def run() -> None:
+            try:
+                result = message.run()
+            except KusanyaError as error:
+                result = _failed(f"{progress} failed: {safe(str(error), 400)}")
+            self.post_message(ActionFinished(result))
+
+        self.run_worker(run, thread=True, group="action", name="action")
+
+    def on_action_finished(self, message: ActionFinished) -> None:
+        """Show the result, then what it changed."""
+        self._progress = ""
+        self._show(message.result)
+        result = message.result
+        if self.is_web and isinstance(result, ActionResult) and result.file is not None:
+            self._hand_over(result.file)
+        self.tick()
+
+    def refuse_while_progress(self) -> None:
+        """Say what is under way: one thing at a time."""
+        self._show(_failed(f"wait: {self._progress} is under way"))
+
+    def _hand_over(self, file: Path) -> None:
+        # The visitor's browser asks for it; the folder it lies in goes when this process ends.
+        self._show(ActionResult(f"{safe(file.name, 100)} was offered to your browser"))
+        self.deliver_binary(file.open("rb"), save_filename=file.name)
+
+    def _show(self, result: ActionResult | RevealedPhone) -> None:
+        self.context.show(result)
+        self.show_result()
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        """Send a text to the terminal's clipboard; whether it takes it cannot be known."""
+        text = "\n".join(safe(line, _CLIPPED) for line in message.text.split("\n"))
+        self.copy_to_clipboard(text)
+        if message.secret:
+            self._clipboard = ""  # the terminal has it; this process need not keep it
+            # The line below says what became of the act, which the dialog is still part of.
+            sent = f"{message.label} sent to the terminal's clipboard"
+            self.notify(sent, markup=False, timeout=3)
+        elif not message.quiet:
+            self._show(ActionResult(f"{message.label} sent to the terminal's clipboard"))
+
+    def show_notice(self, sentence: str) -> None:
+        """Show what a person must know of a child process, until it is dismissed."""
+        self._show(_failed(sentence))
+
+
+def _failed(sentence: str) -> ActionResult:
+    return ActionResult(sentence, ActionOutcome.FAILED)
