@@ -6,6 +6,7 @@ from kusanya.store import Store
 from kusanya.store.queries.intent_attempts import _under_key
 from kusanya.store.queries.intent_rows import added, new_intent_id
 from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.tables.values import NAME_MAX, clean
 from kusanya.store.writer.batch import Writing
 from kusanya.wire import Mode
 
@@ -36,10 +37,10 @@ def prepare_intent(
             idempotency_key=idempotency_key,
             body=body,
             mode=mode,
-            profile=profile,
-            reference=reference,
+            profile=clean(profile),
+            reference=clean(reference, NAME_MAX),
             amount=amount,
-            phone=phone,
+            phone=clean(phone),
             state=IntentState.PREPARED,
             prepared_at=at,
             first_sent_at=None,
