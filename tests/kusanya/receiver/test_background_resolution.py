@@ -8,10 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.kusanya.receiver.lost_answers import unanswered
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
@@ -20,7 +21,6 @@ from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
 from kusanya.store.records import Arrival, IntentRow, IntentState, Receipt
-from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -55,33 +55,8 @@ class Rests:
         self._over.put(True)
 
 
-def unanswered(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRow:
-    begun = store.intents.begin(
-        idempotency_key=f"key-{number}",
-        body=b"{}",
-        mode=Mode.TEST,
-        profile="shop",
-        reference=f"order-{number}",
-        amount=amount,
-        phone="255754000001",
-        at=NOON - timedelta(minutes=1),
-        by="till",
-        until=NOON - timedelta(seconds=30),
-    ).result()
-    return store.intents.finish_attempt(
-        begun.intent.id,
-        1,
-        at=NOON - timedelta(seconds=50),
-        outcome="no_answer",
-        status=None,
-        request_id=None,
-        took_us=None,
-        state=IntentState.UNKNOWN,
-    ).result()
-
-
 @pytest.fixture
-def heard(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arrival, Receipt]]:
+def delivered(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arrival, Receipt]]:
     """Return a maker of acknowledged deliveries."""
 
     def make(number: int) -> tuple[Arrival, Receipt]:
@@ -94,7 +69,7 @@ def heard(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arr
     return make
 
 
-Heard = Callable[[int], tuple[Arrival, Receipt]]
+Delivered = Callable[[int], tuple[Arrival, Receipt]]
 
 
 def state_of(store: Store, intent: IntentRow) -> IntentState:
@@ -104,14 +79,14 @@ def state_of(store: Store, intent: IntentRow) -> IntentState:
 
 
 def test_an_event_with_its_reference_resolves_an_intent_without_an_answer(
-    store: Store, clock: Clock, heard: Heard
+    store: Store, clock: Clock, delivered: Delivered
 ) -> None:
     mine, other, rests = unanswered(store), unanswered(store, 2, amount=7), Rests()
     with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
         assert (state_of(store, mine), resolver.resolved) == (IntentState.UNKNOWN, 0)
-        resolver.offer(*heard(1))
-        resolver.offer(*heard(2))
+        resolver.offer(*delivered(1))
+        resolver.offer(*delivered(2))
         rests.go_on()
         rests.after_a_look()
         rests.end()
@@ -121,22 +96,24 @@ def test_an_event_with_its_reference_resolves_an_intent_without_an_answer(
 
 
 def test_what_arrived_before_a_stop_is_resolved_by_the_next_start(
-    store: Store, clock: Clock, heard: Heard
+    store: Store, clock: Clock, delivered: Delivered
 ) -> None:
     mine, rests = unanswered(store), Rests()
-    heard(1)
+    delivered(1)
     with IntentResolver(store, clock=clock, rest=rests):
         rests.after_a_look()
         rests.end()
     assert state_of(store, mine) is IntentState.SETTLED
 
 
-def test_a_repeat_is_no_reason_to_look_again(store: Store, clock: Clock, heard: Heard) -> None:
+def test_a_repeat_is_no_reason_to_look_again(
+    store: Store, clock: Clock, delivered: Delivered
+) -> None:
     rests = Rests()
-    heard(1)
+    delivered(1)
     with IntentResolver(store, clock=clock, rest=rests) as resolver:
         rests.after_a_look()
-        resolver.offer(*heard(1))
+        resolver.offer(*delivered(1))
         assert not resolver._wanted
         rests.end()
 
@@ -166,13 +143,13 @@ def test_a_store_that_fails_is_looked_at_again(
 def test_a_mistake_in_one_look_is_logged_and_ends_no_later_one(
     store: Store,
     clock: Clock,
-    heard: Heard,
+    delivered: Delivered,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "kusanya.receiver")
     mine, rests = unanswered(store), Rests()
-    heard(1)
+    delivered(1)
     working, faults = store.intents.page, [ZeroDivisionError("ours")]
 
     def failing(*args: object, **kwargs: object) -> object:

@@ -1,33 +1,26 @@
 """The receiver as an ASGI application: when it says 2xx, and what it says otherwise."""
 
 import asyncio
-import contextlib
-import errno
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from tests.kusanya.receiver.slow_journal import FaultyJournal
 
-from kusanya.clock import Clock, ManualClock
-from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
-from kusanya.receiver import EndpointSecrets, Limits, Receiver, app
-from kusanya.receiver.double_check import DoubleCheck, Policy
+from kusanya.clock import Clock
+from kusanya.errors import ConfigurationError, StoreUnavailable
+from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.store import Store
 from kusanya.store.records import (
     Arrival,
     DeliveryRow,
-    IntentRow,
-    IntentState,
     Receipt,
     Verdict,
 )
-from kusanya.wire import Collection, Event, Mode, decode_event
+from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -38,26 +31,6 @@ Signed = Callable[..., Headers]
 Ask = Callable[..., Awaitable[Any]]
 
 pytestmark = pytest.mark.anyio
-
-
-class FaultyJournal:
-    """A store that cannot do what it is asked: busy, failing, or never done."""
-
-    def __init__(
-        self, *, busy: bool = False, prove_writable: Callable[[], None] = lambda: None
-    ) -> None:
-        self.busy = busy
-        self.queue_depth = 0
-        self.submitted: list[tuple[Arrival, Future[Receipt]]] = []
-        self.prove_writable = prove_writable
-
-    def submit(self, item: Arrival, /) -> Future[Receipt]:
-        """Refuse, or leave the commit to the test."""
-        if self.busy:
-            raise StoreBusy("full")
-        commit: Future[Receipt] = Future()
-        self.submitted.append((item, commit))
-        return commit
 
 
 def kept(store: Store, mode: Mode = Mode.TEST) -> tuple[DeliveryRow, ...]:
@@ -427,269 +400,6 @@ async def test_the_callback_comes_after_the_answer(
     )
     await ask(receiver, payload, signed(payload), before_answer=lambda: order.append("answer"))
     assert order == ["answer", "evt_1 verified"]
-
-
-async def test_healthz_says_whether_the_store_can_be_read_and_written(
-    store: Store, ask: Ask
-) -> None:
-    answer = await ask(app(store, SECRET, mode="test"), method="GET", path="/healthz")
-    assert (answer.status, answer.text) == (200, "ok")
-
-    def broken() -> None:
-        raise StoreUnavailable("gone")
-
-    answer = await ask(
-        app(FaultyJournal(prove_writable=broken), SECRET, mode="test"),
-        method="GET",
-        path="/healthz",
-    )
-    assert answer.status == 503
-
-
-async def test_a_receiver_whose_store_was_removed_is_unhealthy_and_acknowledges_nothing(
-    *, store: Store, clock: Clock, tmp_path: Path, body: Body, signed: Signed, ask: Ask
-) -> None:
-    receiver = app(store, SECRET, mode="test", clock=clock)
-    payload = body()
-    assert (await ask(receiver, payload, signed(payload))).status == 200
-    for name in ("store.db", "store.db-wal", "store.db-shm"):
-        (tmp_path / name).unlink()
-    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
-    for _ in range(3):
-        assert (await ask(receiver, payload, signed(payload))).status == 503
-
-
-async def test_a_receiver_that_cannot_write_is_unhealthy_until_it_can(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    full = True
-
-    def begin(_connection: object) -> None:
-        if full:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    event.listen(store._engines.writer, "begin", begin)
-    receiver = app(store, SECRET, mode="test", clock=clock)
-    # Nothing has arrived yet: it is asked for by writing.
-    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
-    payload = body()
-    assert (await ask(receiver, payload, signed(payload))).status == 503
-    full = False
-    assert (await ask(receiver, method="GET", path="/healthz")).status == 200
-    assert (await ask(receiver, payload, signed(payload))).status == 200
-
-
-async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask: Ask) -> None:
-    asked, release = list[int](), threading.Event()
-
-    def hang() -> None:
-        asked.append(1)
-        release.wait(30)
-
-    receiver = app(
-        FaultyJournal(prove_writable=hang), SECRET, mode="test", limits=Limits(health_s=0.02)
-    )
-    for _ in range(3):
-        assert (await ask(receiver, method="GET", path="/healthz")).status == 503
-    release.set()
-    assert asked == [1]
-
-
-async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    payload = body()
-    receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
-    for headers in (signed(payload), signed(payload), []):
-        await ask(receiver, payload, headers)
-    await ask(receiver, b"x" * 300_000)
-    await ask(receiver, payload, signed(payload), ends="disconnect")
-    answer = await ask(receiver, method="GET", path="/metrics")
-    assert answer.status == 200
-    assert answer.headers["content-type"].startswith("text/plain")
-    lines = set(answer.text.splitlines())
-    assert lines >= {
-        'kusanya_deliveries_total{endpoint="till",verdict="verified"} 1.0',
-        'kusanya_deliveries_total{endpoint="till",verdict="repeat"} 1.0',
-        'kusanya_deliveries_total{endpoint="till",verdict="rejected"} 1.0',
-        'kusanya_refused_requests_total{status="413"} 1.0',
-        "kusanya_discarded_requests_total 1.0",
-        "kusanya_ack_seconds_count 3.0",
-        'kusanya_ack_seconds_bucket{le="+Inf"} 3.0',
-        "kusanya_requests_in_flight 0.0",
-        "kusanya_journal_queue_rows 0.0",
-    }
-
-
-async def test_a_public_receiver_can_keep_its_metrics_to_itself(
-    store: Store, clock: Clock, ask: Ask
-) -> None:
-    answer = await ask(
-        app(store, SECRET, mode="test", clock=clock, metrics=False), method="GET", path="/metrics"
-    )
-    assert (answer.status, "kusanya" in answer.text) == (405, False)
-
-
-async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
-    store: Store, clock: ManualClock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    endpoints = [
-        EndpointSecrets("till", Mode.TEST, SECRET),
-        EndpointSecrets("web", Mode.TEST, "whsec_of_web"),
-    ]
-    receiver = app(store, endpoints, clock=clock)
-    clock.sleep(60)
-    payload = body()
-    await ask(receiver, payload, signed(payload))
-    clock.sleep(7)
-    await ask(receiver, payload, [])
-    answer = await ask(receiver, method="GET", path="/metrics")
-    lines = answer.text.splitlines()
-    assert 'kusanya_silence_seconds{endpoint="till"} 7.0' in lines
-    assert 'kusanya_silence_seconds{endpoint="web"} 67.0' in lines
-    (lag,) = (line for line in lines if line.startswith("kusanya_delivery_lag_seconds{"))
-    created_at = decode_event(payload).created_at
-    assert float(lag.split()[1]) == (clock.now() - created_at).total_seconds() - 7
-
-
-async def test_it_mounts_below_a_path_of_another_program(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-
-    program = Starlette(routes=[Mount("/hooks", app=app(store, SECRET, mode="test", clock=clock))])
-    payload = body()
-    assert (await ask(program, payload, signed(payload), path="/hooks/till")).status == 200
-    answer = await ask(program, method="GET", path="/hooks/healthz")
-    assert (answer.status, answer.text) == (200, "ok")
-
-
-async def test_lifespan_is_answered_and_websockets_are_closed(store: Store) -> None:
-    receiver = app(store, SECRET, mode="test")
-    for kind, messages, expected in (
-        (
-            "lifespan",
-            ["lifespan.startup", "lifespan.shutdown"],
-            ["lifespan.startup.complete", "lifespan.shutdown.complete"],
-        ),
-        ("websocket", ["websocket.connect"], ["websocket.close"]),
-    ):
-        incoming, sent = iter(messages), list[str]()
-
-        async def receive(incoming: Any = incoming) -> dict[str, Any]:
-            return {"type": next(incoming)}
-
-        async def send(message: Any, sent: list[str] = sent) -> None:
-            sent.append(message["type"])
-
-        await receiver({"type": kind}, receive, send)
-        assert sent == expected
-    with pytest.raises(ValueError, match="HTTP"):
-        await receiver({"type": "smtp"}, receive, send)
-
-
-def lost_answer(store: Store) -> IntentRow:
-    """Return an intent whose create was sent a minute ago and never answered."""
-    begun = store.intents.begin(
-        idempotency_key="key-1",
-        body=b"{}",
-        mode=Mode.TEST,
-        profile="shop",
-        reference="order-1",
-        amount=5000,
-        phone="255754000001",
-        at=NOON - timedelta(minutes=1),
-        by="till",
-        until=NOON - timedelta(seconds=30),
-    ).result()
-    return store.intents.finish_attempt(
-        begun.intent.id,
-        1,
-        at=NOON - timedelta(seconds=50),
-        outcome="no_answer",
-        status=None,
-        request_id=None,
-        took_us=None,
-        state=IntentState.UNKNOWN,
-    ).result()
-
-
-class Service:
-    """A service that knows one event."""
-
-    def __init__(self, body: bytes) -> None:
-        self._event = decode_event(body)
-
-    def get_event(self, event_id: str, /) -> Event:
-        """Return the event."""
-        return self._event
-
-    def get_collection(self, collection_id: str, /) -> Collection:
-        """Return its collection."""
-        return self._event.data
-
-
-async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_without_lifespan(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-
-    intent, payload = lost_answer(store), body()
-    checks = DoubleCheck(store, {Mode.TEST: Service(payload)}, policy=Policy.ALWAYS, clock=clock)
-    receiver = app(store, SECRET, mode="test", clock=clock, double_check=checks)
-    program = Starlette(routes=[Mount("/hooks", app=receiver)])
-    assert (await ask(program, payload, signed(payload), path="/hooks/")).status == 200
-
-    def resolved() -> bool:
-        found, event = store.intents.get(intent.id), store.events.get("evt_1")
-        assert found is not None
-        assert event is not None
-        return found.state is IntentState.SETTLED and event.checked_at is not None
-
-    await until(resolved)
-    found = store.intents.get(intent.id)
-    assert found is not None
-    assert found.collection_id == "col_1"
-    await lifespan(receiver, "lifespan.shutdown")
-    followers = receiver._handler._followers
-    assert [vars(follower)["_thread"] for follower in followers] == [None, None]
-
-
-async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_the_start(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
-) -> None:
-    payload, quiet = body(), app(store, SECRET, mode="test", clock=clock, resolve_intents=False)
-    assert (await ask(quiet, payload, signed(payload))).status == 200
-    intent = lost_answer(store)
-    receiver = app(store, SECRET, mode="test", clock=clock)
-    await lifespan(receiver, "lifespan.startup")
-
-    def resolved() -> bool:
-        found = store.intents.get(intent.id)
-        assert found is not None
-        return found.state is IntentState.SETTLED
-
-    await until(resolved)
-    await lifespan(receiver, "lifespan.shutdown")
-
-
-async def lifespan(receiver: Receiver, *kinds: str) -> None:
-    incoming, sent = iter(kinds), list[str]()
-
-    async def receive() -> dict[str, Any]:
-        try:
-            return {"type": next(incoming)}
-        except StopIteration:
-            raise asyncio.CancelledError from None
-
-    async def send(message: Any) -> None:
-        sent.append(message["type"])
-
-    with contextlib.suppress(asyncio.CancelledError):
-        await receiver({"type": "lifespan"}, receive, send)
-    assert sent == [f"{kind}.complete" for kind in kinds]
 
 
 async def test_a_delivery_that_was_taken_is_a_line_on_a_logger_of_its_own(  # noqa: PLR0917 - fixtures

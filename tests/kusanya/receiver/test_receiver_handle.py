@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
+from tests.kusanya.receiver.lost_answers import begun
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
@@ -89,6 +91,7 @@ def compressed(body: Body, signed: Signed) -> tuple[bytes, Headers]:
 @pytest.mark.parametrize("spelled", [True, False], ids=["str", "bytes"])
 async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 - fixtures
     tmp_path: Path,
+    empty_store: Path,
     clock: Clock,
     body: Body,
     signed: Signed,
@@ -102,7 +105,7 @@ async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 
         given = [(name.decode().title(), value.decode()) for name, value in headers]
     seen: list[Any] = []
     for name in ("application", "function"):
-        with Store.open(tmp_path / f"{name}.db", clock=clock) as store:
+        with Store.open(copy(empty_store, tmp_path / f"{name}.db"), clock=clock) as store:
             if name == "application":
                 application = app(store, SECRET, mode="test", clock=clock, resolve_intents=False)
                 answer = await ask(application, payload, headers)
@@ -194,21 +197,10 @@ def test_wrong_arguments_are_refused_at_once(store: Store, body: Body, signed: S
 def test_an_event_resolves_a_lost_creation(
     store: Store, clock: Clock, body: Body, signed: Signed
 ) -> None:
-    begun = store.intents.begin(
-        idempotency_key="key-1",
-        body=b"{}",
-        mode=Mode.TEST,
-        profile="shop",
-        reference="order-1",
-        amount=5000,
-        phone="255754000001",
-        at=NOON - timedelta(minutes=1),
-        by="till",
-        until=NOON - timedelta(seconds=30),
-    ).result()
+    intent = begun(store)
     endpoint = EndpointSecrets("till", Mode.TEST, SECRET)
     assert handle(store, endpoint, body(), signed(body()), clock=clock) == (200, "")
-    while (found := store.intents.get(begun.intent.id)) is None or found.collection_id is None:
+    while (found := store.intents.get(intent.id)) is None or found.collection_id is None:
         pass
     assert (found.state, found.collection_id) == (IntentState.SETTLED, "col_1")
 

@@ -1,0 +1,151 @@
+"""The receiver's own pages: is it healthy, and what it has counted."""
+
+import errno
+import threading
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from tests.kusanya.receiver.slow_journal import FaultyJournal
+
+from kusanya.clock import Clock, ManualClock
+from kusanya.errors import StoreUnavailable
+from kusanya.receiver import EndpointSecrets, Limits, app
+from kusanya.store import Store
+from kusanya.wire import Mode, decode_event
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SECRET = "whsec_" + "a" * 32
+
+Body = Callable[..., bytes]
+Headers = list[tuple[bytes, bytes]]
+Signed = Callable[..., Headers]
+Ask = Callable[..., Awaitable[Any]]
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_healthz_says_whether_the_store_can_be_read_and_written(
+    store: Store, ask: Ask
+) -> None:
+    answer = await ask(app(store, SECRET, mode="test"), method="GET", path="/healthz")
+    assert (answer.status, answer.text) == (200, "ok")
+
+    def broken() -> None:
+        raise StoreUnavailable("gone")
+
+    answer = await ask(
+        app(FaultyJournal(prove_writable=broken), SECRET, mode="test"),
+        method="GET",
+        path="/healthz",
+    )
+    assert answer.status == 503
+
+
+async def test_a_receiver_whose_store_was_removed_is_unhealthy_and_acknowledges_nothing(
+    *, store: Store, clock: Clock, tmp_path: Path, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    payload = body()
+    assert (await ask(receiver, payload, signed(payload))).status == 200
+    for name in ("store.db", "store.db-wal", "store.db-shm"):
+        (tmp_path / name).unlink()
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    for _ in range(3):
+        assert (await ask(receiver, payload, signed(payload))).status == 503
+
+
+async def test_a_receiver_that_cannot_write_is_unhealthy_until_it_can(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    full = True
+
+    def begin(_connection: object) -> None:
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    event.listen(store._engines.writer, "begin", begin)
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    # Nothing has arrived yet: it is asked for by writing.
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    payload = body()
+    assert (await ask(receiver, payload, signed(payload))).status == 503
+    full = False
+    assert (await ask(receiver, method="GET", path="/healthz")).status == 200
+    assert (await ask(receiver, payload, signed(payload))).status == 200
+
+
+async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask: Ask) -> None:
+    asked, release = list[int](), threading.Event()
+
+    def hang() -> None:
+        asked.append(1)
+        release.wait(30)
+
+    receiver = app(
+        FaultyJournal(prove_writable=hang), SECRET, mode="test", limits=Limits(health_s=0.02)
+    )
+    for _ in range(3):
+        assert (await ask(receiver, method="GET", path="/healthz")).status == 503
+    release.set()
+    assert asked == [1]
+
+
+async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
+    for headers in (signed(payload), signed(payload), []):
+        await ask(receiver, payload, headers)
+    await ask(receiver, b"x" * 300_000)
+    await ask(receiver, payload, signed(payload), ends="disconnect")
+    answer = await ask(receiver, method="GET", path="/metrics")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = set(answer.text.splitlines())
+    assert lines >= {
+        'kusanya_deliveries_total{endpoint="till",verdict="verified"} 1.0',
+        'kusanya_deliveries_total{endpoint="till",verdict="repeat"} 1.0',
+        'kusanya_deliveries_total{endpoint="till",verdict="rejected"} 1.0',
+        'kusanya_refused_requests_total{status="413"} 1.0',
+        "kusanya_discarded_requests_total 1.0",
+        "kusanya_ack_seconds_count 3.0",
+        'kusanya_ack_seconds_bucket{le="+Inf"} 3.0',
+        "kusanya_requests_in_flight 0.0",
+        "kusanya_journal_queue_rows 0.0",
+    }
+
+
+async def test_a_public_receiver_can_keep_its_metrics_to_itself(
+    store: Store, clock: Clock, ask: Ask
+) -> None:
+    answer = await ask(
+        app(store, SECRET, mode="test", clock=clock, metrics=False), method="GET", path="/metrics"
+    )
+    assert (answer.status, "kusanya" in answer.text) == (405, False)
+
+
+async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
+    store: Store, clock: ManualClock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    endpoints = [
+        EndpointSecrets("till", Mode.TEST, SECRET),
+        EndpointSecrets("web", Mode.TEST, "whsec_of_web"),
+    ]
+    receiver = app(store, endpoints, clock=clock)
+    clock.sleep(60)
+    payload = body()
+    await ask(receiver, payload, signed(payload))
+    clock.sleep(7)
+    await ask(receiver, payload, [])
+    answer = await ask(receiver, method="GET", path="/metrics")
+    lines = answer.text.splitlines()
+    assert 'kusanya_silence_seconds{endpoint="till"} 7.0' in lines
+    assert 'kusanya_silence_seconds{endpoint="web"} 67.0' in lines
+    (lag,) = (line for line in lines if line.startswith("kusanya_delivery_lag_seconds{"))
+    created_at = decode_event(payload).created_at
+    assert float(lag.split()[1]) == (clock.now() - created_at).total_seconds() - 7
