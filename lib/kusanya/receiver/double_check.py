@@ -39,7 +39,7 @@ class Policy(StrEnum):
     """A fixed share of all events, and every contradiction."""
 
 
-class Asks(Protocol):
+class ServiceReader(Protocol):
     """What the check needs of a `kusanya.Client`."""
 
     def get_event(self, event_id: str, /) -> Event:
@@ -51,7 +51,7 @@ class Asks(Protocol):
         ...
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """How a check ended."""
 
     AGREES = "agrees"
@@ -63,12 +63,12 @@ class Outcome(StrEnum):
     """It could not be asked, or what it said could not be kept; nothing follows."""
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one check."""
 
     event_id: str
     mode: Mode
-    outcome: Outcome
+    outcome: CheckOutcome
     differences: tuple[str, ...] = ()
     """Fields that differ, such as `type` or `data.fee`; names alone, never values."""
 
@@ -83,13 +83,13 @@ class DoubleCheck:
     def __init__(
         self,
         store: Store,
-        clients: Mapping[Mode, Asks],
+        clients: Mapping[Mode, ServiceReader],
         *,
         policy: Policy = Policy.ON_CONTRADICTION,
         share: float = 0.05,
         clock: Clock | None = None,
         queue_events: int = 1_000,
-        on_checked: Callable[[Checked], None] | None = None,
+        on_checked: Callable[[CheckResult], None] | None = None,
     ) -> None:
         if not 0 <= share <= 1:
             raise ValueError(f"a share lies between 0 and 1, not {share}")
@@ -191,21 +191,23 @@ class DoubleCheck:
             except Exception:  # noqa: BLE001 - one mistake, or a callback's, ends no later check
                 _log.exception("a double check failed")
 
-    def _check(self, arrival: Arrival, receipt: Receipt) -> Checked | None:
+    def _check(self, arrival: Arrival, receipt: Receipt) -> CheckResult | None:
         event_id, mode = arrival.event_id or "", arrival.heard_in
         differences: tuple[str, ...] | None = None
         try:
             if not self._wanted(arrival, receipt):
                 return None
             differences = self._compare(arrival, event_id, mode)
-            outcome = Outcome.DIFFERS if differences else Outcome.AGREES
+            outcome = CheckOutcome.DIFFERS if differences else CheckOutcome.AGREES
             if differences is None:
-                outcome = Outcome.UNKNOWN_EVENT
+                outcome = CheckOutcome.UNKNOWN_EVENT
             self._poll(arrival, mode)
         except KusanyaError:
             # Not an answer about the event: the delivery stands as it was verified.
-            outcome = Outcome.FAILED
-        return Checked(event_id=event_id, mode=mode, outcome=outcome, differences=differences or ())
+            outcome = CheckOutcome.FAILED
+        return CheckResult(
+            event_id=event_id, mode=mode, outcome=outcome, differences=differences or ()
+        )
 
     def _wanted(self, arrival: Arrival, receipt: Receipt) -> bool:
         if self._policy is Policy.ALWAYS or receipt.verdict is Verdict.CONFLICT:

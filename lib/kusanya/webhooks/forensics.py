@@ -57,7 +57,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Whose secret signed it, where that was another endpoint's."""
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _Diagnosis(msgspec.Struct, frozen=True):
     cause: str
     sentence: str
     endpoint: str | None = None
@@ -106,21 +106,21 @@ def explain(
     try:
         signed = check(payload, header, secrets, tolerance=tolerance, now=at)
     except (TimestampTooOld, TimestampTooNew) as error:
-        told = _out_of_time(payload, header, secrets, also or {}, skew)
+        diagnosis = _out_of_time(payload, header, secrets, also or {}, skew)
         reason = error.reason
     except SignatureError as error:
-        told = _untangle(payload, header, secrets, also or {}, error)
+        diagnosis = _untangle(payload, header, secrets, also or {}, error)
         reason = error.reason
     else:
         return _authentic(payload, signed.secret_index, skew)
     return Finding(
         authentic=False,
         reason=reason,
-        cause=told.cause,
-        sentence=told.sentence,
+        cause=diagnosis.cause,
+        sentence=diagnosis.sentence,
         skew_s=skew,
-        secret_index=told.secret_index,
-        endpoint=told.endpoint,
+        secret_index=diagnosis.secret_index,
+        endpoint=diagnosis.endpoint,
     )
 
 
@@ -157,21 +157,23 @@ def _out_of_time(
     secrets: Secrets,
     also: Mapping[str, Secrets],
     skew: int | None,
-) -> _Told:
+) -> _Diagnosis:
     distance = abs(skew or 0)
     side = "behind" if (skew or 0) < 0 else "ahead of"
     try:
         signed = check(payload, header, secrets, tolerance=None)
     except SignatureError as error:
-        told = _untangle(payload, header, secrets, also, error)
-        sentence = f"Its t is {distance} s {side} the time of receipt. Besides: {told.sentence}"
-        return _Told(told.cause, sentence, told.endpoint, told.secret_index)
+        diagnosis = _untangle(payload, header, secrets, also, error)
+        sentence = (
+            f"Its t is {distance} s {side} the time of receipt. Besides: {diagnosis.sentence}"
+        )
+        return _Diagnosis(diagnosis.cause, sentence, diagnosis.endpoint, diagnosis.secret_index)
     advice = (
         "it was held up or sent again by somebody else, or this machine's clock is ahead"
         if side == "behind"
         else "this machine's clock is behind"
     )
-    return _Told(
+    return _Diagnosis(
         "clock",
         f"The signature is good, but its t is {distance} s {side} the time of receipt: {advice}.",
         secret_index=signed.secret_index,
@@ -184,16 +186,16 @@ def _untangle(
     secrets: Secrets,
     also: Mapping[str, Secrets],
     error: SignatureError,
-) -> _Told:
+) -> _Diagnosis:
     """Return the likely cause of an error that is not about time."""
     parts = _Parts.of(header)
     doors = [_Door(None, index, key) for index, key in enumerate(_keys(secrets))]
     doors += [_Door(name, None, key) for name, held in also.items() for key in _keys(held)]
     if parts is not None:
-        told = next(_diagnoses(payload, parts, doors, error), None)
-        if told is not None:
-            return told
-    return _Told(error.reason, _PLAIN[type(error)])
+        diagnosis = next(_diagnoses(payload, parts, doors, error), None)
+        if diagnosis is not None:
+            return diagnosis
+    return _Diagnosis(error.reason, _PLAIN[type(error)])
 
 
 class _Door(msgspec.Struct, frozen=True):
@@ -210,8 +212,8 @@ class _Door(msgspec.Struct, frozen=True):
     def whose(self) -> str:
         return "" if self.endpoint is None else f" with the secret of endpoint {self.endpoint}"
 
-    def told(self, cause: str, sentence: str) -> _Told:
-        return _Told(cause, sentence, self.endpoint, self.index)
+    def diagnosis(self, cause: str, sentence: str) -> _Diagnosis:
+        return _Diagnosis(cause, sentence, self.endpoint, self.index)
 
 
 class _Parts(msgspec.Struct, frozen=True):
@@ -232,7 +234,7 @@ class _Parts(msgspec.Struct, frozen=True):
 
 def _diagnoses(
     payload: bytes, parts: _Parts, doors: Sequence[_Door], error: SignatureError
-) -> Iterator[_Told]:
+) -> Iterator[_Diagnosis]:
     for stamp in parts.timestamps:
         for door in doors:
             yield from _by_header(payload, stamp, parts, door, error)
@@ -243,7 +245,7 @@ def _diagnoses(
         for stamp in parts.timestamps:
             for door in doors:
                 if _fits(parts, _hex(door.key, stamp + b"." + body)):
-                    yield door.told(
+                    yield door.diagnosis(
                         change.value,
                         f"The body was changed on its way: {SENTENCES[change]}. Without that it "
                         f"would be authentic{door.whose}.",
@@ -252,56 +254,58 @@ def _diagnoses(
 
 def _by_header(
     payload: bytes, stamp: bytes, parts: _Parts, door: _Door, error: SignatureError
-) -> Iterator[_Told]:
+) -> Iterator[_Diagnosis]:
     """Yield what is wrong with the header alone: body and secret fit."""
     expected = _hex(door.key, stamp + b"." + payload)
     for name, value in parts.values:
         given = value.lower()
         if given == expected and name == "v1" and value == given:
             if isinstance(error, SignatureMismatch):
-                yield door.told(
+                yield door.diagnosis(
                     "other_endpoint",
                     f"It is authentic{door.whose}: the service sends it to the wrong address, or "
                     "this endpoint has the wrong secret.",
                 )
             elif isinstance(error, DuplicateSignature):
-                yield door.told(
+                yield door.diagnosis(
                     "duplicated",
                     f"The signature came twice and one of them is authentic{door.whose}: a proxy "
                     "copies or joins headers.",
                 )
             elif isinstance(error, TimestampNotInteger):
-                yield door.told(
+                yield door.diagnosis(
                     "timestamp_form", f"It was signed{door.whose}, but with a t that is no integer."
                 )
             else:
-                yield door.told(
+                yield door.diagnosis(
                     "rewritten_header",
                     f"The header was rewritten on its way; what it says is authentic{door.whose}.",
                 )
         elif given == expected and name != "v1":
-            yield door.told(
+            yield door.diagnosis(
                 "other_scheme",
                 f"The signature is right, but it is called {name} and not v1.",
             )
         elif given == expected:
-            yield door.told("uppercase", "The signature is right, but not in lowercase letters.")
+            yield door.diagnosis(
+                "uppercase", "The signature is right, but not in lowercase letters."
+            )
         elif len(given) >= _PREFIX and expected.startswith(given):
-            yield door.told(
+            yield door.diagnosis(
                 "truncated", f"The signature is right as far as it goes, but it is cut{door.whose}."
             )
         elif value.rstrip(b"=") == base64.b64encode(bytes.fromhex(expected.decode())).rstrip(b"="):
-            yield door.told("base64", "The signature is right, but in base64 and not in hex.")
+            yield door.diagnosis("base64", "The signature is right, but in base64 and not in hex.")
 
 
-def _by_secret(payload: bytes, stamp: bytes, parts: _Parts, door: _Door) -> Iterator[_Told]:
+def _by_secret(payload: bytes, stamp: bytes, parts: _Parts, door: _Door) -> Iterator[_Diagnosis]:
     """Yield what is wrong with the key or with what was signed: the body fits."""
     message = stamp + b"." + payload
     if _fits(parts, _hex(door.key, payload)):
-        yield door.told("body_alone", "It was signed without its t: this is another scheme.")
+        yield door.diagnosis("body_alone", "It was signed without its t: this is another scheme.")
     for key in _spellings(door.key):
         if _fits(parts, _hex(key, message)):
-            yield door.told(
+            yield door.diagnosis(
                 "secret_spelling",
                 "The secret is the right one, spelled differently: the key is the whole whsec_ "
                 "string, without white space around it and not decoded.",
@@ -323,7 +327,7 @@ def _spellings(key: bytes) -> Iterator[bytes]:
 
 
 _PREFIX: Final = 8
-"""Hex digits that a cut signature must still have to be told from chance."""
+"""Hex digits that a cut signature must still have to be no chance."""
 
 
 def _fits(parts: _Parts, expected: bytes) -> bool:

@@ -109,14 +109,14 @@ class UnparseableEvent(SignatureError):  # noqa: N818 - one class per cause, nam
     reason = "unparseable"
 
 
-class Parsed(msgspec.Struct, frozen=True):
+class SignatureParts(msgspec.Struct, frozen=True):
     """The two parts of a header that matter: the literal bytes of t, and every v1."""
 
     timestamp: bytes
     signatures: tuple[bytes, ...]
 
 
-class Verified(msgspec.Struct, frozen=True):
+class SignatureMatch(msgspec.Struct, frozen=True):
     """What a good signature proves: when it was made and with which of the secrets."""
 
     timestamp: int
@@ -174,14 +174,14 @@ def check(
     *,
     tolerance: int | None = SIGNATURE_TOLERANCE_S,
     now: float | None = None,
-) -> Verified:
+) -> SignatureMatch:
     """Check the signature alone and leave the body unread; see `verify` for the arguments."""
     if not isinstance(payload, _RAW):
         raise TypeError("the payload is the exact bytes, not a str: never decode before verifying")
     present = int(SystemClock().now().timestamp() if now is None else now)
     signed_at = _good_at_once(payload, header, secret, tolerance, present)
     if signed_at is not None:
-        return Verified(signed_at, 0)
+        return SignatureMatch(signed_at, 0)
     secrets = _every(secret)
     parsed = parse(header)
     timestamp = int(parsed.timestamp)
@@ -199,10 +199,10 @@ def check(
         raise SignatureMismatch(
             "no v1 matches: the body was changed on its way, or the signing secret is another's"
         )
-    return Verified(timestamp, matched)
+    return SignatureMatch(timestamp, matched)
 
 
-def parse(header: str | bytes | None) -> Parsed:
+def parse(header: str | bytes | None) -> SignatureParts:
     """Split a header into its timestamp and its v1 signatures; raises SignatureError.
 
     Elements of other schemes (v0, v2) are passed over; a repeated t is ambiguous and refused.
@@ -221,7 +221,7 @@ def parse(header: str | bytes | None) -> Parsed:
             timestamps.append(found[2])
         elif found[1] == b"v1":
             signatures.append(found[2])
-    return _parsed(timestamps, signatures)
+    return _signature_parts(timestamps, signatures)
 
 
 def _good_at_once(
@@ -258,7 +258,7 @@ def _good_at_once(
     return timestamp if hmac.compare_digest(expected, given) else None
 
 
-def _parsed(timestamps: list[bytes], signatures: list[bytes]) -> Parsed:
+def _signature_parts(timestamps: list[bytes], signatures: list[bytes]) -> SignatureParts:
     if len(timestamps) > 1:
         raise DuplicateSignature("the signature header names two timestamps")
     if not timestamps or not _DIGITS.fullmatch(timestamps[0]):
@@ -267,7 +267,7 @@ def _parsed(timestamps: list[bytes], signatures: list[bytes]) -> Parsed:
         raise MissingV1("the signature header has no v1")
     if len(signatures) > SIGNATURE_MAX_V1:
         raise SignatureTooLong(f"the signature header has more than {SIGNATURE_MAX_V1} v1")
-    return Parsed(timestamps[0], tuple(signatures))
+    return SignatureParts(timestamps[0], tuple(signatures))
 
 
 def _ascii(header: str | bytes | None) -> bytes:

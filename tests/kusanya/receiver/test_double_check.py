@@ -12,9 +12,9 @@ from kusanya.clock import Clock
 from kusanya.errors import NotFound, ServiceUnavailable
 from kusanya.receiver.classification import classify
 from kusanya.receiver.double_check import (
-    Checked,
+    CheckOutcome,
+    CheckResult,
     DoubleCheck,
-    Outcome,
     Policy,
     differing,
     is_sampled,
@@ -76,7 +76,7 @@ def acknowledged(
 
 
 Acknowledged = Callable[..., tuple[Arrival, Receipt]]
-Check = Callable[..., Checked]
+Check = Callable[..., CheckResult]
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def check(store: Store, clock: Clock) -> Check:
 
     def run(
         service: Service, offered: tuple[Arrival, Receipt], policy: Policy = Policy.ALWAYS
-    ) -> Checked:
-        results: queue.Queue[Checked] = queue.Queue()
+    ) -> CheckResult:
+        results: queue.Queue[CheckResult] = queue.Queue()
         with DoubleCheck(
             store, {Mode.TEST: service}, policy=policy, clock=clock, on_checked=results.put
         ) as checks:
@@ -102,7 +102,7 @@ def test_an_event_that_the_service_tells_alike_is_recorded_as_checked(
 ) -> None:
     service = Service(body())
     checked = check(service, acknowledged())
-    assert (checked.outcome, checked.differences) == (Outcome.AGREES, ())
+    assert (checked.outcome, checked.differences) == (CheckOutcome.AGREES, ())
     assert service.asked == ["evt_1", "col_1"]
     state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
@@ -119,7 +119,7 @@ def test_an_event_that_the_service_tells_otherwise_is_a_contradiction(
     offered = acknowledged()
     other = body(data={"fee": 70, "status": "failed", "failure_code": "declined"})
     checked = check(Service(other), offered)
-    assert checked.outcome is Outcome.DIFFERS
+    assert checked.outcome is CheckOutcome.DIFFERS
     assert checked.differences == ("data.failure_code", "data.fee", "data.status", "type")
     state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
@@ -131,7 +131,7 @@ def test_an_event_that_the_service_does_not_know_is_reported(
     store: Store, acknowledged: Acknowledged, check: Check
 ) -> None:
     service = Service()
-    assert check(service, acknowledged()).outcome is Outcome.UNKNOWN_EVENT
+    assert check(service, acknowledged()).outcome is CheckOutcome.UNKNOWN_EVENT
     assert service.asked == ["evt_1", "col_1"]
     state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
@@ -142,7 +142,7 @@ def test_a_service_that_cannot_be_asked_changes_nothing(
     store: Store, acknowledged: Acknowledged, check: Check
 ) -> None:
     fault = ServiceUnavailable("down", status=503)
-    assert check(Service(fault=fault), acknowledged()).outcome is Outcome.FAILED
+    assert check(Service(fault=fault), acknowledged()).outcome is CheckOutcome.FAILED
     state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
@@ -154,7 +154,7 @@ def test_the_answer_about_another_event_or_mode_is_no_fact(
     offered = acknowledged()
     for other in (body(2), body(mode="live", data={"mode": "live"})):
         checked = check(Service(other), offered)
-        assert checked.outcome is Outcome.DIFFERS
+        assert checked.outcome is CheckOutcome.DIFFERS
     state = store.collections.state("col_1", Mode.TEST)
     assert state is not None
     assert state.observations == 1
@@ -165,7 +165,7 @@ def test_the_answer_about_another_event_or_mode_is_no_fact(
 def test_a_contradiction_is_checked_under_every_policy_and_a_plain_event_is_not(
     store: Store, clock: Clock, acknowledged: Acknowledged, body: Body, policy: Policy
 ) -> None:
-    service, results = Service(body()), queue.Queue[Checked]()
+    service, results = Service(body()), queue.Queue[CheckResult]()
     with DoubleCheck(
         store,
         {Mode.TEST: service},
@@ -242,9 +242,9 @@ def test_a_failing_callback_is_logged_and_ends_no_later_check(
     body: Body,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    results: queue.Queue[Checked] = queue.Queue()
+    results: queue.Queue[CheckResult] = queue.Queue()
 
-    def fail_once(checked: Checked) -> None:
+    def fail_once(checked: CheckResult) -> None:
         results.put(checked)
         if results.qsize() == 1:
             raise ZeroDivisionError("the caller's")

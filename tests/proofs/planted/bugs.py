@@ -145,7 +145,7 @@ BUGS: Final = {
         ),
     ),
     "the first of two t wins": Bug(
-        "kusanya.webhooks.signature:_parsed",
+        "kusanya.webhooks.signature:_signature_parts",
         "if len(timestamps) > 1:",
         "if False:",
         (
