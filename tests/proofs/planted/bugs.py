@@ -32,8 +32,8 @@ BUGS: Final = {
     "acknowledged before COMMIT": Bug(
         "kusanya.receiver.handler:DeliveryHandler.handle",
         "receipt = await pending.wait_for(self.store.submit(arrival))",
-        """self.store.submit(arrival)
-                receipt = Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)""",
+        "self.store.submit(arrival)\n            "
+        'receipt = Receipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)',
         (
             Catcher(
                 "kusanya/receiver/test_receiver_app.py",
