@@ -219,6 +219,10 @@ class StoreUnavailable(StoreError):  # noqa: N818 - reads as the condition it st
     """The store cannot be opened, read or written at present; nothing was acknowledged."""
 
 
+class StoreAway(StoreUnavailable):
+    """The database did not answer when the store was opened: waiting may help."""
+
+
 class StoreBusy(StoreError):  # noqa: N818 - reads as the condition it states
     """The write queue is full; nothing was written and the caller may try again."""
 

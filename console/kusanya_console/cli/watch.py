@@ -11,11 +11,15 @@ from kusanya_console.output import FAILED, complain, say, say_json, say_poll_res
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import Event
 
     from kusanya.catch_up import CaughtUp, Progress
+    from kusanya.store import Store
 
 _NAMED = 20
 """Unanswered questions that are named; --json lists more."""
+_LONGEST_PAUSE_S = 60.0
+"""Before a database that did not answer is tried again."""
 _BAR = 30
 """Width of the progress bar in characters."""
 
@@ -53,7 +57,6 @@ def watch(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
     import signal
     import threading
 
-    from kusanya.store import Store
     from kusanya.watch import poll_open
     from kusanya_console.cli.create import client_of
 
@@ -61,11 +64,31 @@ def watch(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
     asked_to_stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked_to_stop.set())
-    with Store.open(chosen.store) as opened, client_of(chosen) as client:
+    opened = _open_when_there(chosen.store, asked_to_stop)
+    if opened is None:
+        return
+    with opened, client_of(chosen) as client:
         say(f"watching {opened.url_shown} in {chosen.mode.value} mode")
         client.run(
             poll_open(opened, client.core, stop=asked_to_stop.is_set, on_result=say_poll_result)
         )
+
+
+def _open_when_there(url: str, stop: "Event") -> "Store | None":
+    """Open the store as soon as its database answers, as a watch waits later; None when stopped."""
+    from kusanya.errors import StoreAway
+    from kusanya.store import Store
+
+    pause_s = 0.0
+    while True:
+        try:
+            return Store.open(url)
+        except StoreAway as error:
+            if not pause_s:
+                complain(f"{str(error).partition('; ')[0]}; trying again until it can be opened")
+        pause_s = min(max(2 * pause_s, 1.0), _LONGEST_PAUSE_S)
+        if stop.wait(pause_s):
+            return None
 
 
 def _tell(found: "CaughtUp") -> None:

@@ -160,6 +160,6 @@ def _check_pair(store: object, client: object, kind: type[Client | AsyncClient])
         raise TypeError("the store is an open Store, not its address: Store.open(address)")
     if isinstance(client, Client | AsyncClient) and not isinstance(client, kind):
         raise TypeError(
-            f"this takes a {kind.__name__}: create_safely and resume go with Client, "
+            f"this takes {kind.__name__}: create_safely and resume go with Client, "
             "create_safely_async and resume_async with AsyncClient"
         )

@@ -7,11 +7,14 @@ written once and run for `Client` and for `AsyncClient`.
 import asyncio
 import contextlib
 import json
+import shutil
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, Protocol
 
@@ -285,3 +288,18 @@ def wire() -> SimpleNamespace:
         test_key=TEST_KEY,
         live_key=LIVE_KEY,
     )
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> Path:
+    """Make a certificate for 127.0.0.1 that nobody vouches for."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl command to make a certificate with")
+    made = tmp_path / "pem"
+    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    command += " -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    command += f" -keyout {made} -out {tmp_path / 'cert'}"
+    subprocess.run(command.split(), check=True, capture_output=True)
+    made.write_bytes(made.read_bytes() + (tmp_path / "cert").read_bytes())
+    return made

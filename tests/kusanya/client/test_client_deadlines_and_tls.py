@@ -1,9 +1,7 @@
 """Names, handshakes and addresses: nothing outlives the deadline, nothing leaves unvouched for."""
 
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -17,21 +15,6 @@ from kusanya.client.deadline import CallDeadline, DeadlineBackend
 from kusanya.errors import NotSent
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}
-
-
-@pytest.fixture
-def self_signed(tmp_path: Path) -> Path:
-    """Make a certificate for 127.0.0.1 that nobody vouches for."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("there is no openssl command to make a certificate with")
-    made = tmp_path / "pem"
-    command = f"{openssl} req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-    command += " -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
-    command += f" -keyout {made} -out {tmp_path / 'cert'}"
-    subprocess.run(command.split(), check=True, capture_output=True)
-    made.write_bytes(made.read_bytes() + (tmp_path / "cert").read_bytes())
-    return made
 
 
 @pytest.fixture

@@ -292,7 +292,10 @@ def test_one_process_at_a_time_holds_a_claim(store: Store, clock: ManualClock, m
     assert store.intents.claim(intent.id, by="a", until=until)
     store.intents.release(intent.id, by="b")
     assert not store.intents.claim(intent.id, by="b", until=until)
-    clock.sleep(31)
+    clock.sleep(30 - 1e-6)
+    assert not store.intents.claim(intent.id, by="b", until=until)
+    clock.sleep(1e-6)
+    assert clock.now() == until
     assert store.intents.claim(intent.id, by="b", until=until + timedelta(seconds=60))
     store.intents.release(intent.id, by="b")
     row = store.intents.get(intent.id)

@@ -33,6 +33,21 @@ def test_a_store_keeps_its_id_and_its_facts(open_store: Opener, make: Any) -> No
     assert again.collections.get("col_1", Mode.TEST) is not None
 
 
+def test_a_closed_store_refuses_to_read_and_to_write(open_store: Opener, make: Any) -> None:
+    store = open_store()
+    store.record(make.arrival(1))
+    store.close()
+    for use in (
+        lambda: store.collections.get("col_1", Mode.TEST),
+        store.feed.head,
+        lambda: store.record(make.arrival(2)),
+        store.migrate,
+    ):
+        with pytest.raises(StoreUnavailable, match="the store is closed"):
+            use()
+    store.close()
+
+
 def test_a_newer_store_is_refused_and_left_untouched(open_store: Opener, make: Any) -> None:
     store = open_store()
     with store._engines.writer.begin() as connection:

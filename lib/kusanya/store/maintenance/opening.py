@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from kusanya.errors import StoreUnavailable
+from kusanya.errors import StoreAway, StoreUnavailable
 from kusanya.store import migrations
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
 from kusanya.store.tables.schema import store_meta
@@ -66,7 +66,7 @@ def _explained(found: Engines) -> Iterator[None]:
                 "store to one that is"
             ) from error
         if not found.sqlite and _is_away(error):
-            raise StoreUnavailable(
+            raise StoreAway(
                 f"cannot open the store {found.shown}: {why(error)}; start again when the database "
                 "answers, or let a supervisor do that"
             ) from None

@@ -46,6 +46,8 @@ class Connections(ForkAware):
         self._identity = identity
         self._open: dict[int, Any] = {}
         self._lost = False
+        self.closed = False
+        """Set for good when the store is closed."""
         self._begin_anew()
         for pool in pools:
             event.listen(pool, "connect", self._opened)
@@ -64,8 +66,11 @@ class Connections(ForkAware):
     def use(self) -> Iterator[None]:
         """Use connections inside; waits while the process is about to fork.
 
-        Raises StoreUnavailable in a child that inherited an open connection to an SQLite store.
+        Raises StoreUnavailable in a closed store, and in a child that inherited an open connection
+        to an SQLite store.
         """
+        if self.closed:
+            raise StoreUnavailable("the store is closed")
         if self._lost:
             raise StoreUnavailable(_SHARED)
         thread, users = threading.get_ident(), self._users

@@ -98,7 +98,8 @@ class Engines(msgspec.Struct, frozen=True):
         return self.path is not None
 
     def dispose(self) -> None:
-        """Close every connection; those of a lost store do not touch what stands in its place."""
+        """Close every connection for good; those of a lost store leave alone what replaced it."""
+        self.connections.closed = True
         with nullcontext() if self.identity is None else self.identity.let_go():
             self.reader.dispose()
             self.writer.dispose()
