@@ -50,6 +50,15 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "open": lambda s, _: s.collections.still_open(TEST, after=KEY),
     "by id": lambda s, _: s.collections.by_id(["col_1", "col_2"], Mode.TEST),
     "delivery page": lambda s, _: s.deliveries.page(TEST, older_than=DELIVERY_KEY),
+    "deliveries and missing events": lambda s, _: s.deliveries.page_with_missing(
+        TEST, older_than=DELIVERY_KEY
+    ),
+    "missing events alone": lambda s, _: s.deliveries.page_with_missing(
+        TEST, where=DeliveryFilter(only_missing=True)
+    ),
+    "missing events of an hour": lambda s, noon: s.deliveries.count_missing(
+        TEST, since=noon, until=noon + timedelta(hours=1)
+    ),
     "unwell deliveries": lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(unwell=True)),
     "delivery body": lambda s, _: s.deliveries.body("dlv_0000000000000005"),
     "event": lambda s, _: s.events.get("evt_1"),

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Every revision this version knows, oldest first."""
 _BY_MODE: Final = "0006"
 """From this one on a collection is known by its mode and its id."""

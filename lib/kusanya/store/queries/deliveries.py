@@ -1,23 +1,36 @@
 """Deliveries as they arrived: lists, single ones, exact bytes."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, literal_column, select, tuple_, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import (
+    MISSING_ID,
     DeliveryBody,
     DeliveryFilter,
     DeliveryRow,
     Key,
+    MissingEventRow,
     Page,
     Verdict,
+    missing_event,
 )
 from kusanya.store.tables.payload import unpack_headers
-from kusanya.store.tables.schema import delivery, event
+from kusanya.store.tables.schema import collection, delivery, event
 from kusanya.store.tables.values import clean, delivery_id, delivery_seq, from_us, maybe_at, to_us
+from kusanya.store.writer.projection import COLUMNS, to_row
 from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
@@ -41,22 +54,56 @@ class Deliveries(StorePart):
         `older_than` begins below a key and `newer_than` ends just above one; without either it is
         the newest page. `more` speaks of the direction that was read.
         """
-        it = delivery.c
-        narrow = where.event_id is not None or where.collection_id is not None
-        its_mode = unsearched(it.mode) if narrow else it.mode
-        query = select(*_DELIVERY).where(its_mode == mode.value, *_terms(where))
-        arrived_at = unindexed(it.arrived_at) if narrow else it.arrived_at
-        place = tuple_(arrived_at, it.seq)
-        if newer_than is not None:
-            query = query.where(place > tuple_(newer_than.value, _seq_in(newer_than)))
-            query = query.order_by(arrived_at, it.seq)
-        else:
-            if older_than is not None:
-                query = query.where(place < tuple_(older_than.value, _seq_in(older_than)))
-            query = query.order_by(arrived_at.desc(), it.seq.desc())
+        after = None if newer_than is None else (newer_than.value, _seq_in(newer_than), "")
+        upto = None if older_than is None else (older_than.value, _seq_in(older_than), "")
+        query = _arrived(mode, where, after, upto)
         found = self._deliveries(query.limit(limit + 1))
         rows = found[:limit]
         return Page(rows=rows if newer_than is None else rows[::-1], more=len(found) > limit)
+
+    def page_with_missing(
+        self,
+        mode: Mode,
+        *,
+        where: DeliveryFilter = _ALL,
+        older_than: Key | None = None,
+        newer_than: Key | None = None,
+        limit: int = 200,
+    ) -> Page[DeliveryRow | MissingEventRow]:
+        """Return a page as `page` does, with the missing events at the instants they were learned.
+
+        At one instant an arrival stands above a missing event. Any text may stand in a key as id.
+        """
+        after = None if newer_than is None else _place(newer_than)
+        upto = None if older_than is None else _place(older_than)
+        arrived = _arrived(mode, where, after, upto).limit(limit + 1)
+        missing = _missing(mode, where, after, upto).limit(limit + 1)
+        found: list[tuple[_Place, DeliveryRow | MissingEventRow]] = []
+        with self._reading("read deliveries") as connection:
+            if not where.only_missing:
+                rows = [_to_delivery(row) for row in connection.execute(arrived).mappings()]
+                found += [((to_us(row.arrived_at), row.seq, ""), row) for row in rows]
+            if not (where.endpoints or where.verdicts or where.event_id is not None):
+                for row in connection.execute(missing):
+                    one = missing_event(to_row(row))
+                    if one is not None:
+                        found.append(((to_us(one.arrived_at), _NO_SEQ, one.collection_id), one))
+        found.sort(key=lambda pair: pair[0], reverse=after is None)
+        kept = [row for _, row in found[:limit]]
+        return Page(tuple(kept if after is None else kept[::-1]), more=len(found) > limit)
+
+    def count_missing(self, mode: Mode, *, since: datetime, until: datetime) -> int:
+        """Count the missing events that were learned from `since` on and before `until`."""
+        it = collection.c
+        query = (
+            select(func.count())
+            .select_from(collection)
+            .where(it.mode == mode.value, *_IS_MISSING)
+            .where(it.final_seen_at >= to_us(since), it.final_seen_at < to_us(until))
+        )
+        with self._reading("count missing events") as connection:
+            counted: int = connection.execute(query).scalar_one()
+        return counted
 
     def get(self, id_: str) -> DeliveryRow | None:
         """Return one arrival, or None where it is unknown."""
@@ -82,6 +129,78 @@ class Deliveries(StorePart):
     def _deliveries(self, query: Select[Any]) -> tuple[DeliveryRow, ...]:
         with self._reading("read deliveries") as connection:
             return tuple(_to_delivery(row) for row in connection.execute(query).mappings())
+
+
+_Place = tuple[int, int, str]
+"""Where a line of the list with missing events stands: instant, place of the arrival, collection.
+
+A missing event has `_NO_SEQ`, which is below every arrival of its instant.
+"""
+_NO_SEQ: Final = -1
+_ABOVE: Final = Key(0, "").just_above.id
+_LAST_SEQ: Final = 2**63 - 1
+_IS_MISSING: Final = (
+    collection.c.event_id.is_(None),
+    collection.c.final_seen_at.is_not(None),
+)
+
+
+def _place(key: Key) -> _Place:
+    if key.id.startswith(MISSING_ID):
+        return (key.value, _NO_SEQ, key.id.removeprefix(MISSING_ID))
+    seq = delivery_seq(key.id)
+    if seq is not None:
+        return (key.value, seq, "")
+    below = delivery_seq(key.id.removesuffix(_ABOVE))
+    if below is not None:  # just above an arrival
+        return (key.value, below, _ABOVE)
+    return (key.value, _NO_SEQ, "") if key.id < delivery_id(0) else (key.value, _LAST_SEQ, "")
+
+
+def _arrived(
+    mode: Mode, where: DeliveryFilter, after: _Place | None, upto: _Place | None
+) -> Select[Any]:
+    it = delivery.c
+    narrow = where.event_id is not None or where.collection_id is not None
+    its_mode = unsearched(it.mode) if narrow else it.mode
+    arrived_at = unindexed(it.arrived_at) if narrow else it.arrived_at
+    query = select(*_DELIVERY).where(its_mode == mode.value, *_terms(where))
+    place = tuple_(arrived_at, it.seq)
+    if after is not None:
+        query = query.where(place > tuple_(after[0], after[1]))
+        return query.order_by(arrived_at, it.seq)
+    if upto is not None:
+        # What lies just above an arrival has the arrival itself below it.
+        query = query.where(place < tuple_(upto[0], upto[1] + (upto[2] != "")))
+    return query.order_by(arrived_at.desc(), it.seq.desc())
+
+
+def _missing(
+    mode: Mode, where: DeliveryFilter, after: _Place | None, upto: _Place | None
+) -> Select[Any]:
+    it = collection.c
+    query = select(*COLUMNS).where(it.mode == mode.value, *_IS_MISSING)
+    if where.collection_id is not None:
+        query = query.where(it.id == clean(where.collection_id))
+    if where.arrived_from is not None:
+        query = query.where(it.final_seen_at >= to_us(where.arrived_from))
+    if where.arrived_to is not None:
+        query = query.where(it.final_seen_at < to_us(where.arrived_to))
+    place = tuple_(it.final_seen_at, it.id)
+    if after is not None:
+        # All of them stand below an arrival of their instant.
+        bound = (
+            place > tuple_(after[0], after[2])
+            if after[1] == _NO_SEQ
+            else it.final_seen_at > after[0]
+        )
+        return query.where(bound).order_by(it.final_seen_at, it.id)
+    if upto is not None:
+        bound = (
+            place < tuple_(upto[0], upto[2]) if upto[1] == _NO_SEQ else it.final_seen_at <= upto[0]
+        )
+        query = query.where(bound)
+    return query.order_by(it.final_seen_at.desc(), it.id.desc())
 
 
 def _seqs(ids: Sequence[str]) -> list[int]:

@@ -10,6 +10,12 @@ from kusanya.store.records.arrivals import (
     Receipt,
     Verdict,
 )
+from kusanya.store.records.missing_events import (
+    MISSING_ID,
+    MissingEventRow,
+    MissingEventStatus,
+    missing_event,
+)
 from kusanya.store.records.paging import Key, Page, Record
 from kusanya.store.records.rows import (
     AttemptRow,
@@ -33,6 +39,7 @@ from kusanya.store.records.rows import (
 )
 
 __all__ = [
+    "MISSING_ID",
     "Arrival",
     "AttemptRow",
     "AuditRow",
@@ -53,6 +60,8 @@ __all__ = [
     "IntentRow",
     "IntentState",
     "Key",
+    "MissingEventRow",
+    "MissingEventStatus",
     "NoteRow",
     "Order",
     "Page",
@@ -62,4 +71,5 @@ __all__ = [
     "Repeat",
     "RollupRow",
     "Verdict",
+    "missing_event",
 ]

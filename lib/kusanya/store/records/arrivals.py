@@ -131,6 +131,8 @@ class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
     arrived_to: datetime | None = None
     unwell: bool = False
     """Everything but VERIFIED."""
+    only_missing: bool = False
+    """Missing events alone, where they are listed among the arrivals."""
 
 
 class EventRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,11 +3,16 @@
 So a page costs the same at the newest end and ten million records back.
 """
 
+from datetime import datetime
 from typing import Generic, TypeVar
 
 import msgspec
 
+from kusanya.store.tables.values import from_us, to_us
+
 Record = TypeVar("Record")
+_LAST = "\U0010ffff"
+"""Above the first character of every id."""
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -18,6 +23,27 @@ class Key(msgspec.Struct, frozen=True, order=True):
 
     value: int
     id: str
+
+    @classmethod
+    def after(cls, instant: datetime) -> "Key":
+        """Return the key above all records of `instant` and below all later ones."""
+        return cls(to_us(instant), _LAST)
+
+    @classmethod
+    def before_all(cls) -> "Key":
+        """Return the key below every record."""
+        return cls(-(2**62), "")
+
+    @property
+    def just_above(self) -> "Key":
+        """Return the smallest key above this one: what is older than it includes the record."""
+        # No id holds a NUL, which would be smaller still: PostgreSQL takes none.
+        return Key(self.value, self.id + "\x01")
+
+    @property
+    def instant(self) -> datetime:
+        """Return the instant at which it stands, in an order by time."""
+        return from_us(self.value)
 
 
 class Page(msgspec.Struct, Generic[Record], frozen=True):

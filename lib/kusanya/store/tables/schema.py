@@ -227,6 +227,14 @@ collection: Final = Table(
         "id",
         **_only("failure_code IS NOT NULL"),
     ),
+    # deliveries with the missing events among them.
+    Index(
+        "ix_collection_missing_event",
+        "mode",
+        "final_seen_at",
+        "id",
+        **_only("event_id IS NULL AND final_seen_at IS NOT NULL"),
+    ),
     # collections(where=unwell).
     Index(
         "ix_collection_unwell",
