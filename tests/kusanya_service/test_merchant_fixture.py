@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import deliveries
 
 import kusanya_service.testing as merchants
 from kusanya import receiver
@@ -182,7 +183,7 @@ run(Options(data=Path(sys.argv[1])), lambda running: print("ready", flush=True))
 
 
 def statuses(service: PaymentService) -> list[Any]:
-    found = service.dashboard("GET", "deliveries")["data"]
+    found = deliveries(service)
     return [[attempt["status_code"] for attempt in one["attempts"]] for one in found]
 
 

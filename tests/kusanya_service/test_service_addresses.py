@@ -12,6 +12,7 @@ import httpcore
 import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
+from tests.kusanya_service.helpers import Order, deliveries, endpoints, register
 
 from kusanya_service.delivery.address_policy import (
     AddressBlocked,
@@ -26,8 +27,6 @@ from kusanya_service.errors import ApiError, BadOption
 from kusanya_service.options import parse_places
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
-
-Order = dict[str, object]
 
 REFUSED = [
     "0.0.0.0",  # noqa: S104 - judged, not bound
@@ -183,7 +182,7 @@ def test_no_spelling_of_an_internal_address_is_registered(
     )
     assert answer.status == 422
     assert answer.json["error"]["param"] == "url"
-    assert shared.dashboard("GET", "endpoints")["data"] == []
+    assert endpoints(shared) == []
 
 
 @pytest.mark.spec("delivery-6")
@@ -423,11 +422,11 @@ def test_a_name_rebound_after_registration_is_refused_at_the_attempt(
 
     with start(resolve=resolve, allow_local=(), registered=False) as service:
         url = f"http://merchant.example:{endpoint.place[1]}/"
-        service.dashboard("POST", "endpoints", {"url": url, "mode": "test"})
+        register(service, url)
         addresses[:] = ["127.0.0.1"]
         service.create(order)
         service.advance(20)
-        [delivery] = service.dashboard("GET", "deliveries")["data"]
+        [delivery] = deliveries(service)
         assert delivery["attempts"][0]["outcome"] == "blocked_address"
         service.advance(60)
     assert endpoint.deliveries == []
@@ -439,10 +438,10 @@ def test_a_name_without_an_address_is_a_failed_attempt(start: Any, order: Order)
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
     with start(resolve=resolve, registered=False) as service:
-        service.dashboard("POST", "endpoints", {"url": "https://gone.example/", "mode": "live"})
+        register(service, "https://gone.example/", "live")
         service.create(order, key=service.live_key)
         service.advance(120)
-        [delivery] = service.dashboard("GET", "deliveries")["data"]
+        [delivery] = deliveries(service)
         assert delivery["attempts"][0]["outcome"] == "dns_error"
         assert delivery["status"] == "pending"
 

@@ -1,10 +1,9 @@
 """Bodies and requests that are no request: a clear 4xx in the envelope, never a 5xx."""
 
 import pytest
+from tests.kusanya_service.helpers import Order
 
 from kusanya_service.testing import PaymentService
-
-Order = dict[str, object]
 
 
 @pytest.mark.parametrize(

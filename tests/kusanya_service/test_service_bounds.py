@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 
 import pytest
 from msgspec.structs import replace
+from tests.kusanya_service.helpers import Order, collections
 
 from kusanya_service.http import protocol
 from kusanya_service.testing import PaymentService
 
-Order = dict[str, object]
 Start = Callable[..., AbstractContextManager[PaymentService]]
 
 
@@ -151,7 +151,7 @@ def test_a_caller_who_leaves_in_the_middle_creates_nothing(
         with connected(service) as connection:
             connection.sendall(head + body[:cut])
     assert service.create(order, idempotency_key="k").status == 202
-    assert len(service.dashboard("GET", "collections?mode=test")["data"]) == 1
+    assert len(collections(service)) == 1
 
 
 def test_pipelined_requests_are_answered_in_order(shared: PaymentService) -> None:

@@ -1,19 +1,18 @@
 """Creating and reading collections: fields, states, times and money."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order, instant
 
 from kusanya_service.simulation.tariff import Rate
 from kusanya_service.testing import PaymentService
 
-Order = dict[str, object]
-
 
 def seconds_between(collection: Any) -> float:
-    created = datetime.fromisoformat(collection["created_at"])
-    return (datetime.fromisoformat(collection["completed_at"]) - created).total_seconds()
+    created = instant(collection["created_at"])
+    return (instant(collection["completed_at"]) - created).total_seconds()
 
 
 @pytest.mark.spec("service-1")

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order, deliveries, endpoints, register
 from tests.kusanya_service.resetting import shorten_the_ten_seconds
 
 from kusanya.webhooks import verify
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 
-Order = dict[str, object]
 NOON = 1_772_452_800
 
 
@@ -93,7 +93,7 @@ def test_test_and_live_endpoints_are_separate(service: PaymentService, order: Or
 
 @pytest.mark.spec("authentication-4")
 def test_a_signing_secret_is_shown_once(service: PaymentService) -> None:
-    [listed] = service.dashboard("GET", "endpoints")["data"]
+    [listed] = endpoints(service)
     assert service.signing_secret.startswith("whsec_")
     assert set(listed) == {
         "id",
@@ -112,7 +112,7 @@ def test_any_2xx_is_success(service: PaymentService, order: Order, status: int) 
     service.endpoint.answer_with(status)
     service.create(order)
     service.advance(4 * 24 * 3600)
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     assert delivery["status"] == "succeeded"
     assert [one["status_code"] for one in delivery["attempts"]] == [status]
 
@@ -139,7 +139,7 @@ def test_anything_but_2xx_is_a_failure_and_no_redirect_is_followed(
     service.endpoint.reply = lambda _: Reply(status=status, headers=location)
     service.create(order)
     service.advance(20)
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     assert delivery["status"] == "pending"
     assert [one["outcome"] for one in delivery["attempts"]] == [outcome]
     assert {one.path for one in service.deliveries} == {"/webhooks"}
@@ -158,7 +158,7 @@ def test_an_answer_after_10_seconds_is_a_timeout(service: PaymentService, order:
     service.create(order)
     service.advance(20)
     over.set()
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     [attempt] = delivery["attempts"]
     assert (attempt["outcome"], attempt["status_code"]) == ("timeout", None)
     assert attempt["duration_ms"] >= 300
@@ -170,7 +170,7 @@ def test_a_long_answer_is_cut_and_judged_by_its_status(
     service.endpoint.reply = lambda _: Reply(body=b"x" * 2_000_000)
     service.create(order)
     service.advance(20)
-    assert service.dashboard("GET", "deliveries")["data"][0]["status"] == "succeeded"
+    assert deliveries(service)[0]["status"] == "succeeded"
 
 
 @pytest.mark.spec("delivery-4")
@@ -201,9 +201,7 @@ def test_an_event_can_arrive_before_the_202_in_running_time_too(start: Any, orde
 
 @pytest.mark.spec("service-3")
 def test_every_endpoint_of_the_mode_gets_every_event(service: PaymentService, order: Order) -> None:
-    other = service.dashboard(
-        "POST", "endpoints", {"url": service.endpoint.url + "/second", "mode": "test"}
-    )
+    other = register(service, service.endpoint.url + "/second")
     service.create(order)
     service.advance(20)
     assert sorted(one.path for one in service.deliveries) == ["/webhooks", "/webhooks/second"]
@@ -215,7 +213,7 @@ def test_every_endpoint_of_the_mode_gets_every_event(service: PaymentService, or
 def test_a_rotated_secret_signs_beside_the_old_one_for_a_day(
     service: PaymentService, order: Order
 ) -> None:
-    [listed] = service.dashboard("GET", "endpoints")["data"]
+    [listed] = endpoints(service)
     rotated = service.dashboard("POST", f"endpoints/{listed['id']}/rotate-secret")
     assert rotated["secret"] != service.signing_secret
     service.create(order)
@@ -233,7 +231,7 @@ def test_a_rotated_secret_signs_beside_the_old_one_for_a_day(
 def test_a_delivery_can_be_sent_again_by_hand(service: PaymentService, order: Order) -> None:
     service.create(order)
     service.advance(20)
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     again = service.dashboard("POST", f"deliveries/{delivery['id']}/resend")
     assert [one["manual"] for one in again["attempts"]] == [False, True]
     assert len(service.deliveries) == 2
@@ -245,14 +243,14 @@ def test_a_failed_resend_shows_its_cause_and_leaves_the_schedule_alone(
     service.endpoint.answer_with(500)
     service.create(order)
     service.advance(20)
-    [before] = service.dashboard("GET", "deliveries")["data"]
+    [before] = deliveries(service)
     after = service.dashboard("POST", f"deliveries/{before['id']}/resend")
     assert after["next_attempt_at"] == before["next_attempt_at"]
     assert after["attempts"][1]["error"] == "the endpoint answered 500, not 2xx"
     service.advance(60)
     service.endpoint.answer_with(200)
     service.advance(24 * 3600)
-    [last] = service.dashboard("GET", "deliveries")["data"]
+    [last] = deliveries(service)
     assert last["status"] == "succeeded"
     assert [one["manual"] for one in last["attempts"]] == [False, True, False, False]
 
@@ -261,7 +259,7 @@ def test_a_successful_resend_ends_the_delivery(service: PaymentService, order: O
     service.endpoint.answer_with(500)
     service.create(order)
     service.advance(20)
-    [before] = service.dashboard("GET", "deliveries")["data"]
+    [before] = deliveries(service)
     service.endpoint.answer_with(200)
     after = service.dashboard("POST", f"deliveries/{before['id']}/resend")
     assert (after["status"], after["next_attempt_at"]) == ("succeeded", None)
@@ -273,13 +271,13 @@ def test_a_deleted_endpoint_gets_nothing_more(service: PaymentService, order: Or
     service.endpoint.answer_with(500)
     service.create(order)
     service.advance(20)
-    [listed] = service.dashboard("GET", "endpoints")["data"]
+    [listed] = endpoints(service)
     service.dashboard("DELETE", f"endpoints/{listed['id']}")
     service.create(order)
     service.advance(4 * 24 * 3600)
     assert len(service.deliveries) == 1
-    assert service.dashboard("GET", "endpoints")["data"] == []
-    [given_up] = service.dashboard("GET", "deliveries")["data"]
+    assert endpoints(service) == []
+    [given_up] = deliveries(service)
     assert given_up["status"] == "failed"
 
 
@@ -299,8 +297,8 @@ def test_lists_are_paged_by_the_last_id(service: PaymentService, order: Order) -
 def test_deliveries_can_be_narrowed(service: PaymentService, order: Order) -> None:
     service.create(order)
     service.advance(20)
-    [endpoint] = service.dashboard("GET", "endpoints")["data"]
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [endpoint] = endpoints(service)
+    [delivery] = deliveries(service)
     found = f"deliveries?mode=test&status=succeeded&endpoint={endpoint['id']}"
     assert service.dashboard("GET", found)["data"] == [delivery]
     for other in ("mode=live", "status=failed", "endpoint=we_none", f"after={delivery['id']}"):
@@ -323,7 +321,7 @@ def test_one_attempt_of_an_event_is_in_flight_at_a_time(
     with start(clock="real") as service:
         endpoint.reply = watch
         service.create(order | {"phone": "255754000012"})
-        [delivery] = service.dashboard("GET", "deliveries")["data"]
+        [delivery] = deliveries(service)
         path = f"/dashboard/deliveries/{delivery['id']}/resend"
         with ThreadPoolExecutor(8) as pool:
             token = service.dashboard_token

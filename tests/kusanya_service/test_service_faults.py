@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order, collections, deliveries
 
 from kusanya.webhooks import SignatureMismatch, TimestampTooOld, verify
 from kusanya_service.errors import BadOption
 from kusanya_service.simulation.faults import FaultKind, FaultRule, load_scenario
 from kusanya_service.testing import PaymentService
-
-Order = dict[str, object]
 
 
 def fault(service: PaymentService, kind: str, **more: object) -> None:
@@ -24,7 +23,7 @@ def log(service: PaymentService) -> list[str]:
 
 
 def attempts(service: PaymentService) -> list[Any]:
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     found: list[Any] = delivery["attempts"]
     return found
 
@@ -37,7 +36,7 @@ def test_a_202_can_be_lost_after_the_commit_and_the_key_replays_it(
         service.create(order, idempotency_key="k")
     again = service.create(order, idempotency_key="k")
     assert again.headers["idempotent-replayed"] == "true"
-    assert len(service.dashboard("GET", "collections?mode=test")["data"]) == 1
+    assert len(collections(service)) == 1
     assert log(service) == ["lose_answer"]
 
 
@@ -65,7 +64,7 @@ def test_the_phone_whose_first_post_fails_succeeds_at_the_next(
     failing = order | {"phone": "255754000015"}
     statuses = [service.create(failing, idempotency_key="k").status for _ in range(2)]
     assert statuses == [500, 202]
-    assert len(service.dashboard("GET", "collections?mode=test")["data"]) == 1
+    assert len(collections(service)) == 1
 
 
 def test_a_request_can_be_reset_before_anything_is_kept(
@@ -74,7 +73,7 @@ def test_a_request_can_be_reset_before_anything_is_kept(
     fault(service, "reset_request", times=1)
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         service.create(order, idempotency_key="k")
-    assert service.dashboard("GET", "collections?mode=test")["data"] == []
+    assert collections(service) == []
 
 
 @pytest.mark.parametrize("kind", ["delay_answer", "drip_answer"])
@@ -200,7 +199,7 @@ def test_a_delivery_can_trickle_and_be_cut(service: PaymentService, order: Order
     fault(service, "reset_delivery", times=1)
     service.create(order)
     service.advance(20)
-    [_, cut] = service.dashboard("GET", "deliveries")["data"]
+    [_, cut] = deliveries(service)
     assert cut["attempts"][0]["outcome"] == "connection_lost"
 
 
@@ -210,7 +209,7 @@ def test_the_log_says_when_what_and_to_which_and_the_rules_how_often(
     fault(service, "drop_delivery")
     service.create(order)
     service.advance(4 * 24 * 3600)
-    [delivery] = service.dashboard("GET", "deliveries")["data"]
+    [delivery] = deliveries(service)
     entries = service.dashboard("GET", "faults/log")["data"]
     assert [one["subject"] for one in entries] == [f"{delivery['id']} {n}" for n in range(1, 8)]
     assert [one["at"] for one in entries] == [one["started_at"] for one in delivery["attempts"]]

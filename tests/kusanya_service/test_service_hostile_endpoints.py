@@ -4,23 +4,28 @@ import shutil
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from socket import create_server, socket
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import (
+    Order,
+    collections,
+    deliveries,
+    instant,
+    register,
+    wait_for,
+)
 from tests.kusanya_service.resetting import shorten_the_ten_seconds
 
 from kusanya.clock import ManualClock
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
-
-Order = dict[str, object]
 
 
 @contextmanager
@@ -89,13 +94,12 @@ def hang_up(connection: socket, _over: threading.Event) -> None:
 
 
 def deliveries_to(service: PaymentService, url: str) -> list[Any]:
-    found = service.dashboard("GET", "deliveries?limit=1000")["data"]
-    return [one for one in found if one["url"] == url]
+    return [one for one in deliveries(service) if one["url"] == url]
 
 
-def register(service: PaymentService, place: tuple[str, int]) -> str:
+def register_place(service: PaymentService, place: tuple[str, int]) -> str:
     url = f"http://{place[0]}:{place[1]}/"
-    service.dashboard("POST", "endpoints", {"url": url, "mode": "test"})
+    register(service, url)
     return url
 
 
@@ -106,7 +110,7 @@ def test_an_answer_that_drips_is_cut_at_10_seconds_in_all(
 ) -> None:
     with raw_endpoint(drip) as place, start(allow_local=(endpoint.place, place)) as service:
         shorten_the_ten_seconds(service, 1.0)
-        url = register(service, place)
+        url = register_place(service, place)
         service.create(order)
         service.advance(20)
         [delivery] = deliveries_to(service, url)
@@ -126,7 +130,7 @@ def test_an_answer_that_is_none_is_a_failure(
     outcome: str,
 ) -> None:
     with raw_endpoint(serve) as place, start(allow_local=(endpoint.place, place)) as service:
-        url = register(service, place)
+        url = register_place(service, place)
         service.create(order)
         service.advance(20)
         assert deliveries_to(service, url)[0]["attempts"][0]["outcome"] == outcome
@@ -139,7 +143,7 @@ def test_a_refused_connection_is_a_failure(
     with create_server(("127.0.0.1", 0)) as gone:
         place = gone.getsockname()[:2]
     with start(allow_local=(endpoint.place, place)) as service:
-        url = register(service, place)
+        url = register_place(service, place)
         service.create(order)
         service.advance(20)
         attempt = deliveries_to(service, url)[0]["attempts"][0]
@@ -155,7 +159,7 @@ def test_endpoints_that_stall_do_not_slow_the_others(
     ):
         for number in range(9):
             url = f"http://{place[0]}:{place[1]}/{number}"
-            service.dashboard("POST", "endpoints", {"url": url, "mode": "test"})
+            register(service, url)
         body = {"url": f"{endpoint.url}/2", "mode": "test"}
         service.dashboard("POST", "endpoints", body)
         made = [service.create(order).json["id"] for _ in range(30)]
@@ -163,13 +167,8 @@ def test_endpoints_that_stall_do_not_slow_the_others(
         def recorded() -> list[Any]:
             return [one for one in deliveries_to(service, endpoint.url) if one["attempts"]]
 
-        deadline = time.monotonic() + 40
-        while len(recorded()) < 30 and time.monotonic() < deadline:
-            time.sleep(0.05)  # the service's clock runs on real time here
-        finals = {
-            one["id"]: one["completed_at"]
-            for one in service.dashboard("GET", "collections?mode=test")["data"]
-        }
+        wait_for(lambda: len(recorded()) >= 30)
+        finals = {one["id"]: one["completed_at"] for one in collections(service)}
         sent = [
             (delivery["attempts"][0]["ended_at"], delivery["event_id"]) for delivery in recorded()
         ]
@@ -177,10 +176,6 @@ def test_endpoints_that_stall_do_not_slow_the_others(
         by_event = {one.event["id"]: one.event["data"]["id"] for one in endpoint.deliveries}
         lags = [instant(ended) - instant(finals[by_event[event]]) for ended, event in sent]
         assert max(lags) < timedelta(seconds=20)  # two seconds of real time
-
-
-def instant(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 def test_a_step_of_the_wall_clock_neither_frees_a_key_nor_hastens_an_attempt(
@@ -267,7 +262,7 @@ def test_a_certificate_is_checked_against_the_name_although_the_address_is_pinne
             service.dashboard("POST", "endpoints", body)
             service.create(order)
             service.advance(20)
-            [delivery] = service.dashboard("GET", "deliveries")["data"]
+            [delivery] = deliveries(service)
             assert delivery["attempts"][0]["outcome"] == outcome
             assert len(arrived) == (outcome == "succeeded")
 
@@ -287,12 +282,9 @@ def test_stopping_hangs_up_and_begins_no_attempt_that_waited(
         raw_endpoint(hold) as place,
         start(clock="100x", allow_local=(endpoint.place, place)) as service,
     ):
-        url = register(service, place)
+        url = register_place(service, place)
         for _ in range(60):
             service.create(order)
-        deadline = time.monotonic() + 10
-        while len(opened) < 16 or len(deliveries_to(service, url)) < 60:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)  # the service's clock runs on real time here
+        wait_for(lambda: len(opened) >= 16 and len(deliveries_to(service, url)) >= 60)
     assert len(opened) == 16  # none of the 44 that wait begins while the service stops
     assert ended == [b""] * 16

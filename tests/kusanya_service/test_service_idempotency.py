@@ -1,19 +1,12 @@
 """One key, one collection: replays, reuse, retention, concurrency."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order, collections
 
 from kusanya_service.http.creation import _PURGE_EVERY
 from kusanya_service.testing import Answer, PaymentService
-
-Order = dict[str, object]
-
-
-def collections(service: PaymentService) -> list[Any]:
-    found: list[Any] = service.dashboard("GET", "collections?mode=test&limit=1000")["data"]
-    return found
 
 
 @pytest.mark.spec("post-1")
@@ -184,4 +177,4 @@ def test_64_callers_with_one_key_get_one_collection_and_63_equal_replays(
             assert {one.status for one in answers} == {202}
             assert len({one.body for one in answers}) == 1
             assert sum("idempotent-replayed" in one.headers for one in answers) == 63
-    assert len(service.dashboard("GET", "collections?mode=test")["data"]) == min(rounds, 100)
+    assert len(collections(service)) == rounds

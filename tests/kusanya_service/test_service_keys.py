@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order
 
 from kusanya_service.testing import PaymentService
-
-Order = dict[str, object]
 
 
 @pytest.mark.spec("whoami")

@@ -5,7 +5,6 @@ On both event loops: what one of them passes over in silence is an exception on 
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,15 +13,14 @@ from typing import Any
 
 import pytest
 import uvloop
+from tests.kusanya_service.helpers import Order, deliveries, process, register, wait_for
 from tests.kusanya_service.resetting import BEFORE_ACCEPT, Cut, ResettingEndpoint, every_cut
-from tests.kusanya_service.test_service_start import process
 
 from kusanya_service.delivery import address_policy, dispatcher, streams
 from kusanya_service.simulation import faults as faults_module
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
-Order = dict[str, object]
 Loop = Callable[[], asyncio.AbstractEventLoop]
 
 AT_ONCE = "255754000012"
@@ -47,16 +45,6 @@ def resetting(cuts: Iterable[Cut]) -> Iterator[ResettingEndpoint]:
         yield one
     finally:
         one.close()
-
-
-def deliveries(service: PaymentService) -> list[Any]:
-    found: list[Any] = []
-    while True:
-        after = f"&after={found[-1]['id']}" if found else ""
-        page = service.dashboard("GET", f"deliveries?limit=1000{after}")["data"]
-        if not page:
-            return found
-        found += page
 
 
 def outcomes(found: Iterable[Any]) -> Counter[str]:
@@ -89,7 +77,7 @@ def test_an_endpoint_that_resets_at_every_byte_fails_and_an_honest_one_gets_ever
         resetting(cuts) as bad,
         start(loop=loop, allow_local=(endpoint.place, bad.place)) as service,
     ):
-        service.dashboard("POST", "endpoints", {"url": bad.url, "mode": "test"})
+        register(service, bad.url)
         for _ in range(made):
             service.create(order)
         for seconds in _SCHEDULE_S:
@@ -109,7 +97,7 @@ def test_resets_before_the_first_byte_lose_no_delivery(
         resetting([*AT_THE_START * 9, BEFORE_ACCEPT]) as bad,
         start(loop=loop, allow_local=(endpoint.place, bad.place)) as service,
     ):
-        service.dashboard("POST", "endpoints", {"url": bad.url, "mode": "test"})
+        register(service, bad.url)
         for _ in range(made):
             assert service.create(order | {"phone": AT_ONCE}).status == 202
         for seconds in _SCHEDULE_S:
@@ -243,11 +231,3 @@ def test_a_process_on_uvloop_loses_no_delivery_to_an_endpoint_that_resets(
 
         wait_for(each_has_gone_on)
         wait_for(lambda: len({one.event["id"] for one in endpoint.deliveries}) == rounds)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds; a minute is for a busy machine."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)  # another process's clock runs on real time

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import collections
 
 from kusanya.clock import ManualClock
 from kusanya.sqlite import sqlite_driver
@@ -73,7 +74,7 @@ def replays(service: PaymentService, first: bytes) -> bool:
     answer = service.create(ORDER, idempotency_key="k")
     assert answer.status == 202
     assert (answer.body == first) == ("idempotent-replayed" in answer.headers)
-    made = service.dashboard("GET", "collections?mode=test")["data"]
+    made = collections(service)
     assert len(made) == (1 if answer.body == first else 2)
     return answer.body == first
 

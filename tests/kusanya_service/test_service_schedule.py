@@ -1,30 +1,26 @@
 """The retry schedule and the fuse, days of them in a moment."""
 
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.kusanya_service.helpers import Order, deliveries, endpoints, instant, register, wait_for
 
 from kusanya.webhooks import verify
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 
-Order = dict[str, object]
 HOUR = 3600
 
 
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
 def delivery_of(service: PaymentService) -> Any:
-    return service.dashboard("GET", "deliveries")["data"][-1]
+    return deliveries(service)[-1]
 
 
 def endpoint_of(service: PaymentService) -> Any:
-    return service.dashboard("GET", "endpoints")["data"][0]
+    return endpoints(service)[0]
 
 
 @pytest.mark.spec("delivery-2")
@@ -36,9 +32,9 @@ def test_attempts_are_made_1m_5m_30m_2h_6h_12h_after_each_failure_then_given_up(
     service.create(order)
     service.advance(4 * 24 * HOUR)
     delivery = delivery_of(service)
-    first = at(delivery["attempts"][0]["started_at"])
+    first = instant(delivery["attempts"][0]["started_at"])
     minutes = [
-        (at(one["started_at"]) - first) / timedelta(minutes=1) for one in delivery["attempts"]
+        (instant(one["started_at"]) - first) / timedelta(minutes=1) for one in delivery["attempts"]
     ]
     assert minutes == [0, 1, 6, 36, 156, 516, 1236]
     assert (delivery["status"], delivery["next_attempt_at"]) == ("failed", None)
@@ -67,7 +63,7 @@ def test_every_attempt_is_signed_afresh_at_its_own_instant_over_the_same_bytes(
     service.endpoint.answer_with(500)
     service.create(order)
     service.advance(4 * 24 * HOUR)
-    starts = [at(one["started_at"]) for one in delivery_of(service)["attempts"]]
+    starts = [instant(one["started_at"]) for one in delivery_of(service)["attempts"]]
     for captured, started in zip(service.deliveries, starts, strict=True):
         header = captured.headers["service-signature"]
         assert int(header.split(",")[0].removeprefix("t=")) == int(started.timestamp())
@@ -92,17 +88,15 @@ def test_an_endpoint_is_disabled_by_the_first_failure_72_hours_after_its_first(
     fail_for(service, order, 72)
     before = endpoint_of(service)
     assert before["status"] == "enabled"
-    since = at(before["failing_since"])
+    since = instant(before["failing_since"])
     service.advance(6 * HOUR)
     after = endpoint_of(service)
     assert after["status"] == "disabled"
     failures = sorted(
-        at(attempt["ended_at"])
-        for one in service.dashboard("GET", "deliveries?limit=1000")["data"]
-        for attempt in one["attempts"]
+        instant(attempt["ended_at"]) for one in deliveries(service) for attempt in one["attempts"]
     )
     assert failures[0] == since
-    assert at(after["disabled_at"]) == failures[-1]
+    assert instant(after["disabled_at"]) == failures[-1]
     assert failures[-1] - since >= timedelta(hours=72)
     assert all(one - since < timedelta(hours=72) for one in failures[:-1])
 
@@ -117,7 +111,7 @@ def test_nothing_is_sent_to_a_disabled_endpoint_and_what_it_held_is_sent_once_wh
     service.create(order | {"reference": "while-disabled"})
     service.advance(3 * 24 * HOUR)
     assert len(service.deliveries) == sent
-    held = service.dashboard("GET", "deliveries?status=held&limit=1000")["data"]
+    held = deliveries(service, status="held")
     assert len(held) > 1
     resend = service.request(
         "POST", f"/dashboard/deliveries/{held[0]['id']}/resend", key=service.dashboard_token
@@ -129,7 +123,7 @@ def test_nothing_is_sent_to_a_disabled_endpoint_and_what_it_held_is_sent_once_wh
     service.advance(24 * HOUR)
     arrived = [one.event["id"] for one in service.deliveries[sent:]]
     assert sorted(arrived) == sorted(one["event_id"] for one in held)
-    assert service.dashboard("GET", "deliveries?status=held")["data"] == []
+    assert deliveries(service, status="held") == []
 
 
 @pytest.mark.spec("delivery-2")
@@ -147,8 +141,8 @@ def test_an_endpoint_enabled_at_once_gets_nothing_before_its_time(
     assert (last["status"], last["next_attempt_at"]) == ("held", None)
     service.dashboard("POST", f"endpoints/{endpoint_of(service)['id']}/enable")
     went = len(service.deliveries)
-    due = at(last["attempts"][0]["ended_at"]) + timedelta(minutes=1)
-    assert at(delivery_of(service)["next_attempt_at"]) == due
+    due = instant(last["attempts"][0]["ended_at"]) + timedelta(minutes=1)
+    assert instant(delivery_of(service)["next_attempt_at"]) == due
     service.advance(1)
     assert last["event_id"] not in [one.event["id"] for one in service.deliveries[went:]]
     service.advance(59)
@@ -185,7 +179,7 @@ def test_four_days_of_retries_to_twenty_endpoints_pass_in_seconds(
     with start(registered=False) as service:
         for number in range(20):
             url = f"{endpoint.url}/{number}"
-            service.dashboard("POST", "endpoints", {"url": url, "mode": "test"})
+            register(service, url)
         endpoint.answer_with(500)
         service.create(order)
         began = time.monotonic()
@@ -206,7 +200,7 @@ def test_the_same_seed_gives_the_same_ids_fees_events_and_order(
             for number in range(15):
                 service.create(order | {"phone": f"2557541{number:05d}", "amount": 100 + number})
             service.advance(24 * HOUR)
-            listed = service.dashboard("GET", "deliveries?limit=1000")["data"]
+            listed = deliveries(service)
             for one in listed:
                 for attempt in one["attempts"]:
                     del attempt["duration_ms"]
@@ -239,15 +233,12 @@ def test_in_accelerated_time_the_schedule_is_kept_by_the_services_clock(
     endpoint.answer_with(500)
     with start(clock="2000x") as service:
         service.create(order | {"phone": "255754000012"})
-        deadline = time.monotonic() + 20
-        attempts: list[Any] = []
-        # An attempt is recorded a moment after the endpoint has seen it.
-        while len(attempts) < 4 and time.monotonic() < deadline:
-            time.sleep(0.02)  # the service's own clock runs on real time here
-            if endpoint.deliveries:
-                attempts = delivery_of(service)["attempts"]
+        wait_for(lambda: bool(deliveries(service)))
+        wait_for(lambda: len(delivery_of(service)["attempts"]) >= 4)
+        attempts = delivery_of(service)["attempts"]
     gaps = [
-        at(later["started_at"]) - at(earlier["ended_at"]) for earlier, later in pairwise(attempts)
+        instant(later["started_at"]) - instant(earlier["ended_at"])
+        for earlier, later in pairwise(attempts)
     ]
     least = [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30)]
     assert len(gaps) >= 3

@@ -4,16 +4,14 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from tests.kusanya_service.helpers import Order, process, wait_for
 
 from kusanya.clock import ManualClock
 from kusanya_service.errors import (
@@ -27,66 +25,6 @@ from kusanya_service.errors import (
 )
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
-
-Order = dict[str, object]
-PROGRAM = """
-import json, sys
-from pathlib import Path
-from kusanya_service.server import Options, run
-data, clock, *ports = sys.argv[1:]
-places = tuple(("127.0.0.1", int(port)) for port in ports)
-options = Options(data=Path(data), clock=clock, seed=1, allow_local=places)
-run(options, lambda running: print(json.dumps(running.info.reveal()), flush=True))
-"""
-
-
-class Process:
-    """A service in a process of its own."""
-
-    def __init__(self, data: Path, clock: str, *places: tuple[str, int]) -> None:
-        ports = [str(port) for _, port in places]
-        self.child = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(data), clock, *ports],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.child.stdout is not None
-        line = self.child.stdout.readline()
-        assert line, self.child.communicate()[1]
-        self.facts = json.loads(line)
-
-    def post(self, path: str, body: object, **headers: str) -> httpx.Response:
-        """Send POST with the credential that the path asks for."""
-        token = self.facts["test_key" if path.startswith("/v1") else "dashboard_token"]
-        sent = {"Authorization": f"Bearer {token}"} | headers
-        return httpx.post(self.facts["base_url"] + path, json=body, headers=sent, timeout=60)
-
-    def get(self, path: str) -> Any:
-        """Send GET with the credential that the path asks for; returns decoded JSON."""
-        token = self.facts["test_key" if path.startswith("/v1") else "dashboard_token"]
-        url = self.facts["base_url"] + path
-        return httpx.get(url, headers={"Authorization": f"Bearer {token}"}).json()
-
-    def end(self, number: int) -> int:
-        """Send a signal and return how the process ended."""
-        self.child.send_signal(number)
-        self.child.communicate(timeout=20)
-        return self.child.returncode
-
-
-@contextmanager
-def process(data: Path, clock: str, *places: tuple[str, int]) -> Iterator[Process]:
-    one = Process(data, clock, *places)
-    try:
-        yield one
-    finally:
-        if one.child.poll() is None:
-            one.child.kill()
-        one.child.wait()
-        for pipe in (one.child.stdout, one.child.stderr):
-            assert pipe is not None
-            pipe.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -200,9 +138,7 @@ def test_overdue_attempts_run_once_each_and_not_all_at_once(
     endpoint.deliveries.clear()
     time.sleep(1.2)  # a pause of the service, more than a minute of its own time
     with process(tmp_path, "60x", endpoint.place) as service:
-        deadline = time.monotonic() + 20
-        while len(endpoint.deliveries) < count and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_for(lambda: len(endpoint.deliveries) >= count)
         time.sleep(0.2)  # long enough for a second attempt, had there been one
         listed = service.get("/dashboard/deliveries")["data"]
     assert sent >= count
