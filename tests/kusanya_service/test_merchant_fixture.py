@@ -98,6 +98,10 @@ def test_the_fixture_needs_nothing_else_of_the_project() -> None:
         "assumptions",
         "clock",
         "errors",
+        "http_limits",  # how a connection is bounded, in receiver and service alike
+        "http_limits.places",
+        "http_limits.protocol",
+        "http_limits.server",
         "limits",
         "privacy",
         "secret",
