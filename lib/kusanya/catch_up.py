@@ -1,7 +1,7 @@
 """After downtime: ask for everything that is not final and every event not yet double-checked.
 
 Read page by page, so that memory is bounded whatever an outage has left open. Resumable at any
-point: what is kept is not asked for again, because a final collection is no longer open and a
+point: what is recorded is not asked for again, because a final collection is no longer open and a
 checked event is marked. What could not be asked is counted. Source: Delivery rules 5, Endpoints.
 """
 
@@ -12,18 +12,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from kusanya.client import AsyncClient, Client
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call
-from kusanya.client.observations import event_observation, poll_observation
+from kusanya.client.observations import event_observation
 from kusanya.errors import KusanyaError, NotFound, StoreError
 from kusanya.intents import resolve_waiting
+from kusanya.polling import poll_collection
 from kusanya.store import Store
-from kusanya.store.records import EventRow, Key
+from kusanya.store.records import CollectionRow, EventRow, Key
 from kusanya.wire import Event, Mode
 
 _log = logging.getLogger("kusanya.catch_up")
@@ -78,14 +79,7 @@ class CaughtUp(msgspec.Struct, kw_only=True):
         return self.stopped is None and not self.unanswered and not self.left
 
 
-class _Work(msgspec.Struct, frozen=True):
-    collection_id: str | None = None
-    event: EventRow | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the id that is asked about."""
-        return self.collection_id or (self.event.id if self.event is not None else "")
+_Work: TypeAlias = CollectionRow | EventRow
 
 
 class _Run:
@@ -144,7 +138,7 @@ class _Run:
         self.found.unlisted += 1
         return names
 
-    def tell(self) -> None:
+    def report_done(self) -> None:
         """Report one piece of work as done."""
         self.done += 1
         if self.progress is not None:
@@ -166,7 +160,7 @@ def _open_collections(store: Store, mode: Mode, size: int) -> Iterator[list[_Wor
     while more:
         page = store.collections.still_open(mode, created_before=before, after=after, limit=size)
         more, after = page.more, page.rows[-1].key if page.rows else None
-        yield [_Work(collection_id=row.id) for row in page.rows]
+        yield list(page.rows)
 
 
 def _unchecked_events(
@@ -177,7 +171,7 @@ def _unchecked_events(
     while more:
         page = store.events.unchecked(mode, since=since, after=after, limit=size)
         more, after = page.more, page.rows[-1].key if page.rows else None
-        yield [_Work(event=row) for row in page.rows]
+        yield list(page.rows)
 
 
 def _limited(pages: Iterable[list[_Work]], limit: int | None) -> Iterator[_Page]:
@@ -235,42 +229,41 @@ def _worker(run: _Run) -> Effects[None]:
         except IndexError:
             return  # the last page was given out, to this worker or to another
         try:
-            if work.event is not None:
-                yield from _check(run, work.event)
-            elif work.collection_id is not None:
-                yield from _ask(run, work.collection_id)
+            if isinstance(work, EventRow):
+                yield from _check(run, work)
+            else:
+                yield from _ask(run, work)
         except NotFound:
-            run.found.unknown = run.listed(run.found.unknown, work.name)
+            run.found.unknown = run.listed(run.found.unknown, work.id)
         except StoreError:
             raise
         except KusanyaError as error:
             _note_trouble(run, work, error)
             continue
         run.troubles = 0
-        run.tell()
+        run.report_done()
 
 
 def _note_trouble(run: _Run, work: _Work, error: KusanyaError) -> None:
     run.troubles += 1
     run.found.unanswered += 1
-    run.found.unanswered_ids = run.listed(run.found.unanswered_ids, work.name)
+    run.found.unanswered_ids = run.listed(run.found.unanswered_ids, work.id)
     run.found.trouble = str(error)
-    _log.warning("a question had no answer", extra={"subject": work.name, "trouble": str(error)})
+    _log.warning("a question had no answer", extra={"subject": work.id, "trouble": str(error)})
     if run.troubles >= _TROUBLES_MAX:
         run.found.stopped = str(error)
 
 
-def _ask(run: _Run, collection_id: str) -> Effects[None]:
+def _ask(run: _Run, row: CollectionRow) -> Effects[None]:
     run.found.asked += 1
-    found = yield from run.core.collection(collection_id)
-    if not found.is_final:
+    poll = yield from poll_collection(
+        run.store, run.core, row.id, mode=run.mode, known_status=row.status
+    )
+    if not poll.collection.is_final:
         run.found.still_open += 1
         return
-    fact = poll_observation(found, at=run.core.clock.now(), heard_in=run.mode)
-    yield from call(lambda: run.store.record(fact))
-    after = yield from call(lambda: run.store.collections.get(collection_id, run.mode))
     run.found.became_final += 1
-    run.found.missing_events += after is not None and after.missing_event
+    run.found.missing_events += poll.missing_event
 
 
 def _check(run: _Run, event: EventRow) -> Effects[None]:
@@ -285,9 +278,9 @@ def _check(run: _Run, event: EventRow) -> Effects[None]:
 
 def _says_the_same(event: Event, delivered: bytes) -> bool:
     # As JSON values, the order of keys apart; both were decoded as events before.
-    said: object = msgspec.json.decode(event.raw)
-    told: object = msgspec.json.decode(delivered)
-    return said == told
+    polled: object = msgspec.json.decode(event.raw)
+    received: object = msgspec.json.decode(delivered)
+    return polled == received
 
 
 def _finish(run: _Run) -> Effects[CaughtUp]:

@@ -18,7 +18,6 @@ import msgspec
 from kusanya.client import requests
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call, sleep
-from kusanya.client.observations import poll_observation
 from kusanya.client.requests import CreateRequest
 from kusanya.errors import (
     ConfigurationError,
@@ -34,6 +33,7 @@ from kusanya.intents.log import log_claim_kept
 from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
+from kusanya.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.intent_rules import check_reference, other_body
 from kusanya.store.records import Begun, IntentRow, Repeat
@@ -172,27 +172,26 @@ def _present(store: Store, core: Core, intent: IntentRow) -> Effects[Creation]:
             reason=IntentReason.NOTHING_CREATED,
             intent_id=intent.id,
         )
-    heard = yield from call(
+    facts = yield from call(
         partial(store.collections.observations, intent.collection_id, intent.mode)
     )
-    finals = [fact.collection for fact in heard if fact.collection.is_final]
+    finals = [fact.collection for fact in facts if fact.collection.is_final]
     if finals:
         return Creation(intent=intent, collection=finals[0])
-    if heard:
-        found = yield from _now(store, core, heard[-1].collection)
+    if facts:
+        found = yield from _now(store, core, facts[-1].collection)
     else:
         found = yield from core.collection(intent.collection_id)
     return Creation(intent=intent, collection=found)
 
 
 def _now(store: Store, core: Core, known: Collection) -> Effects[Collection]:
-    """Ask for the present state and keep it; without an answer, what is known stays true."""
+    """Ask for the present state and record it; without an answer, what is known stays true."""
     try:
-        found = yield from core.collection(known.id)
+        poll = yield from poll_collection(store, core, known.id, mode=known.mode)
     except (NotSent, NoAnswer, ServiceError):
         return known
-    yield from call(lambda: store.record(poll_observation(found, at=core.clock.now())))
-    return found
+    return poll.collection
 
 
 def _reopened(claim: Claim, send_target: SendTarget) -> RecordedAttempts:

@@ -149,13 +149,13 @@ def _found(store: Store, question: _Question) -> LookupResult:
     if not ranked and not created:
         ranked, created = _by_amount(store, question)
     once = {match.row.id: match for match in reversed(ranked)}
-    kept = [match for match in ranked if once[match.row.id] is match]
+    unique = [match for match in ranked if once[match.row.id] is match]
     creations = {match.intent.id: match for match in reversed(created)}
     return LookupResult(
         text=asked,
         creations=tuple(match for match in created if creations[match.intent.id] is match)[:limit],
-        matches=tuple(kept[:limit]),
-        more=page.more or len(kept) > limit,
+        matches=tuple(unique[:limit]),
+        more=page.more or len(unique) > limit,
         trouble=trouble,
     )
 

@@ -43,11 +43,6 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         """Tell whether the facts contradict each other."""
         return bool(self.state.contradictions)
 
-    @property
-    def open_prompts(self) -> int:
-        """Count collections on this phone without a final state, this one included."""
-        return sum(row.final_seen_at is None for row in (self.row, *self.also))
-
 
 def load_timeline(
     store: Store, collection_id: str, mode: Mode, *, now: datetime

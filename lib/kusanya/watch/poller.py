@@ -17,7 +17,6 @@ import msgspec
 
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call, sleep
-from kusanya.client.observations import poll_observation
 from kusanya.clock import Clock
 from kusanya.errors import (
     AuthenticationError,
@@ -30,10 +29,11 @@ from kusanya.errors import (
     StoreTooNew,
 )
 from kusanya.intents import resolve_waiting
+from kusanya.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.watch.schedule import FIRST_POLL, next_poll, polls_due
-from kusanya.wire import Collection, Mode
+from kusanya.wire import Mode
 
 _log = logging.getLogger("kusanya.watch")
 _NAP_S: Final = 1.0
@@ -208,9 +208,10 @@ class _PollRun:
             yield from self._ask(row)
 
     def _ask(self, row: CollectionRow) -> Effects[None]:
-        found: Collection | None = None
         try:
-            found = yield from self._core.collection(row.id)
+            poll = yield from poll_collection(
+                self._store, self._core, row.id, mode=row.mode, known_status=row.status
+            )
         except NotFound:
             self._count(unknown=1)
         except StoreError:
@@ -222,26 +223,12 @@ class _PollRun:
             self.result = msgspec.structs.replace(self.result, trouble=str(error))
             self.done.append(row.id)
             return
-        if found is not None:
-            yield from self._record(row, found)
-        if found is not None and found.is_final:
-            self.done.append(row.id)
         else:
-            self.next_polls[row.id] = _next_poll(row, self._core.clock)
-
-    def _record(self, row: CollectionRow, found: Collection) -> Effects[None]:
-        if not found.is_final and found.status == row.status:
-            return  # nothing that is not known: polling leaves no rows behind
-        at = self._core.clock.now()
-        yield from call(
-            lambda: self._store.record(poll_observation(found, at=at, heard_in=row.mode))
-        )
-        if not found.is_final:
-            return
-        after = yield from call(lambda: self._store.collections.get(found.id, row.mode))
-        missing = after is not None and after.missing_event
-        _log.info("a final state was learned by asking", extra={"collection_id": found.id})
-        self._count(became_final=1, missing_events=int(missing))
+            if poll.collection.is_final:
+                self.done.append(row.id)
+                self._count(became_final=1, missing_events=int(poll.missing_event))
+                return
+        self.next_polls[row.id] = _next_poll(row, self._core.clock)
 
     def _count(self, **more: int) -> None:
         counts = {name: getattr(self.result, name) + number for name, number in more.items()}
