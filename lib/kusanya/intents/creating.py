@@ -29,7 +29,7 @@ from kusanya.errors import (
     StoreError,
 )
 from kusanya.intents.claiming import Claim, this_process
-from kusanya.intents.log import log_claim_kept
+from kusanya.intents.log import log_claim_not_released
 from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
@@ -138,7 +138,7 @@ def _give_up(claim: Claim, act: Callable[[], None]) -> None:
         act()
     except StoreError as error:
         # The claim ends by itself with its lease; until then another call is refused.
-        log_claim_kept(claim.intent_id, why=str(error))
+        log_claim_not_released(claim.intent_id, why=str(error))
 
 
 def _exchange(

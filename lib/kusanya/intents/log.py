@@ -7,7 +7,7 @@ from kusanya.client.attempts import Classification
 from kusanya.store.records import IntentRow, IntentState
 
 _log: Final = logging.getLogger("kusanya.intents")
-_SAID: Final = {
+_MESSAGES: Final = {
     IntentState.ANSWERED: (logging.INFO, "intent answered"),
     IntentState.SETTLED: (logging.INFO, "intent resolved without its answer"),
     IntentState.REFUSED: (logging.WARNING, "intent refused"),
@@ -29,7 +29,7 @@ def log_sent(intent: IntentRow, *, attempt: int) -> None:
 
 def log_attempt_end(intent: IntentRow, result: Classification[Any], *, attempt: int) -> None:
     """Log in which state an attempt has left its intent, durably."""
-    level, said = _SAID[intent.state]
+    level, message = _MESSAGES[intent.state]
     why = None if result.error is None else str(result.error)
     details = {
         "attempt": attempt,
@@ -38,13 +38,13 @@ def log_attempt_end(intent: IntentRow, result: Classification[Any], *, attempt: 
         "request_id": result.request_id,
         "why": why,
     }
-    _log.log(level, said, extra=_of(intent) | {k: v for k, v in details.items() if v is not None})
+    _log.log(level, message, extra=_of(intent) | {k: v for k, v in details.items() if v is not None})
 
 
 def log_resolved(intent: IntentRow) -> None:
     """Log the state that an intent without an answer was brought to, by evidence or a person."""
-    level, said = _SAID[intent.state]
-    _log.log(level, said, extra=_of(intent))
+    level, message = _MESSAGES[intent.state]
+    _log.log(level, message, extra=_of(intent))
 
 
 def log_window_closed(intent: IntentRow) -> None:
@@ -52,7 +52,7 @@ def log_window_closed(intent: IntentRow) -> None:
     _log.warning("intent may not be sent again", extra=_of(intent))
 
 
-def log_claim_kept(intent_id: str, *, why: str) -> None:
+def log_claim_not_released(intent_id: str, *, why: str) -> None:
     """Log that a claim could not be given up: until its lease ends other calls are refused."""
     _log.warning("claim not released", extra={"intent_id": intent_id, "why": why})
 
