@@ -38,7 +38,9 @@ def log_attempt_end(intent: IntentRow, result: Classification[Any], *, attempt: 
         "request_id": result.request_id,
         "why": why,
     }
-    _log.log(level, message, extra=_of(intent) | {k: v for k, v in details.items() if v is not None})
+    _log.log(
+        level, message, extra=_of(intent) | {k: v for k, v in details.items() if v is not None}
+    )
 
 
 def log_resolved(intent: IntentRow) -> None:

@@ -96,4 +96,4 @@ def test_a_person_s_decision_leaves_a_line(
 
 
 def test_every_state_has_its_line() -> None:
-    assert set(log._SAID) == set(IntentState)
+    assert set(log._MESSAGES) == set(IntentState)
