@@ -107,7 +107,7 @@ class Log:
     def __init__(self, *deliveries: SentDelivery) -> None:
         self._deliveries = deliveries
 
-    def look(self) -> ServicePicture:
+    def load(self) -> ServicePicture:
         """Tell nothing of endpoints: only the log is asked for here."""
         raise DashboardError("this sender tells its log alone")
 

@@ -100,7 +100,7 @@ async def walk(pilot):
 with Store.open(path, read_only=True) as store:
     clock = ManualClock(datetime.fromisoformat(now))
     app = App(
-        store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, asleep=at_once,
+        store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, sleep=at_once,
         folder=Path(told).parent,
     )
     app.animation_level = "none"

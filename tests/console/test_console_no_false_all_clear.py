@@ -32,7 +32,7 @@ class Dashboard:
             **({"status": "enabled"} | said),
         )  # fmt: skip
 
-    def look(self) -> ServicePicture:
+    def load(self) -> ServicePicture:
         """Return the picture with the endpoint."""
         return ServicePicture(
             time=ServiceTime(now=NOW, kind="real"), endpoints=(self.endpoint,), keys=(), faults=()
