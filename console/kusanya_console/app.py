@@ -385,7 +385,7 @@ class ConsoleApp(ActionRunner):
         await self.switch_mode(self._window(message.screen))
         screen = self.console_screen
         if isinstance(screen, ListScreen):
-            screen.open_on(message.query)
+            screen.load(message.query)
         self.call_after_refresh(self._arrived)
 
     async def on_timeline_requested(self, message: TimelineRequested) -> None:

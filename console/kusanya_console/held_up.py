@@ -13,7 +13,6 @@ import msgspec
 
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState, Key
-from kusanya.store.tables.values import to_us
 from kusanya.wire import Mode
 
 UNDER_WAY: Final = (IntentState.PREPARED, IntentState.SENT)
@@ -50,7 +49,7 @@ def is_held_up(row: IntentRow, *, now: datetime) -> bool:
 def waiting(store: Store, mode: Mode, *, now: datetime) -> tuple[IntentRow, ...]:
     """Return the newest that are held up. Raises StoreError."""
     # From there on back: in an outage those of the last minute alone would fill a page.
-    edge = Key(to_us(now - _AFTER), "\U0010ffff")
+    edge = Key.after(now - _AFTER)
     page = store.intents.page(mode, states=UNDER_WAY, older_than=edge, limit=LOOKED_AT)
     return tuple(row for row in page.rows if is_held_up(row, now=now))
 

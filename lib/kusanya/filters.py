@@ -9,7 +9,7 @@ reference. `parse` and `describe` are each other's inverse. Pure.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Final
@@ -27,10 +27,17 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 class FilterError(ValueError):
-    """A filter cannot be read; the message names the word and what would be accepted."""
+    """A filter cannot be read; the message names the word and what would be accepted.
+
+    `position` is where in the text that word begins.
+    """
+
+    def __init__(self, message: str, *, position: int = 0) -> None:
+        super().__init__(message)
+        self.position = position
 
 
-class Kind(StrEnum):
+class FieldType(StrEnum):
     """What the values of a key are."""
 
     WORD = "word"
@@ -41,13 +48,27 @@ class Kind(StrEnum):
     TIME = "time"
 
 
-KEYS: Final[Mapping[str, Kind]] = {
-    "status": Kind.WORD, "channel": Kind.WORD, "code": Kind.WORD, "ref": Kind.PREFIX,
-    "phone": Kind.PHONE, "amount": Kind.NUMBER, "fee": Kind.NUMBER, "currency": Kind.WORD,
-    "id": Kind.WORD, "age": Kind.AGE, "at": Kind.TIME, "event": Kind.WORD, "type": Kind.WORD,
-    "endpoint": Kind.WORD, "verdict": Kind.WORD, "reason": Kind.WORD, "try": Kind.NUMBER,
-    "answer": Kind.NUMBER, "intent": Kind.WORD,
-}  # fmt: skip
+KEYS: Final[Mapping[str, FieldType]] = {
+    "status": FieldType.WORD,
+    "channel": FieldType.WORD,
+    "code": FieldType.WORD,
+    "ref": FieldType.PREFIX,
+    "phone": FieldType.PHONE,
+    "amount": FieldType.NUMBER,
+    "fee": FieldType.NUMBER,
+    "currency": FieldType.WORD,
+    "id": FieldType.WORD,
+    "age": FieldType.AGE,
+    "at": FieldType.TIME,
+    "event": FieldType.WORD,
+    "type": FieldType.WORD,
+    "endpoint": FieldType.WORD,
+    "verdict": FieldType.WORD,
+    "reason": FieldType.WORD,
+    "try": FieldType.NUMBER,
+    "answer": FieldType.NUMBER,
+    "intent": FieldType.WORD,
+}
 """Every key of the grammar and what its values are."""
 
 
@@ -64,7 +85,7 @@ class Range(msgspec.Struct, frozen=True):
         )
 
 
-class Span(msgspec.Struct, frozen=True):
+class TimeRange(msgspec.Struct, frozen=True):
     """From one time to another, as written: hours and minutes of today, or EAT days."""
 
     begin: time | date | None
@@ -77,7 +98,7 @@ class Span(msgspec.Struct, frozen=True):
         return begin, end
 
 
-Value = str | Range | Span
+Value = str | Range | TimeRange
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -101,15 +122,25 @@ class Filter(msgspec.Struct, frozen=True):
         return bool(self.terms) or self.unwell
 
 
-def parse(text: str) -> Filter:
-    """Return the filter that `text` writes. Raises FilterError naming the word that is wrong."""
+def parse(text: str, *, keys: Collection[str] = KEYS.keys(), whose: str = "rows") -> Filter:
+    """Return the filter that `text` writes, for a list (`whose`) that has `keys`.
+
+    Raises FilterError naming the word that is wrong and its position.
+    """
     terms: list[Term] = []
     unwell = False
-    for word in _words(text):
+    for position, word in _words(text):
         if word == "!":
             unwell = True
-        else:
-            terms.append(_term(word))
+            continue
+        try:
+            term = _term(word)
+        except FilterError as error:
+            raise FilterError(str(error), position=position) from None
+        if term.key not in keys:
+            said = f"{whose} have no {term.key}; they have {', '.join(keys)}"
+            raise FilterError(said, position=position)
+        terms.append(term)
     return Filter(tuple(terms), unwell)
 
 
@@ -120,23 +151,24 @@ def describe(found: Filter) -> str:
     return " ".join(said)
 
 
-def _words(text: str) -> list[str]:
-    words: list[str] = []
-    word, quoted, begun = "", False, False
-    for character in text:
+def _words(text: str) -> list[tuple[int, str]]:
+    """Return the words, each with where it begins."""
+    words: list[tuple[int, str]] = []
+    word, quoted, begun = "", False, -1
+    for place, character in enumerate(text):
+        if character.isspace() and not quoted:
+            words.append((begun, word))
+            word, begun = "", -1
+            continue
+        begun = place if begun < 0 else begun
         if character == '"':
-            quoted, begun = not quoted, True
-        elif character.isspace() and not quoted:
-            if begun:
-                words.append(word)
-            word, begun = "", False
+            quoted = not quoted
         else:
-            word, begun = word + character, True
+            word += character
     if quoted:
-        raise FilterError('a quote is open: close it with another "')
-    if begun:
-        words.append(word)
-    return [word for word in words if word]
+        raise FilterError('a quote is open: close it with another "', position=begun)
+    words.append((begun, word))
+    return [(place, word) for place, word in words if word]
 
 
 _TERM: Final = re.compile(r"(?P<key>[A-Za-z]+)(?P<op>:|<=|>=|=|<|>)(?P<rest>.*)", re.DOTALL)
@@ -155,14 +187,14 @@ def _term(word: str) -> Term:
         raise FilterError(f"{key}{op} needs a value")
     kind = KEYS[key]
     compares = op not in {":", "="}
-    if compares and kind not in {Kind.NUMBER, Kind.AGE, Kind.TIME}:
+    if compares and kind not in {FieldType.NUMBER, FieldType.AGE, FieldType.TIME}:
         raise FilterError(f"{key} takes : or =, not {op}")
     read = _READERS[kind]
     pieces = [rest] if compares else [piece for piece in rest.split(",") if piece]
     if not pieces:
         raise FilterError(f"{key}{op} needs a value")
     values = tuple(read(key, op, piece) for piece in pieces)
-    return Term(key, values, negated, exact=kind is Kind.PREFIX and op == "=")
+    return Term(key, values, negated, exact=kind is FieldType.PREFIX and op == "=")
 
 
 def _bare(word: str, *, negated: bool) -> Term:
@@ -235,11 +267,13 @@ def _read_time(key: str, op: str, piece: str) -> Value:
         raise FilterError(f"{key}{op} takes one value, not a range")
     first = _when(key, begin) if begin else None
     if dots:
-        return Span(first, _when(key, end) if end else None)
+        return TimeRange(first, _when(key, end) if end else None)
     # A day or a minute is a span itself: before it means up to its beginning.
     if op in {"<", ">"}:
         raise FilterError(f"{key} takes <= or >=, a time or a range such as 15:00..15:30")
-    return {"<=": Span(None, first), ">=": Span(first, None)}.get(op, Span(first, first))
+    return {"<=": TimeRange(None, first), ">=": TimeRange(first, None)}.get(
+        op, TimeRange(first, first)
+    )
 
 
 def _when(key: str, text: str) -> time | date:
@@ -268,20 +302,20 @@ def _length(when: time | date) -> timedelta:
     return timedelta(minutes=1) if isinstance(when, time) else timedelta(days=1)
 
 
-_READERS: Final[Mapping[Kind, Callable[[str, str, str], Value]]] = {
-    Kind.WORD: _read_word,
-    Kind.PREFIX: _read_word,
-    Kind.PHONE: _read_phone,
-    Kind.NUMBER: _read_number,
-    Kind.AGE: _read_age,
-    Kind.TIME: _read_time,
+_READERS: Final[Mapping[FieldType, Callable[[str, str, str], Value]]] = {
+    FieldType.WORD: _read_word,
+    FieldType.PREFIX: _read_word,
+    FieldType.PHONE: _read_phone,
+    FieldType.NUMBER: _read_number,
+    FieldType.AGE: _read_age,
+    FieldType.TIME: _read_time,
 }
 
 
 def _describe_term(term: Term) -> str:
     op = "=" if term.exact else ":"
     first = term.values[0]
-    if len(term.values) == 1 and isinstance(first, (Range, Span)):
+    if len(term.values) == 1 and isinstance(first, (Range, TimeRange)):
         said = term.key + _ends(term.key, first)
     else:
         said = term.key + op + ",".join(_say(term.key, value) for value in term.values)
@@ -293,7 +327,7 @@ def _say(key: str, value: Value) -> str:
     return value if isinstance(value, str) else _ends(key, value).removeprefix(":")
 
 
-def _ends(key: str, value: Range | Span) -> str:
+def _ends(key: str, value: Range | TimeRange) -> str:
     if isinstance(value, Range):
         low, high = _number(key, value.low), _number(key, value.high)
     else:
@@ -306,7 +340,7 @@ def _ends(key: str, value: Range | Span) -> str:
 
 
 def _number(key: str, number: int | None) -> str | None:
-    if number is None or KEYS[key] is not Kind.AGE:
+    if number is None or KEYS[key] is not FieldType.AGE:
         return None if number is None else f"{number}"
     unit = next(unit for unit in ("d", "h", "m", "s") if number % _UNITS[unit] == 0)
     return f"{number // _UNITS[unit]}{unit}"

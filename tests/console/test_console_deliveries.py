@@ -11,15 +11,18 @@ from tests.console.looking import press, shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.filters import Filter, parse
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Verdict
+from kusanya.store.records import Arrival, MissingEventRow, Order, Verdict
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.app import ConsoleApp
-from kusanya_console.deliveries.missing import Arrived, Missing, MissingBook, WithMissing
+from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.tabs import body_text
-from kusanya_console.lists.paging import DeliverySource, Pages
+from kusanya_console.lists.filtering import Arrived
+from kusanya_console.lists.paging import ListPages
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
@@ -43,36 +46,31 @@ def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:
     return done
 
 
-def everything(_row: Missing) -> bool:
-    return True
-
-
-def listed(store: Store) -> tuple[Pages[Arrived], MissingBook]:
-    """Return the pages of the merged list, and its book."""
-    book = MissingBook(store, Mode.LIVE, monotonic=lambda: 0.0)
-    source = WithMissing(DeliverySource(store, mode=Mode.LIVE), book, everything)
-    return Pages(source), book
+@pytest.fixture
+def pages(store: Store, clock: ManualClock) -> ListPages[Arrived]:
+    """Return the list of arrivals and missing events."""
+    context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
+    return DELIVERY_LIST.pages(context, Filter(), Order.CREATED)
 
 
 def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
-    store: Store, seed: Any, clock: ManualClock
+    pages: ListPages[Arrived], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     for n in range(6):
         seed.life(n * 10, at=now - timedelta(minutes=10 - n))
     early = missed(seed, 901, at=now - timedelta(minutes=7, seconds=30))
     late = missed(seed, 902, at=now - timedelta(seconds=1))
-    pages, _ = listed(store)
     window = pages.newest()
-    kinds = ["missing" if isinstance(row, Missing) else "arrival" for row in window.rows]
+    kinds = ["missing" if isinstance(row, MissingEventRow) else "arrival" for row in window.rows]
     assert kinds == ["missing", *["arrival"] * 3, "missing", *["arrival"] * 3]
-    assert [row.collection_id for row in window.rows if isinstance(row, Missing)] == [
+    assert [row.collection_id for row in window.rows if isinstance(row, MissingEventRow)] == [
         late.id, early.id,
     ]  # fmt: skip
 
 
 def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
-    store: Store, seed: Any, clock: ManualClock
+    pages: ListPages[Arrived], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     expected = []
@@ -86,64 +84,70 @@ def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
                 continue
         event = seed.event(seed.collection(n, at=at), at=at)
         seed.delivered(event, at=at, verdict=Verdict.REJECTED, reason="no_match", answer=400)
-    book = MissingBook(store, Mode.LIVE, monotonic=lambda: 0.0)
-    source = WithMissing(DeliverySource(store, mode=Mode.LIVE), book, everything)
-    whole = source.page(older_than=None, newer_than=None, limit=500)
+    whole = pages.page(limit=500)
     assert not whole.more
     ids = [row.id for row in whole.rows]
     assert len(ids) == len(set(ids))
-    assert sorted(row.collection_id or "" for row in whole.rows if isinstance(row, Missing)) == (
-        sorted(expected)
-    )
+    assert sorted(
+        row.collection_id or "" for row in whole.rows if isinstance(row, MissingEventRow)
+    ) == (sorted(expected))
     for step in (1, 3, 7):
         down, edge = [], None
         while True:
-            page = source.page(older_than=edge, newer_than=None, limit=step)
+            page = pages.page(older_than=edge, limit=step)
             down += [row.id for row in page.rows]
             if not page.more:
                 break
-            edge = source.key(page.rows[-1])
+            edge = pages.key(page.rows[-1])
         assert down == ids
         up: list[str] = []
-        edge = source.key(whole.rows[-1])
+        edge = pages.key(whole.rows[-1])
         while True:
-            page = source.page(older_than=None, newer_than=edge, limit=step)
+            page = pages.page(newer_than=edge, limit=step)
             up = [row.id for row in page.rows] + up
             if not page.more:
                 break
-            edge = source.key(page.rows[0])
+            edge = pages.key(page.rows[0])
         assert up == ids[:-1]
 
 
 def test_a_window_around_a_missing_event_holds_it(
-    store: Store, seed: Any, clock: ManualClock
+    pages: ListPages[Arrived], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     for n in range(5):
         seed.life(n * 10, at=now - timedelta(minutes=10 - n))
     missed(seed, 901, at=now - timedelta(minutes=7, seconds=30))
-    pages, book = listed(store)
-    book.fill()
-    [row] = book.rows
+    [row] = [row for row in pages.newest().rows if isinstance(row, MissingEventRow)]
     around = pages.around(row.key)
     assert len(around.rows) == 6
     assert row.id in {one.id for one in around.rows}
     assert len(pages.oldest().rows) == 6
 
 
-def test_an_event_that_comes_later_takes_the_missing_one_out_of_the_book(
-    store: Store, seed: Any, clock: ManualClock
+def test_an_event_that_comes_later_marks_the_line_and_takes_it_out_of_the_list(
+    pages: ListPages[Arrived], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     done = missed(seed, 901, at=now)
-    pages, book = listed(store)
-    [row] = pages.newest().rows
-    assert isinstance(row, Missing)
+    window = pages.newest()
+    [row] = window.rows
+    assert isinstance(row, MissingEventRow)
+    assert pages.refreshed(window, [row.id]).rows == (row,)
     seed.delivered(seed.event(done, at=now), at=now + timedelta(seconds=5))
-    book.learn([row.id])
-    assert book.rows == ()
-    assert book.again([row.id])[row.id].verdict.value == "came since"
+    [marked] = pages.refreshed(window, [row.id]).rows
+    assert marked.verdict.value == "came since"
     assert [type(one).__name__ for one in pages.newest().rows] == ["DeliveryRow"]
+
+
+def test_a_missing_event_that_the_filter_hides_has_not_arrived(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    missed(seed, 901, at=clock.now() - timedelta(seconds=50), amount=7_000)
+    context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
+    window = DELIVERY_LIST.pages(context, parse("amount:7000"), Order.CREATED).newest()
+    other = DELIVERY_LIST.pages(context, parse("amount:8000"), Order.CREATED)
+    assert other.refreshed(window, [row.id for row in window.rows]) == window
 
 
 def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
@@ -225,18 +229,20 @@ async def test_an_arrival_that_fits_no_slot_is_delivered_all_the_same(
         assert "Delivered: the sender has its 2xx" in shown(app)
 
 
-def test_a_book_that_ran_out_of_time_or_room_says_that_more_may_be_missing(
-    store: Store, seed: Any, clock: ManualClock
+def test_more_missing_events_than_a_page_are_all_counted_and_listed(
+    pages: ListPages[Arrived], store: Store, seed: Any, clock: ManualClock
 ) -> None:
-    for n in range(501):
-        missed(seed, n, at=clock.now() - timedelta(seconds=n))
+    with seed.together():
+        for n in range(501):
+            missed(seed, n, at=clock.now() - timedelta(seconds=n))
+    window = pages.newest()
+    while window.has_older:
+        window = pages.older(window)
+    assert len({row.id for row in window.rows}) == 501
     hour = clock.now().replace(minute=0, second=0)
-    ticking = iter((0.0, 1.0))
-    hasty = MissingBook(store, Mode.LIVE, monotonic=lambda: next(ticking))
-    hasty.fill()
-    assert hasty.is_cut_after(hour)
-    assert len(hasty.rows) == 500
-    assert not MissingBook(store, Mode.TEST).is_cut_after(hour)
+    until = hour + timedelta(hours=1)
+    assert store.deliveries.count_missing(Mode.LIVE, since=hour, until=until) == 501
+    assert store.deliveries.count_missing(Mode.TEST, since=hour, until=until) == 0
 
 
 @pytest.mark.anyio

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.console.looking import shown
 from textual.pilot import Pilot
 
@@ -15,11 +16,11 @@ from kusanya.clock import ManualClock
 from kusanya.filters import Filter
 from kusanya.store.records import CollectionRow, Order
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.app import ConsoleApp
-from kusanya_console.lists.definition import CollectionListing
-from kusanya_console.lists.filtering import NarrowedSource
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.lists.paging import PageSource
+from kusanya_console.lists.paging import ListPages
+from kusanya_console.live.screen import COLLECTION_LIST
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.time_rail import TimeRail
 
@@ -126,15 +127,11 @@ async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
         assert len(table.window.rows) == everything
 
 
-class Hurried(CollectionListing):
-    """A list whose search has no time left after its first step."""
-
-    def source(self, narrowed: Filter, order: Order) -> PageSource[CollectionRow]:
-        """Return the list with a search that stops at once."""
-        found = super().source(narrowed, order)
-        if isinstance(found, NarrowedSource):
-            return NarrowedSource(found._source, found._test, budget_s=-1)
-        return found
+def hurried(context: AppContext, query: Filter, order: Order) -> ListPages[CollectionRow]:
+    """Return the list with a search that has no time left after its first step."""
+    pages = COLLECTION_LIST.pages(context, query, order)
+    pages._budget_s = -1
+    return pages
 
 
 async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
@@ -147,7 +144,7 @@ async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
     seed.answered(seed.collection(700, at=clock.now() - timedelta(seconds=700), fee=1))
     async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
-        screen.listing = Hurried(app.context)
+        screen.definition = replace(screen.definition, pages=hurried)
         await pilot.press("slash", *"fee:1", "enter")
         await settled(pilot)
         assert [row.reference for row in screen.table.window.rows] == ["INV-482001"]

@@ -13,12 +13,15 @@ from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.filters import Filter
 from kusanya.store import Store
+from kusanya.store.records import CollectionRow, Order
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.app import ConsoleApp
 from kusanya_console.lists.export import COLLECTIONS, Form, write_list
-from kusanya_console.lists.filtering import NarrowedSource
-from kusanya_console.lists.paging import CollectionSource
+from kusanya_console.lists.paging import ListPages
+from kusanya_console.live.screen import COLLECTION_LIST
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
@@ -30,6 +33,12 @@ def written(folder: Path) -> Path:
     [target] = folder.glob("kusanya-*")
     assert target.stat().st_mode & 0o777 == 0o600
     return target
+
+
+def collection_pages(store: Store, clock: ManualClock) -> ListPages[CollectionRow]:
+    """Return all collections, newest first."""
+    context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
+    return COLLECTION_LIST.pages(context, Filter(), Order.CREATED)
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -103,13 +112,10 @@ def test_a_search_that_runs_out_of_time_goes_on_until_every_row_was_tested(
     for n in range(1200):
         store.submit(seed.observation(seed.collection(n, at=clock.now() - timedelta(seconds=n))))
     seed.answered(seed.collection(5000, at=clock.now() - timedelta(days=1)))
-    source = NarrowedSource(
-        CollectionSource(store, mode=Mode.LIVE),
-        lambda row: row.reference.endswith("0"),
-        budget_s=0.0,
-    )
+    pages = collection_pages(store, clock)
+    pages._test, pages._budget_s = (lambda row: row.reference.endswith("0")), 0.0
     target = tmp_path / "found.csv"
-    ended = write_list(source, COLLECTIONS, target, stopped=lambda: False)
+    ended = write_list(pages, COLLECTIONS, target, stopped=lambda: False)
     assert ended.sentence.startswith("121 rows written")
     assert len({row["id"] for row in read(target)}) == 121
 
@@ -118,8 +124,9 @@ def test_an_export_that_is_stopped_leaves_no_file(
     store: Store, seed: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     seed.answered(seed.collection(1, at=clock.now()))
-    source = CollectionSource(store, mode=Mode.LIVE)
-    ended = write_list(source, COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True)
+    ended = write_list(
+        collection_pages(store, clock), COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True
+    )
     assert not ended.is_good
     assert list(tmp_path.glob("x*")) == []
 
@@ -131,22 +138,24 @@ AWKWARD = (
 
 
 @pytest.fixture
-def awkward(store: Store, seed: Any, clock: ManualClock) -> CollectionSource:
+def awkward(store: Store, seed: Any, clock: ManualClock) -> ListPages[CollectionRow]:
     """Return a list whose references are everything that a file's format trips over."""
     for n, text in enumerate(AWKWARD):
         at = clock.now() - timedelta(seconds=n)
         code = None if n % 2 else text
         seed.answered(seed.collection(n, at=at, reference=text, failure_code=code))
-    return CollectionSource(store, mode=Mode.LIVE)
+    return collection_pages(store, clock)
 
 
-def kept(source: CollectionSource) -> list[dict[str, Any]]:
+def kept(source: ListPages[CollectionRow]) -> list[dict[str, Any]]:
     """Return what an exact export has to give back."""
-    page = source.page(older_than=None, newer_than=None, limit=1000)
+    page = source.page(limit=1000)
     return [{name: field(row) for name, field in COLLECTIONS.items()} for row in page.rows]
 
 
-def test_raw_csv_gives_every_value_back_exactly(awkward: CollectionSource, tmp_path: Path) -> None:
+def test_raw_csv_gives_every_value_back_exactly(
+    awkward: ListPages[CollectionRow], tmp_path: Path
+) -> None:
     target = tmp_path / "x.raw.csv"
     write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
     with target.open(encoding="utf-8", newline="") as file:
@@ -160,7 +169,7 @@ def test_raw_csv_gives_every_value_back_exactly(awkward: CollectionSource, tmp_p
 
 
 def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
-    awkward: CollectionSource, tmp_path: Path
+    awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"
     write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
@@ -173,7 +182,7 @@ def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
 
 
 def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_acts_on(
-    awkward: CollectionSource, tmp_path: Path
+    awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.jsonl"
     write_list(awkward, COLLECTIONS, target, form=Form.LINES, stopped=lambda: False)
@@ -198,13 +207,14 @@ async def test_the_palette_offers_the_forms_for_programs(
 
 
 def test_an_export_of_the_same_second_takes_another_name(
-    store: Store, seed: Any, tmp_path: Path
+    store: Store, seed: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     seed.busy(3)
     target = tmp_path / "kusanya-list.raw.csv"
     target.write_text("an earlier export")
-    source = CollectionSource(store, mode=Mode.LIVE)
-    ended = write_list(source, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    ended = write_list(
+        collection_pages(store, clock), COLLECTIONS, target, form=Form.RAW, stopped=lambda: False
+    )
     assert target.read_text() == "an earlier export"
     assert ended.file == tmp_path / "kusanya-list-2.raw.csv"
     assert ended.file.stat().st_nlink == 1
@@ -215,7 +225,7 @@ def test_an_export_of_the_same_second_takes_another_name(
 
 
 def test_an_export_is_for_its_owner_alone_whatever_stood_where_it_grows(
-    store: Store, seed: Any, tmp_path: Path
+    store: Store, seed: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     seed.busy(3)
     (folder := tmp_path / "shared").mkdir()
@@ -224,7 +234,7 @@ def test_an_export_is_for_its_owner_alone_whatever_stood_where_it_grows(
     leftover.write_text("left by somebody")
     leftover.chmod(0o666)
     with leftover.open() as opened_before:
-        source = CollectionSource(store, mode=Mode.LIVE)
+        source = collection_pages(store, clock)
         write_list(source, COLLECTIONS, target, stopped=lambda: False)
         assert opened_before.read() == "left by somebody"
     assert written(folder) == target

@@ -12,20 +12,20 @@ from textual.widgets import Input
 from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, parse
 from kusanya.store import Store
+from kusanya.store.records import Order
 from kusanya.wire import Mode
-from kusanya_console.lists.filtering import NarrowedSource, of_collections, of_deliveries
-from kusanya_console.lists.paging import CollectionSource, DeliverySource, Pages
+from kusanya_console.actions.context import AppContext
+from kusanya_console.deliveries.list import DELIVERY_LIST
+from kusanya_console.lists.filtering import COLLECTION_KEYS, DELIVERY_KEYS
+from kusanya_console.live.screen import COLLECTION_LIST
 
 Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-def narrowed(store: Store, text: str, *, now: Any) -> list[str]:
-    """Return the references of the collections that pass a filter."""
-    where, test = of_collections(parse(text), now=now)
-    source = CollectionSource(store, mode=Mode.LIVE, where=where)
-    page = Pages(source if test is None else NarrowedSource(source, test)).newest()
-    return [row.reference for row in page.rows]
+@pytest.fixture
+def context(store: Store, clock: ManualClock) -> AppContext:
+    return AppContext(store=store, mode=Mode.LIVE, clock=clock)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,12 @@ def narrowed(store: Store, text: str, *, now: Any) -> list[str]:
     ],
 )
 def test_a_filter_keeps_what_it_names(
-    text: str, found: list[str], store: Store, seed: Any, clock: ManualClock
+    text: str, found: list[str], context: AppContext, seed: Any
 ) -> None:
     seed.busy(12)
-    assert narrowed(store, text, now=clock.now()) == found
+    query = parse(text, keys=COLLECTION_KEYS)
+    page = COLLECTION_LIST.pages(context, query, Order.CREATED).newest()
+    assert [row.reference for row in page.rows] == found
 
 
 @pytest.mark.parametrize(
@@ -69,24 +71,24 @@ def test_a_filter_keeps_what_it_names(
     ],
 )
 def test_deliveries_have_keys_of_their_own(
-    text: str, count: int, store: Store, seed: Any, clock: ManualClock
+    text: str, count: int, context: AppContext, seed: Any
 ) -> None:
     seed.busy(12)
-    where, test = of_deliveries(parse(text), now=clock.now())
-    source = DeliverySource(store, mode=Mode.LIVE, where=where)
-    page = Pages(source if test is None else NarrowedSource(source, test)).newest()
+    query = parse(text, keys=DELIVERY_KEYS)
+    page = DELIVERY_LIST.pages(context, query, Order.CREATED).newest()
     assert len(page.rows) == count
 
 
-def test_a_key_of_the_other_list_is_refused_by_name(clock: ManualClock) -> None:
-    with pytest.raises(FilterError, match="collections have no verdict"):
-        of_collections(parse("verdict:rejected"), now=clock.now())
+def test_a_key_of_the_other_list_is_refused_by_name_and_place() -> None:
+    with pytest.raises(FilterError, match="collections have no verdict") as refused:
+        parse("failed verdict:rejected", keys=COLLECTION_KEYS, whose="collections")
+    assert refused.value.position == 7
     with pytest.raises(FilterError, match="deliveries have no phone"):
-        of_deliveries(parse("phone:0754000555"), now=clock.now())
+        parse("phone:0754000555", keys=DELIVERY_KEYS, whose="deliveries")
 
 
 def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
-    store: Store, seed: Any, clock: ManualClock
+    store: Store, context: AppContext, seed: Any, clock: ManualClock
 ) -> None:
     pending = []
     for n in range(1_400):
@@ -94,10 +96,8 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
         pending.append(store.submit(seed.observation(born)))
     for future in pending:
         future.result()
-    where, test = of_collections(parse("fee:1"), now=clock.now())
-    assert test is not None
-    source = CollectionSource(store, mode=Mode.LIVE, where=where)
-    pages = Pages(NarrowedSource(source, test, budget_s=0, monotonic=lambda: 0))
+    pages = COLLECTION_LIST.pages(context, parse("fee:1"), Order.CREATED)
+    pages._budget_s = 0
     window = pages.newest()
     assert window.rows == ()
     assert not window.has_older, "the table asks for nothing by itself"

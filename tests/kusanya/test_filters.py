@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.filters import KEYS, Filter, FilterError, Kind, Range, Span, Term, describe, parse
+from kusanya.filters import (
+    KEYS,
+    FieldType,
+    Filter,
+    FilterError,
+    Range,
+    Term,
+    TimeRange,
+    describe,
+    parse,
+)
 
 NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
 
@@ -34,9 +44,9 @@ NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
         ("try>=3", Term("try", (Range(3, None),))),
         ("age<=15m", Term("age", (Range(None, 900),))),
         ("age:2h..3d", Term("age", (Range(7_200, 259_200),))),
-        ("at:15:00..15:30", Term("at", (Span(time(15), time(15, 30)),))),
-        ("at:2025-11-19", Term("at", (Span(date(2025, 11, 19), date(2025, 11, 19)),))),
-        ("at>=2025-11-19", Term("at", (Span(date(2025, 11, 19), None),))),
+        ("at:15:00..15:30", Term("at", (TimeRange(time(15), time(15, 30)),))),
+        ("at:2025-11-19", Term("at", (TimeRange(date(2025, 11, 19), date(2025, 11, 19)),))),
+        ("at>=2025-11-19", Term("at", (TimeRange(date(2025, 11, 19), None),))),
         ("STATUS:on_hold", Term("status", ("on_hold",))),
     ],
 )  # fmt: skip
@@ -78,17 +88,17 @@ def test_what_cannot_be_read_is_named(text: str, says: str) -> None:
 
 
 def test_an_eat_day_begins_at_21_utc_and_a_time_is_one_of_today() -> None:
-    day = Span(date(2026, 3, 4), date(2026, 3, 4)).between(NOW)
+    day = TimeRange(date(2026, 3, 4), date(2026, 3, 4)).between(NOW)
     assert day == (
         datetime(2026, 3, 3, 21, tzinfo=UTC),
         datetime(2026, 3, 4, 21, tzinfo=UTC),
     )
-    minutes = Span(time(15), time(15, 30)).between(NOW)
+    minutes = TimeRange(time(15), time(15, 30)).between(NOW)
     assert minutes == (
         datetime(2026, 3, 4, 12, tzinfo=UTC),
         datetime(2026, 3, 4, 12, 31, tzinfo=UTC),
     )
-    assert Span(None, None).between(NOW) == (None, None)
+    assert TimeRange(None, None).between(NOW) == (None, None)
 
 
 def test_a_range_holds_its_ends() -> None:
@@ -109,19 +119,19 @@ def _terms(draw: st.DrawFn) -> Term:
     key = draw(st.sampled_from(sorted(KEYS)))
     kind = KEYS[key]
     negated = draw(st.booleans())
-    if kind in {Kind.WORD, Kind.PREFIX}:
+    if kind in {FieldType.WORD, FieldType.PREFIX}:
         values = draw(st.lists(_words, min_size=1, max_size=3))
         if key == "channel":
             values = [f"{value}_TZ" for value in values]
-        exact = kind is Kind.PREFIX and draw(st.booleans())
+        exact = kind is FieldType.PREFIX and draw(st.booleans())
         return Term(key, tuple(values), negated, exact)
-    if kind is Kind.PHONE:
+    if kind is FieldType.PHONE:
         digits = draw(st.integers(600_000_000, 799_999_999))
         return Term(key, (f"255{digits}",), negated)
-    if kind is Kind.TIME:
+    if kind is FieldType.TIME:
         times = st.times().map(lambda at: at.replace(second=0, microsecond=0))
         begin = draw(times | st.dates(date(1970, 1, 1)))
-        return Term(key, (Span(begin, draw(st.sampled_from([begin, None]))),), negated)
+        return Term(key, (TimeRange(begin, draw(st.sampled_from([begin, None]))),), negated)
     low, high = sorted(draw(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6))))
     return Term(key, (draw(st.sampled_from([Range(low, high), Range(low, None)])),), negated)
 

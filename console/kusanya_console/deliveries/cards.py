@@ -6,9 +6,9 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 from collections.abc import Sequence
 
 from kusanya.health import DeliveryPlan, EndpointHealth, attempt_of, succeeded
-from kusanya.store.records import DeliveryRow, Verdict
+from kusanya.store.records import DeliveryRow, MissingEventRow, MissingEventStatus, Verdict
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya_console.deliveries.missing import Absent, Arrived, Missing
+from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,
@@ -38,15 +38,15 @@ _MEANS = {
 
 def verdict(row: Arrived) -> Run:
     """Return what became of an arrival, or that there was none."""
-    if isinstance(row, Missing):
-        came = row.verdict is Absent.CAME
+    if isinstance(row, MissingEventRow):
+        came = row.verdict is MissingEventStatus.ARRIVED
         return ("● came since", MUTED) if came else ("∅ missing", WARN)
     return vocabulary.verdict(row)
 
 
 def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
     """Return what every part of the detail begins with: which event, its verdict, about what."""
-    if isinstance(row, Missing):
+    if isinstance(row, MissingEventRow):
         kind = vocabulary.event_type(row.event_type)
         return [
             spread([cell(row.reference, STRONG, limit=60)], [verdict(row)], width),
@@ -102,10 +102,14 @@ def attempts_part(
 
 
 def missing_part(
-    row: Missing, claims: Sequence[DeliveryRow], plan: DeliveryPlan | None, look: Look, width: int
+    row: MissingEventRow,
+    claims: Sequence[DeliveryRow],
+    plan: DeliveryPlan | None,
+    look: Look,
+    width: int,
 ) -> list[Line]:
     """Return what is known about an event that never arrived, and what to do about it."""
-    if row.verdict is Absent.CAME:
+    if row.verdict is MissingEventStatus.ARRIVED:
         return wrapped("Its event has arrived meanwhile; this line goes with the next look.", width)
     lines: list[Line] = [
         *_ahead(plan, look, width),

@@ -1,13 +1,13 @@
 """Which lines each part of a delivery's detail has. Pure."""
 
 from kusanya.health import EndpointHealth
-from kusanya.store.records import DeliveryRow
+from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
-from kusanya_console.deliveries.missing import Arrived, Missing
 from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog
 from kusanya_console.deliveries.sender import sender_lines
 from kusanya_console.deliveries.tabs import Tab, body_lines, header_lines, signature_lines
 from kusanya_console.deliveries.timeline import slot_lines
+from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Line, Look, wrapped
 from kusanya_console.ui.vocabulary import MUTED, WARN
 
@@ -27,14 +27,14 @@ def part_lines(
     if tab is Tab.SENDER:
         return _sender(row, sender, mine, look, width)
     if tab is not Tab.ATTEMPTS:
-        if isinstance(row, Missing):
+        if isinstance(row, MissingEventRow):
             said = "Nothing of it has arrived, so there is nothing to show."
             if mine.rows:
                 said = "Nothing of it was accepted; what was refused has a line of its own."
             return wrapped(said, width, role=MUTED)
         return _brought(tab, row, mine, look, width)
     slots = slot_lines(mine.plan if listed else None, look, width)
-    if isinstance(row, Missing):
+    if isinstance(row, MissingEventRow):
         return [*missing_part(row, mine.rows, mine.plan, look, width), *slots]
     said_of = attempts_part(row, look, width, rows=mine.rows, plan=mine.plan, endpoint=endpoint)
     return [*said_of, *slots]

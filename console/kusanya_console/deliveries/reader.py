@@ -1,17 +1,20 @@
 """What is read about the line under the cursor; runs on a worker thread."""
 
+from datetime import datetime
+
 import msgspec
 
 from kusanya.errors import KusanyaError
-from kusanya.health import DeliveryPlan, delivery_plan
+from kusanya.health import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, delivery_plan
 from kusanya.store import Store
-from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow
+from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow, MissingEventRow
 from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
+from kusanya.webhooks.schedule import plan
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.reader import ServiceReader
-from kusanya_console.deliveries.missing import Arrived, Missing, missing_plan
 from kusanya_console.deliveries.sender import SenderComparison, compare
+from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Look
 
 _SIBLINGS = 50
@@ -40,7 +43,7 @@ class SenderLog(msgspec.Struct, frozen=True, kw_only=True):
 
 def initial_details(row: Arrived, look: Look) -> DeliveryDetails:
     """Return what a line says by itself, before anything is read."""
-    if isinstance(row, Missing):
+    if isinstance(row, MissingEventRow):
         return DeliveryDetails(row_id=row.id, rows=(), plan=missing_plan(row, now=look.now))
     return DeliveryDetails(row_id=row.id, rows=(row,), plan=delivery_plan((row,), now=look.now))
 
@@ -49,7 +52,7 @@ def load_details(
     store: Store, row: Arrived, look: Look, forensics: Forensics | None
 ) -> DeliveryDetails:
     """Return what belongs to a line. Raises StoreError."""
-    if isinstance(row, Missing):
+    if isinstance(row, MissingEventRow):
         where = DeliveryFilter(collection_id=row.collection_id)
         claims = store.deliveries.page(row.mode, where=where, limit=_SIBLINGS).rows
         # What came and was refused tells the attempts better than their plan does.
@@ -83,3 +86,16 @@ def load_sender_log(
         return SenderLog(row_id=row.id, found=compare(service.sent(row.event_id), everywhere))
     except KusanyaError as error:
         return SenderLog(row_id=row.id, why=safe(str(error), 200))
+
+
+def missing_plan(row: MissingEventRow, *, now: datetime) -> DeliveryPlan:
+    """Return the attempts that the sender must have made, and those still to come."""
+    slots = tuple(
+        Slot(
+            number=number,
+            at=at,
+            state=SlotState.NOT_SEEN if at + SEEN_WITHIN < now else SlotState.PLANNED,
+        )
+        for number, at in enumerate(plan(first_at=row.event_created_at), start=1)
+    )
+    return DeliveryPlan(slots=slots, delivered=False)

@@ -7,13 +7,12 @@ from typing import Any, Final
 from textual.app import ComposeResult
 
 from kusanya.health import EndpointHealth
-from kusanya.store.records import Order
+from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
-from kusanya_console.deliveries.listing import COLUMNS, ArrivedListing, arrival_type
-from kusanya_console.deliveries.missing import Absent, Arrived, Missing
+from kusanya_console.deliveries.list import DELIVERY_LIST, arrival_type
 from kusanya_console.deliveries.reader import (
     DeliveryDetails,
     SenderLog,
@@ -25,8 +24,8 @@ from kusanya_console.deliveries.tabs import Tab, body_text, tab_line
 from kusanya_console.deliveries.timeline import attempt_lines
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
+from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.lists.refresh import Reading
 from kusanya_console.messages import (
     ActionRequested,
     CopyRequested,
@@ -50,9 +49,8 @@ class DeliveriesScreen(ListScreen[Arrived]):
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, context: AppContext) -> None:
-        arrived = ArrivedListing(context)
-        super().__init__(context, {Order.CREATED: COLUMNS}, arrived)
-        self._book = arrived.book
+        super().__init__(context, DELIVERY_LIST)
+        self._missing: int | None = None
         self._details: DeliveryDetails | None = None
         self._sender: SenderLog | None = None
         self._sender_at = 0.0
@@ -70,33 +68,23 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Put the attempts of the event under the cursor below the list."""
         yield Sheet(id="timeline")
 
-    def on_screen_resume(self) -> None:
-        """Catch up, the missing events too."""
-        self._book.stale()
-        super().on_screen_resume()
-
-    def _catch_up(self, ids: frozenset[str]) -> Reading[Arrived]:
-        read, book = super()._catch_up(ids), self._book
-
-        def learn() -> Any:
-            book.learn(ids)
-            return read()
-
-        return learn
-
     def advance(self, snapshot: Snapshot) -> None:
         """Show the counts, then the list."""
         self._show_figures()
+        store, mode = self.context.store, self.context.mode
+        hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
+        self.fetch(
+            "missing", lambda: store.deliveries.count_missing(mode, since=hour, until=hour + _HOUR)
+        )
         super().advance(snapshot)
 
     def _show_figures(self) -> None:
-        snapshot = self.context.snapshot
+        snapshot, missing = self.context.snapshot, self._missing
         if snapshot is None:
             return
-        hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
-        missing = sum(hour <= row.arrived_at < hour + _HOUR for row in self._book.rows)
-        more = "+" if self._book.is_cut_after(hour) else ""
-        tail = (("   missing ", MUTED), (f"{missing:,}{more}", WARN if missing else PLAIN))
+        tail: Line = ()
+        if missing is not None:
+            tail = (("   missing ", MUTED), (f"{missing:,}", WARN if missing else PLAIN))
 
         def lines(width: int) -> list[Line]:
             first, *rest = delivery_figures(snapshot, width)
@@ -149,6 +137,8 @@ class DeliveriesScreen(ListScreen[Arrived]):
             self._details = value
             if self.tab is Tab.SENDER:
                 self._fetch_sender()
+        elif what == "missing":
+            self._missing = value
         elif what == "sender":
             self._asking_sender, self._sender = False, value
             if self._mine() is not None and value.row_id != self.table.cursor:
@@ -214,7 +204,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return what reads the body of the arrival under the cursor, its phone masked."""
         row, store = self.table.row, self.context.store
-        if row is None or isinstance(row, Missing):
+        if row is None or isinstance(row, MissingEventRow):
             return super().exact()
 
         def read() -> tuple[str, str]:
@@ -234,11 +224,11 @@ class DeliveriesScreen(ListScreen[Arrived]):
         )
         if not why and row is None:
             why = "the cursor points at no arrival"
-        if not why and isinstance(row, Missing):
+        if not why and isinstance(row, MissingEventRow):
             why = "off: which event is missing is not known, so it cannot be asked for"
-        if why or operator is None or row is None or isinstance(row, Missing):
+        if why or operator is None or row is None or isinstance(row, MissingEventRow):
             plan = None if row is None else (self._mine() or initial_details(row, look)).plan
-            came = isinstance(row, Missing) and row.verdict is Absent.CAME
+            came = isinstance(row, MissingEventRow) and row.verdict is MissingEventStatus.ARRIVED
             coming = None if plan is None or came else plan.next_at
             after = "" if coming is None else f" · its next attempt: {format_due(coming, look)}"
             self.say(f"{why}{after}")

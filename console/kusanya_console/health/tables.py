@@ -5,7 +5,7 @@ from collections import Counter
 from kusanya.business_day import EAT
 from kusanya.causes import Cause, Causes, Window, begins
 from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
-from kusanya.filters import Filter, Span, Term
+from kusanya.filters import Filter, Term, TimeRange
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.alarms import INBOX_SHOWN
@@ -111,8 +111,8 @@ def _within(found: Reading) -> tuple[Term, ...]:
     now = found.health.at
     begin = begins(found.window, now).astimezone(EAT)
     if found.window is Window.HOUR:
-        return (Term("at", (Span(begin.time(), None),)),)
-    return (Term("at", (Span(begin.date(), None),)),)
+        return (Term("at", (TimeRange(begin.time(), None),)),)
+    return (Term("at", (TimeRange(begin.date(), None),)),)
 
 
 def prompts(found: Reading, look: Look, width: int) -> list[Entry]:

@@ -16,10 +16,10 @@ from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_phone, mask_text
-from kusanya.store.records import CollectionRow, DeliveryRow, Key
+from kusanya.store.records import CollectionRow, DeliveryRow, Key, MissingEventRow
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.lists.paging import PageSource
+from kusanya_console.lists.paging import ListPages
 from kusanya_console.widgets.window import Row
 
 R = TypeVar("R", bound=Row)
@@ -56,7 +56,7 @@ COLLECTIONS: Final[Mapping[str, Callable[[CollectionRow], Value]]] = {
     "failure_code": lambda row: row.failure_code,
     "event_id": lambda row: row.event_id,
 }
-DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow], Value]]] = {
+DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow | MissingEventRow], Value]]] = {
     "arrived_at": lambda row: _instant(row.arrived_at),
     "mode": lambda row: row.mode.value,
     "endpoint": lambda row: row.endpoint,
@@ -74,14 +74,14 @@ DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow], Value]]] = {
 
 
 def write_list(
-    source: PageSource[R],
+    pages: ListPages[R],
     fields: Mapping[str, Callable[[R], Value]],
     target: Path,
     *,
     form: Form = Form.SHEET,
     stopped: Callable[[], bool],
 ) -> ActionResult:
-    """Write every row of `source` to `target` and say where it went.
+    """Write every row of the list to `target` and say where it went.
 
     The file is complete or absent, never in another's place, and only its owner may read it.
     `stopped` is asked between pages; an export that is stopped leaves nothing. Raises KusanyaError
@@ -95,7 +95,7 @@ def write_list(
         # Spreadsheets need the mark to read UTF-8; programs stumble over it.
         encoding = "utf-8-sig" if form is Form.SHEET else "utf-8"
         with open(handle, "w", encoding=encoding, newline="") as file:  # noqa: PTH123 - a handle
-            rows = _write(source, fields, _WRITERS[form](file, list(fields)), stopped)
+            rows = _write(pages, fields, _WRITERS[form](file, list(fields)), stopped)
         if rows is None:
             said = "the export was stopped and left nothing"
             return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
@@ -132,7 +132,7 @@ def _placed(growing: Path, target: Path) -> Path:
 
 
 def _write(
-    source: PageSource[R],
+    pages: ListPages[R],
     fields: Mapping[str, Callable[[R], Value]],
     write: Rows,
     stopped: Callable[[], bool],
@@ -140,10 +140,10 @@ def _write(
     rows = 0
     edge: Key | None = None
     while not stopped():
-        page = source.page(older_than=edge, newer_than=None, limit=_ROWS)
+        page = pages.page(older_than=edge, limit=_ROWS)
         write([field(row) for field in fields.values()] for row in page.rows)
         rows += len(page.rows)
-        edge = source.stopped_at or (source.key(page.rows[-1]) if page.rows else None)
+        edge = pages.scan_stopped_at or (pages.key(page.rows[-1]) if page.rows else None)
         if not page.more or edge is None:
             return rows
     return None

@@ -1,17 +1,23 @@
 """Live: what is moving? Counts, the newest collections, and the record under the cursor."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
+from kusanya.filters import Filter
 from kusanya.privacy import mask_phone
-from kusanya.store.records import CollectionRow, Order
+from kusanya.store.records import CollectionRow, Key, Order, Page
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.collections.detail import PARTS, part_of
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.lists.definition import CollectionListing
+from kusanya_console.lists.definition import RAIL, Hours, ListDefinition, sum_hours
+from kusanya_console.lists.export import COLLECTIONS
 from kusanya_console.lists.figures import collection_figures
+from kusanya_console.lists.filtering import COLLECTION_KEYS, collection_query
 from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lists.paging import ListPages
 from kusanya_console.messages import TimelineRequested, copy_reference
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
@@ -59,6 +65,53 @@ COLUMNS = {
 }
 
 
+def _pages(context: AppContext, query: Filter, order: Order) -> ListPages[CollectionRow]:
+    store, mode = context.store, context.mode
+    where, test = collection_query(query, now=context.clock.now())
+    by_final = order is Order.FINAL
+
+    def page(older: Key | None, newer: Key | None, limit: int) -> Page[CollectionRow]:
+        return store.collections.page(
+            mode, where=where, order=order, older_than=older, newer_than=newer, limit=limit
+        )
+
+    def refetch(ids: Sequence[str]) -> dict[str, CollectionRow]:
+        found = store.collections.by_id(ids, mode)
+        return {name: row for name, row in found.items() if row.final_seen_at or not by_final}
+
+    def key(row: CollectionRow) -> Key:
+        # One that is not final has no place there: its neighbours are those of its creation.
+        return row.key if by_final and row.final_seen_at is None else row.key_in(order)
+
+    return ListPages(page, refetch=refetch, key=key, test=test)
+
+
+def _hours(context: AppContext) -> Hours:
+    now = context.clock.now()
+    rows = context.store.rollups.collections(
+        context.mode, since=now - RAIL, until=now + timedelta(hours=1)
+    )
+    return sum_hours((row.hour, row.count) for row in rows)
+
+
+COLLECTION_LIST: ListDefinition[CollectionRow] = ListDefinition(
+    records="collections",
+    columns=COLUMNS,
+    keys=COLLECTION_KEYS,
+    pages=_pages,
+    changed_ids=lambda snapshot: snapshot.changed,
+    instant=lambda row: row.created_at,
+    hours=_hours,
+    fields=COLLECTIONS,
+    empty=(
+        "No collection in {mode} yet.",
+        "Each one appears here with its first answer, event or poll.",
+        "? lists the keys, 3 looks up a reference.",
+    ),
+    nothing_passes="Nothing in {mode} passes the filter. esc clears it.",
+)
+
+
 class LiveScreen(ListScreen[CollectionRow]):
     """The collections of one mode, newest first."""
 
@@ -68,7 +121,7 @@ class LiveScreen(ListScreen[CollectionRow]):
     PARTS = PARTS
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context, COLUMNS, CollectionListing(context))
+        super().__init__(context, COLLECTION_LIST)
         self._found: Evidence | None = None
 
     def advance(self, snapshot: Snapshot) -> None:

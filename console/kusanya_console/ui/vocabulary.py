@@ -10,7 +10,7 @@ from typing import Final
 from kusanya.failure_codes import CHANNELS
 from kusanya.limits import ACKNOWLEDGEMENT_TIME, SIGNATURE_TOLERANCE_S
 from kusanya.state.observation import CONTRADICTION
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Verdict
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Order, Verdict
 from kusanya.text import safe
 from kusanya.wire import EventType, Mode, Status
 
@@ -33,6 +33,12 @@ _STATUS: Final[dict[str, tuple[str, str]]] = {
     Status.FAILED: ("✕", FAILED),
     Status.EXPIRED: ("⊘", PLAIN),
     CONTRADICTION: ("≠", FAILED),
+}
+
+ORDERS: Final = {
+    Order.CREATED: "newest first",
+    Order.FINAL: "latest final first",
+    Order.AMOUNT: "largest first",
 }
 
 _VERDICT: Final[dict[Verdict, tuple[str, str, str]]] = {

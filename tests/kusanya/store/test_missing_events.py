@@ -69,7 +69,7 @@ def test_an_event_that_arrives_takes_its_line_away(store: Store, make: Any) -> N
     store.record(make.heard(1, source=Source.POLL, at=at))
     [row] = store.deliveries.page_with_missing(Mode.TEST).rows
     assert isinstance(row, MissingEventRow)
-    assert (row.id, row.event_type, row.arrived_at) == ("missing:col_1", "collection.succeeded", at)
+    assert (row.id, row.event_type, row.arrived_at) == ("absent:col_1", "collection.succeeded", at)
     hour = {"since": make.noon, "until": make.noon + timedelta(hours=1)}
     assert store.deliveries.count_missing(Mode.TEST, **hour) == 1
     assert store.deliveries.count_missing(Mode.LIVE, **hour) == 0
@@ -92,7 +92,7 @@ def test_a_missing_event_has_no_endpoint_and_no_verdict_of_an_arrival(
     assert found(DeliveryFilter(verdicts=(Verdict.VERIFIED,))) == {False}
     assert found(DeliveryFilter(unwell=True)) == {True}
     assert found(DeliveryFilter(only_missing=True)) == {True}
-    missing = [name for name in lines if name.startswith("missing:")]
-    where = DeliveryFilter(collection_id=missing[0].removeprefix("missing:"))
+    missing = [name for name in lines if name.startswith("absent:")]
+    where = DeliveryFilter(collection_id=missing[0].removeprefix("absent:"))
     page = store.deliveries.page_with_missing(Mode.TEST, where=where)
     assert [row.id for row in page.rows] == missing[:1]

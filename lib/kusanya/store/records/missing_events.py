@@ -14,8 +14,8 @@ from kusanya.store.records.rows import CollectionRow
 from kusanya.store.tables.values import to_us
 from kusanya.wire import Mode
 
-MISSING_ID: Final = "missing:"
-"""What the id of a missing event begins with; its collection's follows."""
+MISSING_ID: Final = "absent:"
+"""What the id of a missing event begins with; its collection's follows. It sorts below arrivals."""
 
 
 class MissingEventStatus(StrEnum):

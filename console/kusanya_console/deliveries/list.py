@@ -1,0 +1,119 @@
+"""The list of the Deliveries screen: what arrived, and what should have, among it."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from kusanya.filters import Filter
+from kusanya.health import attempt_of
+from kusanya.store.records import (
+    MISSING_ID,
+    Key,
+    MissingEventRow,
+    MissingEventStatus,
+    Order,
+    Page,
+    Verdict,
+    missing_event,
+)
+from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya_console.actions.context import AppContext
+from kusanya_console.deliveries.cards import verdict
+from kusanya_console.lists.definition import RAIL, Hours, ListDefinition, sum_hours
+from kusanya_console.lists.export import DELIVERIES
+from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, delivery_query
+from kusanya_console.lists.paging import ListPages
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.format import Look, cell, format_instant
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
+from kusanya_console.widgets.record_table import Column
+
+
+def _type(row: Arrived, _look: Look) -> Run:
+    return (arrival_type(row), PLAIN)
+
+
+def arrival_type(row: Arrived) -> str:
+    """Return what an arrival is about; what a rejected one says is only claimed."""
+    if isinstance(row, MissingEventRow):
+        return "final by poll"
+    said = vocabulary.event_type(row.event_type)
+    return f"claims {said}" if row.verdict is Verdict.REJECTED and row.event_type else said
+
+
+def _attempt(row: Arrived, _look: Look) -> Run:
+    number = 0 if isinstance(row, MissingEventRow) else attempt_of(row)
+    return ("?", WARN) if number is None else (f"{number}/{ATTEMPTS}", MUTED)
+
+
+def _answer(row: Arrived, _look: Look) -> Run:
+    return ("—", MUTED) if row.answer is None else (f"{row.answer}", PLAIN)
+
+
+COLUMNS: tuple[Column[Arrived], ...] = (
+    Column("arrived", 9, lambda row, look: (format_instant(row.arrived_at, look), MUTED)),
+    Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True),
+    Column("type", 16, _type),
+    Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8),
+    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6),
+    Column("verdict", 12, lambda row, _: verdict(row)),
+    Column("try", 3, _attempt, right=True),
+    Column("ans", 3, _answer, right=True),
+)
+
+
+def _pages(context: AppContext, query: Filter, _order: Order) -> ListPages[Arrived]:
+    store, mode = context.store, context.mode
+    where, test = delivery_query(query, now=context.clock.now())
+
+    def page(older: Key | None, newer: Key | None, limit: int) -> Page[Arrived]:
+        return store.deliveries.page_with_missing(
+            mode, where=where, older_than=older, newer_than=newer, limit=limit
+        )
+
+    def refetch(ids: Sequence[str]) -> dict[str, Arrived]:
+        polled = [name.removeprefix(MISSING_ID) for name in ids if name.startswith(MISSING_ID)]
+        rows = map(missing_event, store.collections.by_id(polled, mode).values())
+        missing: dict[str, Arrived] = {row.id: row for row in rows if row is not None}
+        return missing | store.deliveries.by_id(ids)
+
+    return ListPages(
+        page, refetch=refetch, key=lambda row: row.key, test=test, departed=_with_its_event
+    )
+
+
+def _with_its_event(row: Arrived) -> Arrived:
+    """Return the line of a missing event whose event has arrived meanwhile."""
+    if not isinstance(row, MissingEventRow) or row.verdict is MissingEventStatus.ARRIVED:
+        return row
+    return replace(row, verdict=MissingEventStatus.ARRIVED, seq=row.seq + 1)
+
+
+def _hours(context: AppContext) -> Hours:
+    now = context.clock.now()
+    rows = context.store.rollups.deliveries(
+        context.mode, since=now - RAIL, until=now + timedelta(hours=1)
+    )
+    return sum_hours((row.hour, row.count) for row in rows)
+
+
+DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
+    records="deliveries",
+    columns={Order.CREATED: COLUMNS},
+    keys=DELIVERY_KEYS,
+    pages=_pages,
+    # A payment with news may have become final by a poll, or its event may have arrived.
+    changed_ids=lambda snapshot: (
+        snapshot.arrived | {f"{MISSING_ID}{name}" for name in snapshot.changed}
+    ),
+    instant=lambda row: row.arrived_at,
+    hours=_hours,
+    fields=DELIVERIES,
+    empty=(
+        "No delivery has arrived in {mode} yet.",
+        "Each arrives at the receiver and stands here with its verdict,",
+        "the rejected ones too. ? lists the keys.",
+    ),
+    nothing_passes="No delivery in {mode} passes the filter. esc clears it.",
+)
