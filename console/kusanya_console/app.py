@@ -24,12 +24,7 @@ from kusanya.errors import ConfigurationError, StoreError
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.runner import ActionRunner
-from kusanya_console.commands import wrong_keys
-from kusanya_console.dashboard.errors import DashboardError
-from kusanya_console.feed import Feed
-from kusanya_console.live.screen import LiveScreen
-from kusanya_console.messages import (
+from kusanya_console.actions.messages import (
     EndpointsLoaded,
     FeedAdvanced,
     FeedFailed,
@@ -37,14 +32,19 @@ from kusanya_console.messages import (
     ScreenRequested,
     TimelineRequested,
 )
+from kusanya_console.actions.runner import ActionRunner
+from kusanya_console.commands import wrong_keys
+from kusanya_console.dashboard.errors import DashboardError
+from kusanya_console.feed import Feed
+from kusanya_console.live.screen import LiveScreen
 from kusanya_console.palette import CommandProvider
 from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.screens.status_line import StatusBarState, alarms_of
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
 from kusanya_console.ui.theme import THEMES, roles
-from kusanya_console.widgets.status_line import StatusBarState, alarms_of
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics

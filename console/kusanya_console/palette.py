@@ -8,9 +8,9 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from kusanya.privacy import is_phone_like
+from kusanya_console.actions.messages import TimelineRequested
 from kusanya_console.commands import Command, commands_of
 from kusanya_console.lookup.words import echoed
-from kusanya_console.messages import TimelineRequested
 
 _FIRST: Final = 100.0
 """Above the score of any command: nobody pastes a number to find a key."""

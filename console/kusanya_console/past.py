@@ -16,9 +16,9 @@ from textual.binding import Binding, BindingType
 
 from kusanya.errors import StoreError
 from kusanya.store import Store
+from kusanya_console.actions.messages import FeedFailed
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.app import ConsoleApp
-from kusanya_console.messages import FeedFailed
 
 
 class PastClock:

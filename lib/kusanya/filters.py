@@ -11,6 +11,7 @@ reference. `parse` and `describe` are each other's inverse. Pure.
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time, timedelta
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
@@ -171,6 +172,8 @@ def _words(text: str) -> list[tuple[int, str]]:
     return [(place, word) for place, word in words if word]
 
 
+_PRINTED: Final = re.compile(r"(?<![0-9,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
+"""A number as it is printed, 40,500: nobody lists 40 and 500 where thousands are written so."""
 _TERM: Final = re.compile(r"(?P<key>[A-Za-z]+)(?P<op>:|<=|>=|=|<|>)(?P<rest>.*)", re.DOTALL)
 
 
@@ -190,6 +193,8 @@ def _term(word: str) -> Term:
     if compares and kind not in {FieldType.NUMBER, FieldType.AGE, FieldType.TIME}:
         raise FilterError(f"{key} takes : or =, not {op}")
     read = _READERS[kind]
+    if kind is FieldType.NUMBER:
+        rest = _PRINTED.sub(lambda printed: printed[0].replace(",", ""), rest)
     pieces = [rest] if compares else [piece for piece in rest.split(",") if piece]
     if not pieces:
         raise FilterError(f"{key}{op} needs a value")
@@ -212,8 +217,27 @@ def _bare(word: str, *, negated: bool) -> Term:
     return Term("ref", tuple(pieces), negated)
 
 
-def _read_word(key: str, _op: str, piece: str) -> Value:
-    return CHANNEL_NAMES.get(piece.lower(), piece) if key == "channel" else piece
+def _read_word(key: str, op: str, piece: str) -> Value:
+    word = CHANNEL_NAMES.get(piece.lower(), piece) if key == "channel" else piece
+    wrong = "" if op == "=" else _slip(key, word)
+    if wrong:
+        raise FilterError(f"{wrong}; {key}={word} looks for it all the same")
+    return word
+
+
+def _slip(key: str, word: str) -> str:
+    """Return what is wrong with a word that nobody can have meant, or nothing.
+
+    Statuses and channels are open sets: what is not like a known one is looked for as it is.
+    """
+    if key == "status" and word not in _STATUSES:
+        meant = get_close_matches(word.lower(), sorted(_STATUSES), n=1, cutoff=0.8)
+        return f"status {word!r} is unknown: {meant[0]} is meant?" if meant else ""
+    if key == "channel" and word not in CHANNELS and word.isascii() and word.islower():
+        # The codes are written in capitals, also those that are not known yet.
+        meant = get_close_matches(word, sorted(CHANNEL_NAMES), n=1) or sorted(CHANNEL_NAMES)
+        return f"channel {word!r} is unknown: there are {', '.join(meant)}"
+    return ""
 
 
 def _read_phone(_key: str, _op: str, piece: str) -> Value:
@@ -313,7 +337,8 @@ _READERS: Final[Mapping[FieldType, Callable[[str, str, str], Value]]] = {
 
 
 def _describe_term(term: Term) -> str:
-    op = "=" if term.exact else ":"
+    slips = any(isinstance(value, str) and _slip(term.key, value) for value in term.values)
+    op = "=" if term.exact or slips else ":"
     first = term.values[0]
     if len(term.values) == 1 and isinstance(first, (Range, TimeRange)):
         said = term.key + _ends(term.key, first)

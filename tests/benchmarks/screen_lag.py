@@ -16,10 +16,10 @@ from textual.message import Message
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.messages import FeedAdvanced
 from kusanya_console.app import ConsoleApp
 from kusanya_console.demo.folder import DemoFolder
 from kusanya_console.demo.stage import Stage
-from kusanya_console.messages import FeedAdvanced
 
 
 async def watch(store: Store, seconds: float) -> list[timedelta]:

@@ -14,8 +14,8 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.dashboard.records import Endpoint, ServicePicture, ServiceTime
+from kusanya_console.screens.status_line import StatusBarState, line
 from kusanya_console.ui.format import Look
-from kusanya_console.widgets.status_line import StatusBarState, line
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]

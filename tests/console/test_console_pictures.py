@@ -13,8 +13,8 @@ from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
+from kusanya_console.actions.messages import FeedAdvanced, FeedFailed
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.messages import FeedAdvanced, FeedFailed
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SIZES = [(80, 24), (120, 36), (160, 50)]

@@ -34,6 +34,13 @@ NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
         ("ref=INV-48", Term("ref", ("INV-48",), exact=True)),
         ("channel:airtel,mixx", Term("channel", ("AIRTEL_TZ", "TIGO_TZ"))),
         ("channel:NEW_TZ", Term("channel", ("NEW_TZ",))),
+        ("channel=foo", Term("channel", ("foo",))),
+        ("status=succeded", Term("status", ("succeded",))),
+        ("status:on_hold", Term("status", ("on_hold",))),
+        ("amount:40,500", Term("amount", (Range(40_500, 40_500),))),
+        ("amount>=1,250,000", Term("amount", (Range(1_250_000, None),))),
+        ("amount:5,000..20,000", Term("amount", (Range(5_000, 20_000),))),
+        ("amount:40,5000", Term("amount", (Range(40, 40), Range(5_000, 5_000)))),
         ("phone:0754123456", Term("phone", ("255754123456",))),
         ('"phone:+255 754-123-456"', Term("phone", ("255754123456",))),
         ("amount:5000", Term("amount", (Range(5000, 5000),))),
@@ -65,6 +72,9 @@ def test_conditions_stand_side_by_side_and_all_must_hold() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("status:succeded", "succeeded is meant"),
+        ("channel:foo", "channel 'foo' is unknown: there are airtel, halopesa"),
+        ("channel:airtle", "there are airtel; channel=airtle looks for it all the same"),
         ("colour:red", "'colour' is no key; there are status, channel"),
         ("amount:lots", "amount takes whole numbers"),
         ("amount:5.5", "amount takes whole numbers"),
@@ -147,4 +157,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         found = parse(text)
     except FilterError:
         return
+    assert parse(describe(found)) == found
+
+
+@pytest.mark.parametrize("term", [Term("channel", ("foo",)), Term("status", ("succeded", "x"))])
+def test_a_word_that_looks_like_a_slip_is_described_so_that_it_is_read_again(term: Term) -> None:
+    found = Filter((term,))
     assert parse(describe(found)) == found

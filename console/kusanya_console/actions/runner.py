@@ -9,8 +9,8 @@ from textual.app import App
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import ActionFinished, ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionOutcome, ActionResult, RevealedPhone
-from kusanya_console.messages import ActionFinished, ActionRequested, CopyRequested
 
 _CLIPPED: Final = 10_000
 

@@ -13,12 +13,12 @@ from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import Advice
 from kusanya_console.actions.context import Selection
+from kusanya_console.actions.messages import ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import evidence_lines
 from kusanya_console.collections.evidence import gather, save_card
-from kusanya_console.messages import ActionRequested, CopyRequested
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, Look, plain

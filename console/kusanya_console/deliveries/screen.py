@@ -9,6 +9,12 @@ from textual.app import ComposeResult
 from kusanya.health import EndpointHealth
 from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.messages import (
+    ActionRequested,
+    CopyRequested,
+    TimelineRequested,
+    copy_reference,
+)
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
@@ -26,12 +32,6 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.messages import (
-    ActionRequested,
-    CopyRequested,
-    TimelineRequested,
-    copy_reference,
-)
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import Line, cell, format_due, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN

@@ -16,6 +16,13 @@ from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import (
+    ActionRequested,
+    CopyRequested,
+    ListRequested,
+    ScreenRequested,
+    TimelineRequested,
+)
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.alarms import Inbox, Inspector
 from kusanya_console.collections.evidence import save_card
@@ -24,19 +31,12 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.health.lines import Section, Target, targets
 from kusanya_console.health.reader import Reading
 from kusanya_console.health.report import health_lines, report
-from kusanya_console.messages import (
-    ActionRequested,
-    CopyRequested,
-    ListRequested,
-    ScreenRequested,
-    TimelineRequested,
-)
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.format import Line, plain, rule
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
-from kusanya_console.widgets.status_line import StatusBarState
 
 _COPIED_CELLS = 110
 _MARGIN = 2

@@ -17,6 +17,13 @@ from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.wire import Mode
 from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.messages import (
+    ActionRequested,
+    CopyRequested,
+    ScreenRequested,
+    TimelineRequested,
+    copy_reference,
+)
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.cards import spoken
@@ -38,13 +45,6 @@ from kusanya_console.intents.cards import (
     window_left,
 )
 from kusanya_console.intents.decide import DecideScreen, Decision
-from kusanya_console.messages import (
-    ActionRequested,
-    CopyRequested,
-    ScreenRequested,
-    TimelineRequested,
-    copy_reference,
-)
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread

@@ -19,19 +19,19 @@ from kusanya.filters import Filter, describe
 from kusanya.store.records import Key, Order
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import ActionRequested
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import Hours, ListDefinition
 from kusanya_console.lists.export import Form, write_list
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.messages import ActionRequested
+from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.format import Line, format_instant, spread
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, ORDERS, PLAIN, WARN, Run
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.widgets.status_line import StatusBarState
 from kusanya_console.widgets.time_rail import TimeRail
 from kusanya_console.widgets.window import PageWindow, Row
 

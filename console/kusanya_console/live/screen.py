@@ -8,6 +8,7 @@ from kusanya.filters import Filter
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, Key, Order, Page
 from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.messages import TimelineRequested, copy_reference
 from kusanya_console.collections.detail import PARTS, part_of
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.commands import bindings_of
@@ -18,7 +19,6 @@ from kusanya_console.lists.figures import collection_figures
 from kusanya_console.lists.filtering import COLLECTION_KEYS, collection_query
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.messages import TimelineRequested, copy_reference
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run

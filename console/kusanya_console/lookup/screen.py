@@ -15,6 +15,7 @@ from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.messages import ScreenRequested, copy_reference
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence, gather
@@ -22,7 +23,6 @@ from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
-from kusanya_console.messages import ScreenRequested, copy_reference
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run

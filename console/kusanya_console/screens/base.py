@@ -14,17 +14,17 @@ from textual.screen import Screen
 
 from kusanya.errors import StoreError
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import Fetched, FetchFailed, ScreenRequested
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.commands import OPENS_A_BOX, commands_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.messages import Fetched, FetchFailed, ScreenRequested
+from kusanya_console.screens.result_line import ResultLine
+from kusanya_console.screens.status_line import StatusBarState, StatusLine
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.vocabulary import WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
-from kusanya_console.widgets.result_line import ResultLine
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.widgets.status_line import StatusBarState, StatusLine
 
 SMALLEST = (60, 16)
 REST_S: Final = 0.08

@@ -9,8 +9,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kusanya.text import safe
+from kusanya_console.actions.messages import CopyRequested
 from kusanya_console.actions.results import NewSecret
-from kusanya_console.messages import CopyRequested
 from kusanya_console.ui.format import Line, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 from kusanya_console.widgets.box import Box

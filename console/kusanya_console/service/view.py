@@ -17,12 +17,12 @@ from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import ActionRequested, CopyRequested, ScreenRequested
 from kusanya_console.actions.results import ActionResult, NewSecret
 from kusanya_console.commands import bindings_of
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
 from kusanya_console.feed import Snapshot
-from kusanya_console.messages import ActionRequested, CopyRequested, ScreenRequested
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.service.actions import ActionContext, action_lines
 from kusanya_console.service.cards import Trial, card, figures, tried
