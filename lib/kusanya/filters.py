@@ -232,7 +232,7 @@ def _slip(key: str, word: str) -> str:
     """
     if key == "status" and word not in _STATUSES:
         meant = get_close_matches(word.lower(), sorted(_STATUSES), n=1, cutoff=0.8)
-        return f"status {word!r} is unknown: {meant[0]} is meant?" if meant else ""
+        return f"status {word!r} is unknown, you may mean {meant[0]}" if meant else ""
     if key == "channel" and word not in CHANNELS and word.isascii() and word.islower():
         # The codes are written in capitals, also those that are not known yet.
         meant = get_close_matches(word, sorted(CHANNEL_NAMES), n=1) or sorted(CHANNEL_NAMES)

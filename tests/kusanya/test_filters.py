@@ -72,7 +72,7 @@ def test_conditions_stand_side_by_side_and_all_must_hold() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("status:succeded", "succeeded is meant"),
+        ("status:succeded", "unknown, you may mean succeeded; status=succeded looks"),
         ("channel:foo", "channel 'foo' is unknown: there are airtel, halopesa"),
         ("channel:airtle", "there are airtel; channel=airtle looks for it all the same"),
         ("colour:red", "'colour' is no key; there are status, channel"),
