@@ -176,3 +176,16 @@ def test_two_that_open_a_new_store_at_once_make_one(url: str) -> None:
 def test_every_name_follows_the_convention(table: str) -> None:
     for index in metadata.tables[table].indexes:
         assert str(index.name).startswith(f"ix_{table}_")
+
+
+@pytest.mark.postgres
+def test_a_migration_may_think_longer_between_statements_than_the_journal(
+    postgres_url: str,
+) -> None:
+    found = engines(postgres_url)
+    asked = text("SELECT current_setting('idle_in_transaction_session_timeout')")
+    with found.writing() as connection, connection.begin():
+        before = connection.execute(asked).scalar_one()
+        migrations.upgrade(connection)
+        assert (before, connection.execute(asked).scalar_one()) == ("5s", "1min")
+    found.dispose()

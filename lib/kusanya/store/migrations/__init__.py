@@ -19,6 +19,8 @@ _BY_MODE: Final = "0006"
 """From this one on a collection is known by its mode and its id."""
 _LOCK: Final = 7_582_019_443
 """An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""
+_IDLE_MS: Final = 60_000
+"""A migration whose program was stopped for so long is ended by the server."""
 
 
 def revision(connection: Connection) -> str | None:
@@ -51,6 +53,8 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
     Runs in the caller's transaction. An empty database becomes a store with an id of its own.
     """
     if connection.dialect.name == "postgresql":
+        # Between two statements a revision may think for longer than a batch of the journal does.
+        connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_MS}"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     was = revision(connection)
     if was == to:
