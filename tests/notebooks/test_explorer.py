@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.payments import polled
 
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import days
@@ -118,29 +119,10 @@ def test_a_mode_that_holds_nothing_says_so_and_shows_nothing_of_the_other(
     assert len(begun.chosen()) > 49_000
 
 
-def paid(number: int, at: str, **said: Any) -> Observation:
+def paid(number: int, at: str, **fields: Any) -> Observation:
     created = datetime.fromisoformat(f"{at}+03:00")
-    plain: dict[str, Any] = {
-        "id": f"col_{number}",
-        "status": "succeeded",
-        "amount": 1_000,
-        "fee": 18,
-        "currency": "TZS",
-        "channel": "MPESA_TZ",
-        "phone": "255754123456",
-        "reference": f"R-{number}",
-        "mode": Mode.TEST,
-        "created_at": created,
-        "completed_at": created + timedelta(minutes=2),
-    }
-    facts = Collection(**{**plain, **said})
-    return Observation(
-        source=Source.POLL,
-        source_id=f"poll-{number}",
-        observed_at=created + timedelta(minutes=3),
-        heard_in=Mode.TEST,
-        collection=facts,
-    )
+    done = created + timedelta(minutes=2)
+    return polled(number, created, **{"mode": Mode.TEST, "completed_at": done, **fields})
 
 
 @pytest.fixture

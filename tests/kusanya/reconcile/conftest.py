@@ -1,5 +1,6 @@
 """Small months that every test of reconciliation can bend to its question."""
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,13 @@ Make = Callable[..., pd.DataFrame]
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what the person who runs the tests has set up."""
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture

@@ -221,7 +221,7 @@ def check_recovery(frame: pd.DataFrame, rows: list[Row]) -> None:
             assert pd.isna(told["rate"])
 
 
-@pytest.mark.scale(12, 100, 600)
+@pytest.mark.scale(5, 100, 600)
 def test_every_rate_share_and_lag_is_what_the_definitions_give(
     collections_of: Make, rounds: int
 ) -> None:

@@ -306,7 +306,7 @@ deductions = st.lists(
 )
 
 
-@pytest.mark.scale(12, 100, 600)
+@pytest.mark.scale(5, 100, 600)
 def test_every_figure_of_the_fee_audit_is_what_the_definitions_count(
     collections_of: Make, rounds: int
 ) -> None:

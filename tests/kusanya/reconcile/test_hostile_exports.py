@@ -100,12 +100,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory, made: report.Report) -> Pat
     return written
 
 
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> Any:
+    return sheets(folder)
+
+
 def sheets(folder: Path) -> Any:
     book = openpyxl.load_workbook(folder / "pack.xlsx")
     return {sheet.title: sheet for sheet in book.worksheets}
 
 
-def test_a_workbook_has_no_formula_and_no_link(folder: Path) -> None:
+def test_a_workbook_has_no_formula_and_no_link(folder: Path, pages: Any) -> None:
     with zipfile.ZipFile(folder / "pack.xlsx") as packed:
         text = "".join(
             packed.read(name).decode() for name in packed.namelist() if name.endswith(".xml")
@@ -113,12 +118,11 @@ def test_a_workbook_has_no_formula_and_no_link(folder: Path) -> None:
     assert "<f>" not in text
     assert "<f " not in text
     assert "<hyperlink" not in text
-    cells = [cell for sheet in sheets(folder).values() for row in sheet.iter_rows() for cell in row]
+    cells = [cell for sheet in pages.values() for row in sheet.iter_rows() for cell in row]
     assert not [cell for cell in cells if cell.data_type == "f" or cell.hyperlink]
 
 
-def test_another_library_reads_what_was_written_cell_by_cell(folder: Path) -> None:
-    pages = sheets(folder)
+def test_another_library_reads_what_was_written_cell_by_cell(pages: Any) -> None:
     found = {row[3].value: row for row in pages["breaks"].iter_rows(min_row=2)}
     assert found['=HYPERLINK("http://evil.example","x")'][3].data_type == "s"
     assert found["00123"][3].value == "00123"
@@ -132,14 +136,14 @@ def test_another_library_reads_what_was_written_cell_by_cell(folder: Path) -> No
     assert (amount.value, amount.number_format) == (1_000, "#,##0")
 
 
-def test_what_a_cell_cannot_hold_is_counted(folder: Path) -> None:
-    told = {row[0].value: row[1].value for row in sheets(folder)["summary"].iter_rows()}
+def test_what_a_cell_cannot_hold_is_counted(pages: Any) -> None:
+    told = {row[0].value: row[1].value for row in pages["summary"].iter_rows()}
     assert told["cells cut at 32,767 characters"] >= 1
     assert told["whole numbers of 16 digits and more, written as text"] >= 1
     assert told["rows past 100,000 of a sheet, in the CSV only"] == 0
-    found = {str(row[3].value)[:40]: row for row in sheets(folder)["breaks"].iter_rows(min_row=2)}
+    found = {str(row[3].value)[:40]: row for row in pages["breaks"].iter_rows(min_row=2)}
     assert len(found["x" * 40][3].value) == 32_767
-    head = [cell.value for cell in sheets(folder)["breaks"][1]]
+    head = [cell.value for cell in pages["breaks"][1]]
     assert found["huge"][head.index("amount_service")].value == str(2**53 + 1)
 
 

@@ -213,7 +213,7 @@ def suspected_of(rows: list[Row], books: list[Row]) -> set[tuple[Any, ...]]:
     return result
 
 
-@pytest.mark.scale(15, 120, 800)
+@pytest.mark.scale(6, 120, 800)
 def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
     collections_of: Make, rounds: int
 ) -> None:

@@ -1,6 +1,7 @@
 """What is loaded is what the store holds: one mode, days around the period, as of a position."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -134,36 +135,42 @@ def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -
     assert frame["fee_202"].isna().tolist() == [False, True]
 
 
-@given(
-    said=st.lists(
-        st.tuples(
-            st.integers(1, 4),
-            st.sampled_from(list(Source)),
-            st.sampled_from([18, 18, 18, 20]),
-            st.sampled_from(["created", "succeeded", "failed"]),
-        ),
-        max_size=14,
+SAYINGS = st.lists(
+    st.tuples(
+        st.integers(1, 4),
+        st.sampled_from(list(Source)),
+        st.sampled_from([18, 18, 18, 20]),
+        st.sampled_from(["created", "succeeded", "failed"]),
     ),
-    late=st.integers(0, 4),
+    max_size=14,
 )
-@settings(max_examples=25, deadline=None)
-def test_evidence_is_what_folding_every_collection_says(
-    said: list[tuple[int, Source, int, str]], late: int
-) -> None:
-    with TemporaryDirectory() as folder, Store.open(Path(folder) / "store.db") as kept:
+
+
+@pytest.mark.scale(8, 25, 150)
+def test_evidence_is_what_folding_every_collection_says(empty_store: Path, rounds: int) -> None:
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(said=SAYINGS, late=st.integers(0, 4))
+    def holds(said: list[tuple[int, Source, int, str]], late: int) -> None:
         facts = [heard(number, source, fee=fee, status=now) for number, source, fee, now in said]
-        ends = [(kept.record(fact), kept.feed.head())[1] for fact in facts]
-        upto = max(0, kept.feed.head() - late)
-        made = load.inputs(f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto)
-    for place, collection_id in enumerate(made.frame["id"]):
-        state = fold(
-            fact
-            for fact, end in zip(facts, ends, strict=True)
-            if end <= upto and fact.collection.id == collection_id
-        )
-        told = made.frame[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
-        known = [None if pd.isna(fee) else fee for fee in told]
-        assert known == [state.fee_answer, state.fee_event, state.fee_poll]
+        with TemporaryDirectory() as folder:
+            shutil.copy(empty_store, f"{folder}/store.db")
+            with Store.open(f"{folder}/store.db") as kept:
+                ends = [(kept.record(fact), kept.feed.head())[1] for fact in facts]
+                upto = max(0, kept.feed.head() - late)
+                made = load.inputs(
+                    f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto
+                )
+        for place, collection_id in enumerate(made.frame["id"]):
+            state = fold(
+                fact
+                for fact, end in zip(facts, ends, strict=True)
+                if end <= upto and fact.collection.id == collection_id
+            )
+            told = made.frame[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
+            known = [None if pd.isna(fee) else fee for fee in told]
+            assert known == [state.fee_answer, state.fee_event, state.fee_poll]
+
+    holds()
 
 
 def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_live(

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from tests.kit.intents import prepare_intent
 
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.pack import close
+from kusanya.reconcile.pack import close, summary, write
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
@@ -151,21 +151,16 @@ def test_both_engines_close_with_the_same_figures(
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR-x,5,TZS,2026-03-05\n")
     made = [
-        close.run(
-            first=date(2026, 3, 1),
-            last=date(2026, 3, 31),
-            store=store,
-            mode="live",
-            ledger=str(books),
-            out=tmp_path / str(place),
-        )
-        for place, store in enumerate(addresses[:2])
+        close.prepare(store, period="2026-03", mode="live", ledger=str(books)).report
+        for store in addresses[:2]
     ]
     for name in ("bridge", "ageing", "fees", "tariff", "failure_codes", "recovery", "breaks"):
-        texts = [(end.folder or tmp_path) / "csv" / f"{name}.raw.csv" for end in made]
-        assert texts[0].read_bytes() == texts[1].read_bytes(), name
-    assert made[0].by_code == made[1].by_code
-    assert {end.unexplained for end in made} == {0}
+        paths = [tmp_path / f"{place}-{name}.raw.csv" for place in range(2)]
+        for report, path in zip(made, paths, strict=True):
+            write.to_raw_csv(report.page(name).frame, path)
+        assert paths[0].read_bytes() == paths[1].read_bytes(), name
+    assert summary.by_code(made[0]) == summary.by_code(made[1])
+    assert {report.unexplained for report in made} == {0}
 
 
 def test_the_command_reads_a_postgresql_and_never_shows_its_password(

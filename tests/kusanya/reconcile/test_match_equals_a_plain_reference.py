@@ -201,7 +201,7 @@ def expected(
     return sorted(result, key=repr)
 
 
-@pytest.mark.scale(15, 150, 1_000)
+@pytest.mark.scale(6, 150, 1_000)
 def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
     collections_of: Make, rounds: int
 ) -> None:

@@ -1,75 +1,70 @@
 """The month-end run: one verdict, the same bytes twice, late facts as a delta."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.payments import by_event
 
 from kusanya import reconcile
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.analysis import report
+from kusanya.reconcile.analysis.report import Outcome
 from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CLOSED
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.pack import close
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode
 
+pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 HEADER = "reference,amount,currency,booked_at\n"
 MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
+class Closed(NamedTuple):
+    """A closed month: `home` holds its store.db and ledger.csv, `folder` its pack."""
+
+    home: Path
+    result: Outcome
+    folder: Path
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
+    """Return a month of five payments with books that agree."""
+    home = tmp_path_factory.mktemp("closed")
+    with Store.open(home / "store.db") as opened:
+        for number in range(1, 6):
+            opened.record(paid(number))
+    said: list[str] = []
+    options = {**MARCH, "store": str(home / "store.db"), "ledger": agreeing(home)}
+    result = reconcile.run(**options, out=home / "out", said=said.append)
+    assert result.folder is not None
+    return Closed(home, result, result.folder, said)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(closed: Closed, tmp_path: Path) -> Iterator[Store]:
+    """Return a copy of the closed month's store, which a test may add to."""
+    shutil.copy(closed.home / "store.db", tmp_path / "store.db")
     with Store.open(tmp_path / "store.db") as opened:
-        for number in range(1, 6):
-            opened.record(paid(number))
         yield opened
 
 
-def paid(number: int, **said: Any) -> Observation:
-    at = said.pop("at", NOON + timedelta(hours=number))
-    plain: dict[str, Any] = {
-        "id": f"col_{number}",
-        "status": "succeeded",
-        "amount": 1_000 * number,
-        "fee": 18 * number,
-        "currency": "TZS",
-        "channel": "MPESA_TZ",
-        "phone": "255754123456",
-        "reference": f"R-{number}",
-        "mode": Mode.LIVE,
-        "created_at": at,
-        "completed_at": at + timedelta(seconds=30),
-    }
-    facts = Collection(**{**plain, **said})
-    return Observation(
-        source=Source.EVENT,
-        source_id=f"evt-{number}-{facts.status}",
-        observed_at=at + timedelta(minutes=1),
-        heard_in=Mode.LIVE,
-        collection=facts,
-        event_id=f"evt_{number}",
-        event_type=f"collection.{facts.status}",
-        event_created_at=at + timedelta(seconds=30),
-    )
+def paid(number: int, at: datetime | None = None, **fields: Any) -> Observation:
+    created = at or NOON + timedelta(hours=number)
+    return by_event(number, created, **{"amount": 1_000 * number, "fee": 18 * number, **fields})
 
 
 def books(tmp_path: Path, *lines: str) -> str:
@@ -86,56 +81,52 @@ def agreeing(tmp_path: Path) -> str:
 
 
 def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
-    store: Store, tmp_path: Path
+    closed: Closed, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
-    said: list[str] = []
-    first = reconcile.run(**options, out=tmp_path / "one", said=said.append)
     again = reconcile.run(**options, out=tmp_path / "two")
+    first = closed.result
     assert (first.verdict, first.exit_code, first.breaks) == ("reconciled", 0, 0)
     assert "agree" in first.sentence
     assert first.run_id == again.run_id
-    assert first.folder is not None
     assert again.folder is not None
-    names = sorted(path.relative_to(first.folder) for path in first.folder.rglob("*.*"))
+    names = sorted(path.relative_to(closed.folder) for path in closed.folder.rglob("*.*"))
     assert [str(name) for name in names][-3:] == ["manifest.json", "pack.xlsx", "report.html"]
     for name in names:
-        assert (first.folder / name).read_bytes() == (again.folder / name).read_bytes(), name
-    assert said[0] == "reading collections"
-    assert said[-1] == "writing the pack"
-    manifest = json.loads((first.folder / "manifest.json").read_text())
-    assert manifest["files"]["pack.xlsx"]["bytes"] == (first.folder / "pack.xlsx").stat().st_size
+        assert (closed.folder / name).read_bytes() == (again.folder / name).read_bytes(), name
+    assert closed.said[0] == "reading collections"
+    assert closed.said[-1] == "writing the pack"
+    manifest = json.loads((closed.folder / "manifest.json").read_text())
+    assert manifest["files"]["pack.xlsx"]["bytes"] == (closed.folder / "pack.xlsx").stat().st_size
     assert "tmp" not in json.dumps(first.told()["by_code"])
 
 
 def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(
-    tmp_path: Path,
+    closed: Closed, tmp_path: Path
 ) -> None:
-    with Store.open(tmp_path / "store.db") as opened:
-        opened.record(paid(1))
-    (tmp_path / "moved").mkdir()
-    shutil.copy(tmp_path / "store.db", tmp_path / "moved" / "shop.db")
-    ledger = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
-    options = {**MARCH, "ledger": ledger, "out": tmp_path / "out"}
-    first = reconcile.run(**options, store=str(tmp_path / "store.db"))
-    again = reconcile.run(**options, store=str(tmp_path / "moved" / "shop.db"))
-    assert (first.exit_code, again.sentence) == (0, first.sentence)
-    assert again.folder == first.folder
-    assert first.folder is not None
-    for path in first.folder.rglob("*.*"):
-        assert str(tmp_path).encode() not in path.read_bytes(), path.name
+    home = closed.home
+    shutil.copy(home / "store.db", tmp_path / "shop.db")
+    options = {**MARCH, "ledger": str(home / "ledger.csv"), "out": home / "out"}
+    again = reconcile.run(**options, store=str(tmp_path / "shop.db"))
+    assert (closed.result.exit_code, again.sentence) == (0, closed.result.sentence)
+    assert again.folder == closed.folder
+    for path in closed.folder.rglob("*.*"):
+        for place in (home, tmp_path):
+            assert str(place).encode() not in path.read_bytes(), path.name
 
 
 def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_path: Path) -> None:
-    options = {**MARCH, "store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
+    options = {"mode": "live", "period": "2026-03", "store": str(tmp_path / "store.db")}
     options["ledger"] = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
     # Something heard later: what is still missing then is not on its way any more.
     store.record(paid(6, status="failed", at=NOON + timedelta(days=15)))
-    found = reconcile.run(**options)
+    made = close.prepare(**options)
+    out = str(tmp_path / "out")
+    found = close.finish(made, out=out)
     assert (found.verdict, found.exit_code, found.breaks) == ("breaks", 1, 4)
     assert found.by_code == {"missing_in_ledger": 4}
     assert found.unexplained == 0
-    within = reconcile.run(**options, max_breaks=4)
+    within = close.finish(made, out=out, max_breaks=4)
     assert (within.verdict, within.exit_code) == ("reconciled", 0)
     assert within.run_id != found.run_id
 
@@ -199,16 +190,14 @@ def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> Non
 
 
 def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
-    store: Store, tmp_path: Path
+    closed: Closed, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
     position = store.feed.head()
-    closed = reconcile.run(**options, out=tmp_path / "closed")
     store.record(paid(9, at=NOON + timedelta(hours=9)))
     store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))
     again = reconcile.run(**options, as_of=position, out=tmp_path / "again")
-    assert again.run_id == closed.run_id
-    assert closed.folder is not None
+    assert again.run_id == closed.result.run_id
     assert again.folder is not None
     assert (closed.folder / "manifest.json").read_bytes() == (
         again.folder / "manifest.json"
@@ -219,7 +208,7 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
     assert ["col_9", "added", "status", None, "succeeded", 9_000, 162] in rows
     assert late["amount_effect"].sum() == 8_000
-    assert set(late["closed_run_id"]) == {closed.run_id}
+    assert set(late["closed_run_id"]) == {closed.result.run_id}
     april = {**options, "first": date(2026, 4, 1), "last": date(2026, 4, 30)}
     carried = reconcile.run(**april, previous=closed.folder, out=tmp_path / "april")
     assert carried.folder is not None
@@ -227,13 +216,12 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
 
 
 def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
-    store: Store, tmp_path: Path
+    closed: Closed, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
     found = reconcile.run(**options, previous=tmp_path, out=tmp_path / "out")
     assert found.verdict == "failed"
     assert "not the folder of a pack" in found.sentence
-    closed = reconcile.run(**options, out=tmp_path / "out")
     with Store.open(tmp_path / "other.db"):
         pass
     options["store"] = str(tmp_path / "other.db")

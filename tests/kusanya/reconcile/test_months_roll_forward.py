@@ -1,52 +1,43 @@
 """What one month's advice asked for is never called wrong in the next: the whole store is read."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from tests.kit.intents import prepare_intent
+from tests.kit.payments import polled
 
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.matching import ledger
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode
+from kusanya.wire import Mode
 
 OCTOBER, NOVEMBER = "2026-10", "2026-11"
 Codes = Callable[..., dict[str, str]]
+BOOKED = (
+    "R1,1000,TZS,2026-11-15",
+    "R3,1000,TZS,2026-11-11",
+    "R5,1000,TZS,2026-11-12",
+    "R6,1000,TZS,2026-11-12",
+    "R10,1000,TZS,2026-11-12",
+)
+"""November's books: each line asks another question."""
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
-def heard(name: str, at: str, **said: Any) -> Observation:
-    created = datetime.fromisoformat(f"{said.pop('created', at)}+03:00")
+def heard(name: str, at: str, created: str = "", **fields: Any) -> Observation:
+    began = datetime.fromisoformat(f"{created or at}+03:00")
     completed = datetime.fromisoformat(f"{at}+03:00")
-    plain: dict[str, Any] = {
-        "id": f"col_{name}",
-        "status": "succeeded",
-        "amount": 1_000,
-        "fee": 18,
-        "currency": "TZS",
-        "channel": "MPESA_TZ",
-        "phone": "255754123456",
-        "reference": name.partition("-")[0],
-        "mode": Mode.LIVE,
-        "created_at": created,
-        "completed_at": completed,
-    }
-    facts = Collection(**{**plain, **said})
-    return Observation(
-        source=Source.POLL,
-        source_id=f"poll-{name}",
-        observed_at=completed + timedelta(minutes=1),
-        heard_in=facts.mode,
-        collection=facts,
-    )
+    reference = name.partition("-")[0]
+    return polled(name, began, **{"completed_at": completed, "reference": reference, **fields})
 
 
 FACTS = (
@@ -111,14 +102,13 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return str(home / "out")
 
 
-@pytest.fixture
-def codes(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Codes:
+@pytest.fixture(scope="module")
+def codes(source: str, tmp_path_factory: pytest.TempPathFactory) -> Codes:
     """Return what a month says of each reference: the first, which is the worst."""
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
+    path = tmp_path_factory.mktemp("books") / "books.csv"
 
+    @cache
     def read(period: str, *lines: str) -> dict[str, str]:
-        path = tmp_path / "books.csv"
         listed = "".join(f"{line}\n" for line in lines)
         path.write_text(f"reference,amount,currency,booked_at\n{listed}", encoding="utf-8")
         matched = ledger.of(load.inputs(source, mode="live", period=period, ledger=str(path)))
@@ -131,9 +121,8 @@ def codes(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Codes
 
 
 def test_a_payment_that_is_booked_a_month_later_is_recognised_in_both_months(codes: Codes) -> None:
-    line = "R1,1000,TZS,2026-11-15"
-    assert codes(NOVEMBER, line)["R1"] == "paid_in_earlier_period"
-    assert codes(OCTOBER, line)["R1"] == "booked_in_later_period"
+    assert codes(NOVEMBER, *BOOKED)["R1"] == "paid_in_earlier_period"
+    assert codes(OCTOBER, "R1,1000,TZS,2026-11-15")["R1"] == "booked_in_later_period"
 
 
 def test_a_payment_of_the_first_day_may_have_been_booked_before_the_books_begin(
@@ -154,7 +143,7 @@ def test_a_payment_asked_for_before_the_books_begin_may_have_been_booked_there(
 
 
 def test_a_failed_attempt_nearby_does_not_hide_the_success_long_before(codes: Codes) -> None:
-    assert codes(NOVEMBER, "R3,1000,TZS,2026-11-11")["R3"] == "paid_in_earlier_period"
+    assert codes(NOVEMBER, *BOOKED)["R3"] == "paid_in_earlier_period"
 
 
 def test_a_second_payment_of_an_order_that_was_paid_a_month_before_is_to_be_refunded(
@@ -178,15 +167,15 @@ def test_an_order_that_was_paid_and_booked_in_two_months_is_suspected(
 
 
 def test_a_booking_of_the_other_mode_is_found_however_old_it_is(codes: Codes) -> None:
-    assert codes(NOVEMBER, "R5,1000,TZS,2026-11-12")["R5"] == "mode_mismatch"
+    assert codes(NOVEMBER, *BOOKED)["R5"] == "mode_mismatch"
 
 
 def test_what_the_whole_store_does_not_know_was_never_paid(codes: Codes) -> None:
-    assert codes(NOVEMBER, "R6,1000,TZS,2026-11-12")["R6"] == "missing_at_provider"
+    assert codes(NOVEMBER, *BOOKED)["R6"] == "missing_at_provider"
 
 
 def test_a_booking_of_what_was_sent_and_never_answered_is_not_to_be_reversed(codes: Codes) -> None:
-    assert codes(NOVEMBER, "R10,1000,TZS,2026-11-12")["R10"] == "outcome_unknown"
+    assert codes(NOVEMBER, *BOOKED)["R10"] == "outcome_unknown"
 
 
 def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path: Path) -> None:

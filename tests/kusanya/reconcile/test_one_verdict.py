@@ -1,7 +1,6 @@
 """One verdict counts everything that a pack knows, and says each with its count and its sum."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -10,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.payments import polled
 
 from kusanya import reconcile
 from kusanya.reconcile.analysis import report
 from kusanya.reconcile.analysis.report import Outcome
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.notebook import views
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode
 from kusanya_console.cli.command_line import main
 
+pytestmark = pytest.mark.usefixtures("no_settings")
 openpyxl: Any = import_module("openpyxl")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 TARIFF = """
@@ -31,12 +31,6 @@ fee = 10
 """
 
 
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "store.db") as opened:
@@ -45,29 +39,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def paid(number: int, **said: Any) -> Observation:
-    at = said.pop("at", NOON + timedelta(hours=number))
-    plain: dict[str, Any] = {
-        "id": f"col_{number}",
-        "status": "succeeded",
-        "amount": 1_000,
-        "fee": 18,
-        "currency": "TZS",
-        "channel": "MPESA_TZ",
-        "phone": f"25575412345{number}",
-        "reference": f"R-{number}",
-        "mode": Mode.LIVE,
-        "created_at": at,
-        "completed_at": at + timedelta(seconds=30),
-    }
-    facts = Collection(**{**plain, **said})
-    return Observation(
-        source=Source.POLL,
-        source_id=f"poll-{number}",
-        observed_at=at + timedelta(minutes=1),
-        heard_in=Mode.LIVE,
-        collection=facts,
-    )
+def paid(number: int, at: datetime | None = None, **fields: Any) -> Observation:
+    created = at or NOON + timedelta(hours=number)
+    return polled(number, created, **{"phone": f"25575412345{number}", **fields})
 
 
 def books(folder: Path, *references: str) -> str:

@@ -2,17 +2,17 @@
 
 import io
 import json
-import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.kit.payments import polled
 
-from kusanya.state.observation import Observation, Source
+from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode
 from kusanya_console.cli.command_line import main
 
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
@@ -22,11 +22,12 @@ Kusanya = Callable[..., Ended]
 
 @pytest.fixture
 def kusanya(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    no_settings: None,
 ) -> Kusanya:
     """Return the command on a store of three live payments: exit code, output, complaint."""
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
     (tmp_path / "empty.toml").touch()
     monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
@@ -47,28 +48,9 @@ def kusanya(
     return run
 
 
-def paid(number: int, **said: object) -> Observation:
-    at = NOON + timedelta(hours=number)
-    plain: dict[str, object] = {
-        "id": f"col_{number}",
-        "status": "succeeded",
-        "amount": 1_000,
-        "fee": 18,
-        "currency": "TZS",
-        "channel": "MPESA_TZ",
-        "phone": "255754123456",
-        "reference": f"R-{number}",
-        "mode": Mode.LIVE,
-        "created_at": at,
-    }
-    facts = Collection(**{**plain, **said})  # type: ignore[arg-type]  # as the wire would have it
-    return Observation(
-        source=Source.POLL,
-        source_id=f"poll-{number}",
-        observed_at=facts.created_at + timedelta(minutes=1),
-        heard_in=Mode.LIVE,
-        collection=facts,
-    )
+def paid(number: int, created_at: datetime | None = None, **fields: Any) -> Observation:
+    created = created_at or NOON + timedelta(hours=number)
+    return polled(number, created, completed_at=None, **fields)
 
 
 def books(folder: Path, *lines: str) -> str:
