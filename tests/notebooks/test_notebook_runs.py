@@ -1,16 +1,19 @@
 """Every notebook runs top to bottom, says nothing on stderr and shows what the library computes."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.payments import polled
 
 from kusanya.reconcile.analysis import failures, fees, report
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.reconcile.notebook import views
 from kusanya.reconcile.pack import close
+from kusanya.store import Store
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.xdist_group("notebooks")
@@ -61,9 +64,22 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
 def test_the_month_end_notebook_writes_the_pack_of_the_command(
     run_notebook: Run, tmp_path: Path
 ) -> None:
-    ran = run_notebook("50_month_end_pack", {"OUT": str(tmp_path / "packs")})
-    made = close.finish(close.prepare(period="2026-03"), out=str(tmp_path / "again"))
+    noon = datetime(2026, 3, 5, 9, tzinfo=UTC)
+    with Store.open(tmp_path / "shop.db") as store:
+        for number in range(1, 6):
+            store.record(polled(number, noon + timedelta(days=number)))
+    books = tmp_path / "books.csv"
+    books.write_text(
+        "reference,amount,currency,booked_at\n"
+        "R-1,1000,TZS,2026-03-06\nR-2,900,TZS,2026-03-07\nR-9,5,TZS,2026-03-07\n"
+    )
+    shop = str(tmp_path / "shop.db")
+    given = {"STORE": shop, "MODE": "live", "LEDGER": str(books), "OUT": str(tmp_path / "packs")}
+    ran = run_notebook("50_month_end_pack", given)
+    closing = close.prepare(shop, mode="live", period="2026-03", ledger=str(books))
+    made = close.finish(closing, out=str(tmp_path / "again"))
     assert stderr(ran) == ""
+    assert made.breaks > 1
     assert made.run_id is not None
     assert made.run_id in html(ran, "pack")
     folders = [next((tmp_path / name).iterdir()) for name in ("packs", "again")]

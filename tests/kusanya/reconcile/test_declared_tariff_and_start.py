@@ -1,6 +1,5 @@
 """A declared tariff is exact and never prices a collection twice; the first page finds out."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,13 +17,8 @@ from kusanya.reconcile.notebook import environment_check
 from kusanya.store import Store
 
 Make = Callable[..., pd.DataFrame]
+pytestmark = pytest.mark.usefixtures("no_settings")
 RATE = '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nbasis_points = "180"\n'
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
 
 
 def read(tmp_path: Path, text: str) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """What is loaded is what the store holds: one mode, days around the period, as of a position."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,14 +23,9 @@ from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 
+pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 Heard = Callable[..., Observation]
-
-
-@pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture

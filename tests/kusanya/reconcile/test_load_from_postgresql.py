@@ -1,7 +1,6 @@
 """A team's PostgreSQL and one machine's SQLite give the same month, and the command reads both."""
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -168,9 +167,8 @@ def test_the_command_reads_a_postgresql_and_never_shows_its_password(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    no_settings: None,
 ) -> None:
-    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
-        monkeypatch.delenv(name)
     (tmp_path / "empty.toml").touch()
     monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))

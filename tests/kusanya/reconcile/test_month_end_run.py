@@ -25,7 +25,8 @@ from kusanya.reconcile.pack import close
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+# One worker: what the module shares is made once.
+pytestmark = [pytest.mark.usefixtures("no_settings"), pytest.mark.xdist_group("month-end")]
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 HEADER = "reference,amount,currency,booked_at\n"
 MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}
@@ -116,7 +117,8 @@ def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be
 
 
 def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_path: Path) -> None:
-    options = {"mode": "live", "period": "2026-03", "store": str(tmp_path / "store.db")}
+    options: dict[str, Any] = {"mode": "live", "period": "2026-03"}
+    options["store"] = str(tmp_path / "store.db")
     options["ledger"] = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
     # Something heard later: what is still missing then is not on its way any more.
     store.record(paid(6, status="failed", at=NOON + timedelta(days=15)))

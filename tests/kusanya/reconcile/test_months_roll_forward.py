@@ -30,7 +30,8 @@ BOOKED = (
     "R10,1000,TZS,2026-11-12",
 )
 """November's books: each line asks another question."""
-pytestmark = pytest.mark.usefixtures("no_settings")
+# One worker: what the module shares is made once.
+pytestmark = [pytest.mark.usefixtures("no_settings"), pytest.mark.xdist_group("roll-forward")]
 
 
 def heard(name: str, at: str, created: str = "", **fields: Any) -> Observation:
@@ -70,10 +71,7 @@ def postgres() -> Iterator[str]:
     params=[
         "sqlite",
         "export",
-        pytest.param(
-            "postgres",
-            marks=[pytest.mark.postgres, pytest.mark.xdist_group("roll-forward-postgres")],
-        ),
+        pytest.param("postgres", marks=pytest.mark.postgres),
     ],
 )
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:

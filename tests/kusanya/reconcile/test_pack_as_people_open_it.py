@@ -16,6 +16,8 @@ from kusanya.reconcile.frames.columns import Kind
 from kusanya.reconcile.pack import close
 from kusanya.text import safe
 
+# One worker: what the module shares is made once.
+pytestmark = pytest.mark.xdist_group("sample-pack")
 openpyxl: Any = import_module("openpyxl")
 CHROMIUM = shutil.which("chromium")
 EAST = timedelta(hours=3)
@@ -163,7 +165,6 @@ def test_a_machine_csv_gives_the_frame_back(made: report.Report, folder: Path) -
 
 @pytest.mark.browser
 @pytest.mark.ci
-@pytest.mark.xdist_group("browser")
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.timeout(120)
 def test_the_page_opens_without_a_network_and_shows_its_tables_and_charts(
