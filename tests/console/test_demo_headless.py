@@ -29,7 +29,6 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, list[bytes]]:
     return process.returncode, out.splitlines()
 
 
-@pytest.mark.xdist_group("demo")
 def test_a_demo_prints_a_line_a_second_and_ends_with_a_converged_summary(tmp_path: Path) -> None:
     code, lines = finish(start(tmp_path / "demo", "--seconds=6", "--speed=20", "--rate=3"))
     summary = msgspec.json.decode(lines[-1], type=Summary)
@@ -41,7 +40,6 @@ def test_a_demo_prints_a_line_a_second_and_ends_with_a_converged_summary(tmp_pat
     assert summary.deliveries["verified"] == summary.collections
 
 
-@pytest.mark.xdist_group("demo")
 @pytest.mark.timeout(200)
 def test_a_demo_that_is_killed_goes_on_at_its_next_start(tmp_path: Path) -> None:
     data = tmp_path / "demo"

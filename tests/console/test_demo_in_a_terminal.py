@@ -63,7 +63,6 @@ def wait_for_end(master: int, process: subprocess.Popen[bytes]) -> int:
     return process.wait(DEADLINE_S)
 
 
-@pytest.mark.xdist_group("demo")
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc for what was left behind")
 @pytest.mark.parametrize(
     ("leave", "code"),

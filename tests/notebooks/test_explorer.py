@@ -21,8 +21,6 @@ from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 
 Load = Callable[..., Inputs]
-# One worker: what the module shares is made once.
-pytestmark = pytest.mark.xdist_group("explorer")
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
 

@@ -16,7 +16,6 @@ from kusanya.reconcile.pack import close
 from kusanya.store import Store
 
 Run = Callable[..., Any]
-pytestmark = pytest.mark.xdist_group("notebooks")
 
 
 def outputs(notebook: Any, cell_id: str) -> Any:

@@ -22,7 +22,6 @@ WAIT_S = 120
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.ci,
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
     pytest.mark.timeout(400),
 ]

@@ -14,7 +14,7 @@ from tests.packaging.running import ROOT, VERSIONS, run
 
 from kusanya_console.cli.extras import NEEDS
 
-pytestmark = [pytest.mark.ci, pytest.mark.timeout(1800), pytest.mark.xdist_group("wheels")]
+pytestmark = [pytest.mark.ci, pytest.mark.timeout(1800)]
 
 BARE_MOST = 16
 """Packages that the bare library may bring, itself included: it is imported by other programs."""

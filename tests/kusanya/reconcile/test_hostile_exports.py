@@ -24,8 +24,6 @@ from kusanya.reconcile.inputs import load
 from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.pack import close, write
 
-# One worker: what the module shares is made once.
-pytestmark = pytest.mark.xdist_group("hostile-pack")
 openpyxl: Any = import_module("openpyxl")
 Make = Callable[..., pd.DataFrame]
 HOSTILE = [

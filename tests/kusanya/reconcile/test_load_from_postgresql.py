@@ -20,7 +20,7 @@ from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 from kusanya_console.cli.command_line import main
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("reconcile-postgres")]
+pytestmark = pytest.mark.postgres
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 STATUSES = ("succeeded", "failed", "expired", "created", "on_hold")
 

@@ -25,8 +25,7 @@ from kusanya.reconcile.pack import close
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 
-# One worker: what the module shares is made once.
-pytestmark = [pytest.mark.usefixtures("no_settings"), pytest.mark.xdist_group("month-end")]
+pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 HEADER = "reference,amount,currency,booked_at\n"
 MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}

@@ -30,8 +30,7 @@ BOOKED = (
     "R10,1000,TZS,2026-11-12",
 )
 """November's books: each line asks another question."""
-# One worker: what the module shares is made once.
-pytestmark = [pytest.mark.usefixtures("no_settings"), pytest.mark.xdist_group("roll-forward")]
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 def heard(name: str, at: str, created: str = "", **fields: Any) -> Observation:

@@ -16,8 +16,6 @@ from kusanya.reconcile.frames.columns import Kind
 from kusanya.reconcile.pack import close
 from kusanya.text import safe
 
-# One worker: what the module shares is made once.
-pytestmark = pytest.mark.xdist_group("sample-pack")
 openpyxl: Any = import_module("openpyxl")
 CHROMIUM = shutil.which("chromium")
 EAST = timedelta(hours=3)
