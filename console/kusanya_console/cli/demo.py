@@ -1,14 +1,13 @@
 """`kusanya demo`: everything at once, on loopback, with nothing left behind."""
 
 import contextlib
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kusanya_console.cli.options import UntilStdinCloses
+from kusanya_console.cli.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, stop
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def demo(
         traffic.append(f"--seconds={orders_for(seconds, speed=speed)}")
     else:
         traffic.append("--stuck")
-    with _stopped_by_sigterm(), DemoFolder(data or data_folder() / "demo") as folder:
+    with interrupted_by_sigterm(), DemoFolder(data or data_folder() / "demo") as folder:
         if fresh:
             folder.clear()
         with Stage(folder, seed=seed, speed=speed, traffic=traffic) as stage:
@@ -123,20 +122,3 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
             **embedded_for(profile, store, client, stack, allow_writes=allow_writes),
         )
         run_app(app, check=stage.check)
-
-
-@contextlib.contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Turn SIGTERM and a hang-up into KeyboardInterrupt, so that the way out is always the same."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number in before:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

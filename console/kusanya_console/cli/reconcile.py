@@ -12,6 +12,7 @@ import typer
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, profile_of
+from kusanya_console.cli.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def reconcile(
     days = (day_of("--from", first), day_of("--to", last))
     which = mode or chosen.mode
     try:
-        with _progress() as said:
+        with interrupted_by_sigterm(), _progress() as said:
             outcome = run(
                 first=days[0],
                 last=days[1],

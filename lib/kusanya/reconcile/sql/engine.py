@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -22,6 +21,7 @@ import pandas as pd
 from kusanya.reconcile.errors import FrameError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import Schema
+from kusanya.reconcile.sql import spill
 
 MEMORY: Final = "1GB"
 """What the engine may hold in memory; what is more goes to a folder that is removed at the end."""
@@ -54,7 +54,14 @@ class Engine:
         threads: int | None = None,
     ) -> None:
         self._con = duckdb.connect(":memory:")
-        self._spill = TemporaryDirectory(prefix="kusanya-")
+        self._spill = spill.folder()
+        try:
+            self._configure(folders, memory, threads)
+        except BaseException:
+            self._close()
+            raise
+
+    def _configure(self, folders: Sequence[Path], memory: str, threads: int | None) -> None:
         allowed = [f"{folder.resolve()}/" for folder in (*folders, Path(self._spill.name))]
         settings: dict[str, Any] = {
             "TimeZone": "UTC",
@@ -82,8 +89,13 @@ class Engine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._con.close()
-        self._spill.cleanup()
+        self._close()
+
+    def _close(self) -> None:
+        try:
+            self._con.close()
+        finally:
+            self._spill.cleanup()
 
     def give(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
