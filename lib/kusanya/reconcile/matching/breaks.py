@@ -53,25 +53,28 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _B, "sent, and the answer never came", "Resolve the intent.", "is_unanswered"
     ),
     "timing_unseen": BreakRule(
-        _E, "booked, not seen yet", "Wait.", "id IS NULL AND booked AND age_days <= grace_days"
+        _E,
+        "booked, not seen yet",
+        "Wait.",
+        "booked AND NOT has_collection AND age_days <= grace_days",
     ),
     "missing_at_provider": BreakRule(
-        _B, "booked, never paid", "Find the payment or reverse.", "id IS NULL AND booked"
+        _B, "booked, never paid", "Find the payment or reverse.", "booked AND NOT has_collection"
     ),
     "timing_unbooked": BreakRule(
         _E,
         "paid, not booked yet",
         "Wait.",
-        "paid AND (row_no IS NULL OR is_open) AND age_days <= grace_days",
+        "paid AND (NOT has_line OR is_open) AND age_days <= grace_days",
     ),
     "perhaps_booked_earlier": BreakRule(
         _B,
         "paid, perhaps booked before these books begin",
         "Look in the earlier books, or give them too; else book it.",
-        "paid AND row_no IS NULL AND date_diff('day', books_from, created_day) < grace_days",
+        "paid AND NOT has_line AND date_diff('day', books_from, created_day) < grace_days",
     ),
     "missing_in_ledger": BreakRule(
-        _B, "paid, not in the books", "Book it.", "paid AND row_no IS NULL"
+        _B, "paid, not in the books", "Book it.", "paid AND NOT has_line"
     ),
     "late_success": BreakRule(
         _B, "paid, the books say not", "Deliver, or refund.", "paid AND NOT booked"

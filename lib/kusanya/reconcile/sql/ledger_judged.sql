@@ -56,6 +56,8 @@ SELECT
     p.match_rule,
     p.row_no,
     p.id,
+    p.row_no IS NOT NULL AS has_line,
+    p.id IS NOT NULL AS has_collection,
     b.currency AS currency_ledger,
     b.amount AS amount_ledger,
     b.fee AS fee_ledger,

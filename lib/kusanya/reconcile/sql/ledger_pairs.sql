@@ -3,10 +3,10 @@
 -- the earlier one left. Lines and collections of equal keys pair by rank, so that the one line of a
 -- reference meets the attempt that succeeded; a line that says paid meets an attempt that did not
 -- succeed only where its reference has no success at all.
-CREATE TEMP VIEW wanted AS
+CREATE TEMP TABLE wanted AS
 SELECT key FROM repeated
 UNION
-SELECT key FROM counted WHERE break_code IS NULL AND key IS NOT NULL;
+SELECT key FROM counted WHERE key IS NOT NULL;
 
 CREATE TEMP TABLE few_books AS
 SELECT b.*
@@ -119,4 +119,19 @@ SELECT NULL::BIGINT AS row_no, s.id, NULL::VARCHAR AS match_rule
 FROM many_service AS s
 ANTI JOIN ranked ON ranked.id = s.id
 UNION ALL
-SELECT row_no, id, match_rule FROM counted WHERE break_code IS NULL;
+SELECT
+    b.row_no,
+    s.id,
+    CASE
+        WHEN b.row_no IS NULL OR s.id IS NULL THEN NULL
+        WHEN b.named_id IS NOT NULL THEN 'id'
+        WHEN b.currency = s.currency AND b.amount = s.due THEN 'reference_amount'
+        ELSE 'reference'
+    END AS match_rule
+FROM (
+    SELECT x.* FROM few_books AS x ANTI JOIN repeated ON repeated.key = x.key
+) AS b
+FULL OUTER JOIN (
+    SELECT x.* FROM few_service AS x ANTI JOIN repeated ON repeated.key = x.key
+) AS s
+    ON b.key = s.key;

@@ -20,9 +20,9 @@ WHERE is_inside
 UNION ALL
 SELECT
     break_code,
-    match_rule,
-    row_no,
-    id,
+    NULL AS match_rule,
+    NULL AS row_no,
+    NULL AS id,
     currency AS currency_ledger,
     currency AS currency_service,
     age_days,
@@ -33,7 +33,7 @@ SELECT
     counted_ledger,
     counted_service
 FROM counted
-WHERE break_code IS NOT NULL;
+WHERE key IS NULL;
 
 -- Never a match, only a hint: same money within minutes on the other side.
 CREATE TEMP TABLE hints AS
