@@ -21,6 +21,8 @@ LIBRARY = (
     "kusanya.catch_up",
     "kusanya.lookup",
     "kusanya.health",
+    "kusanya.alarms.rules",
+    "kusanya.alarms.anomalous_collections",
     "kusanya.filters",
     "kusanya.wording",
     "kusanya.profiles",

@@ -39,7 +39,7 @@ from kusanya_console.feed import Feed
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.palette import CommandProvider
 from kusanya_console.screens.base import ConsoleScreen
-from kusanya_console.screens.status_line import StatusBarState, alarms_of
+from kusanya_console.screens.status_line import StatusBarState, alarm_words
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
@@ -243,10 +243,8 @@ class ConsoleApp(ActionRunner):
         self._reading, self._failures, self._retry_at = False, 0, 0.0
         self._status = msgspec.structs.replace(
             self._status,
-            unknown=snapshot.unknown_intents,
-            **alarms_of(snapshot, self.context.sender),
-            silent=snapshot.silence is not None,
-            held_up=snapshot.held_up.count,
+            unknown=len(snapshot.alarm_inputs.unknown),
+            alarms=alarm_words(snapshot.alarm_inputs.with_sender(self.context.sender)),
             updated_at=snapshot.at,
             behind=snapshot.behind,
             lost_at=None,
@@ -286,7 +284,8 @@ class ConsoleApp(ActionRunner):
             return
         self.context.sender = message.endpoints
         self._status = msgspec.structs.replace(
-            self._status, **alarms_of(self.context.snapshot, self.context.sender)
+            self._status,
+            alarms=alarm_words(self.context.snapshot.alarm_inputs.with_sender(message.endpoints)),
         )
         self._show_status()
 
@@ -359,9 +358,8 @@ class ConsoleApp(ActionRunner):
         self.context.show(None)
         self._feed = Feed(self.context.store, mode=mode, clock=self.context.clock)
         self._status = msgspec.structs.replace(
-            self._status, mode=mode, unknown=0, failing=0, silent=False, held_up=0,
-            disabled=0, wrong_mode=0, stuck=0, closing=0, updated_at=None,
-        )  # fmt: skip
+            self._status, mode=mode, unknown=0, alarms=(), updated_at=None
+        )
         self._reading, self._retry_at = False, 0.0
         self._open_windows()
         await self.switch_mode(self._window(name))

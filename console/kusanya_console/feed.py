@@ -8,42 +8,34 @@ no call costs more when the history is longer.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.alarms import inputs
+from kusanya.alarms.inputs import AlarmInputs
 from kusanya.business_day import day_start
 from kusanya.clock import Clock
-from kusanya.health import Health, health
+from kusanya.health import Health
 from kusanya.store import Store
 from kusanya.store.records import (
     Change,
     ChangeKind,
     CollectionRow,
     DeliveryRollupRow,
-    IntentRow,
-    IntentState,
     RollupRow,
     Verdict,
 )
 from kusanya.wire import FINAL, Mode, Status
-from kusanya_console.held_up import HeldUp, held_up, waiting
-
-if TYPE_CHECKING:
-    from kusanya.watch import Silence
 
 _STEP: Final = 1000
 _STEPS: Final = 5
 """A backlog is read in at most so many steps a tick, so that the screen keeps moving."""
 TREND_MINUTES: Final = 15
 EXAMINED_EVERY: Final = timedelta(seconds=5)
-"""How old the health report may grow: it takes some ten queries."""
+"""How old the alarms' inputs may grow: they take some ten queries."""
 _EXAMINED_EVERY_S: Final = EXAMINED_EVERY.total_seconds()
-CLOSING_WITHIN: Final = timedelta(hours=2)
-"""A replay window with less left is an alarm."""
 _TREND_ROWS: Final = 1000
-_UNKNOWN_SHOWN: Final = 99
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -103,13 +95,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Arrivals
     trends: dict[str, tuple[int, ...]]
     """Per status, collections by the minute of their creation; the last is the present minute."""
-    unknown_intents: int
-    health: Health
-    silence: "Silence | None"
-    """The alarm that polling finds finals while no event arrives."""
-    held_up: HeldUp = HeldUp()
-    closing: int = 0
-    """Unknown outcomes whose replay window closes within `CLOSING_WITHIN`."""
+    alarm_inputs: AlarmInputs
     changed: frozenset[str] = frozenset()
     """Ids of collections with news since the snapshot before."""
     arrived: frozenset[str] = frozenset()
@@ -117,6 +103,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     intents: frozenset[str] = frozenset()
     behind: timedelta = timedelta()
     """Age of the oldest change not yet read; zero when all are."""
+
+    @property
+    def health(self) -> Health:
+        """Return how endpoints and channels stand."""
+        return self.alarm_inputs.health
 
 
 class Feed:
@@ -131,13 +122,12 @@ class Feed:
         self._mode = mode
         self._clock = clock
         self._last: Snapshot | None = None
-        self._examined: tuple[Health, Silence | None, HeldUp] | None = None
-        self._examined_at = 0.0
+        self._inputs: AlarmInputs | None = None
+        self._inputs_at = 0.0
         self._born: dict[str, tuple[datetime, str]] = {}
         self._counted: Counter[tuple[datetime, str]] = Counter()
         self._buckets: dict[tuple[datetime, str], tuple[datetime, str]] = {}
         self._oldest: datetime | None = None
-        self._unanswered: tuple[IntentRow, ...] = ()
 
     def read(self) -> Snapshot:
         """Return what is new since the last call, counted at this instant."""
@@ -157,12 +147,13 @@ class Feed:
             known = self._store.collections.by_id(sorted(named), self._mode)
             recent, changed = tuple(known.values()), changed | known.keys()
         self._note(recent, now)
-        examined = self._examine(now)
+        alarm_inputs = self._alarm_inputs(now)
         if last is None or mine or _hour(now) != _hour(last.at):
             hour, day, arrivals = self._figures(now)
-            self._unanswered = self._unknown()
+            unknown = inputs.unknown_intents(self._store, self._mode)
         else:
             hour, day, arrivals = last.hour, last.day, last.arrivals
+            unknown = last.alarm_inputs.unknown
         snapshot = Snapshot(
             mode=self._mode,
             seq=seq,
@@ -171,11 +162,7 @@ class Feed:
             day=day,
             arrivals=arrivals,
             trends=self._trends(now),
-            unknown_intents=len(self._unanswered),
-            closing=sum(_closes_soon(row, now) for row in self._unanswered),
-            health=examined[0],
-            silence=examined[1],
-            held_up=examined[2],
+            alarm_inputs=msgspec.structs.replace(alarm_inputs, at=now, unknown=unknown),
             changed=changed,
             arrived=_ids(mine, ChangeKind.DELIVERY),
             intents=_ids(mine, ChangeKind.INTENT),
@@ -195,22 +182,14 @@ class Feed:
                 return after, changes, timedelta()
         return after, changes, max(now - changes[-1].at, timedelta())
 
-    def _examine(self, now: datetime) -> "tuple[Health, Silence | None, HeldUp]":
-        # Late: it brings the client with it, which nothing needs before the first paint.
-        from kusanya.watch import missed_events
-
-        waited = self._clock.monotonic() - self._examined_at
+    def _alarm_inputs(self, now: datetime) -> AlarmInputs:
+        waited = self._clock.monotonic() - self._inputs_at
+        last = self._inputs
         # A service's clock may stand still for hours while the store goes on, or leap by days.
-        due = waited >= _EXAMINED_EVERY_S or (
-            self._examined is not None and abs(now - self._examined[0].at) >= EXAMINED_EVERY
-        )
-        if self._examined is None or due:
-            self._examined_at = self._clock.monotonic()
-            found = health(self._store, self._mode, now=now)
-            left = waiting(self._store, self._mode, now=now)
-            silent = missed_events(self._store, self._mode, now=now)
-            self._examined = found, silent, held_up(left, now=now)
-        return self._examined
+        if last is None or waited >= _EXAMINED_EVERY_S or abs(now - last.at) >= EXAMINED_EVERY:
+            self._inputs_at = self._clock.monotonic()
+            self._inputs = last = inputs.load(self._store, self._mode, now=now)
+        return last
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
         until = _hour(now) + timedelta(hours=1)
@@ -221,11 +200,6 @@ class Feed:
             _sum(rollups),
             _arrivals(arrivals),
         )
-
-    def _unknown(self) -> tuple[IntentRow, ...]:
-        return self._store.intents.page(
-            self._mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_SHOWN + 1
-        ).rows
 
     def _note(self, rows: Sequence[CollectionRow], now: datetime) -> None:
         first = _minute(now) - timedelta(minutes=TREND_MINUTES - 1)
@@ -250,14 +224,6 @@ class Feed:
             status.value: tuple(self._counted[minute, status.value] for minute in minutes)
             for status in Status
         }
-
-
-def _closes_soon(row: IntentRow, now: datetime) -> bool:
-    """Tell whether an unknown outcome may be replayed, and only for a short while more."""
-    if row.window_closed_at is not None or row.first_sent_at is None:
-        return False
-    left = row.first_sent_at + REPLAY_WINDOW - now
-    return timedelta() < left <= CLOSING_WITHIN
 
 
 def _named_elsewhere(changes: Iterable[Change], mode: Mode) -> frozenset[str]:

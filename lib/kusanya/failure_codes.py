@@ -232,3 +232,9 @@ CHANNELS: Final[dict[str, Channel]] = {
 }
 CHANNEL_NAMES: Final = {name: code for code, known in CHANNELS.items() for name in known.short}
 """Short names of the channels; a code stands for itself."""
+
+
+def channel_label(code: str) -> str:
+    """Return the name customers know a channel by, or the code as received."""
+    known = CHANNELS.get(code)
+    return code if known is None else known.label

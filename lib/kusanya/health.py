@@ -53,6 +53,11 @@ def attempt_of(row: DeliveryRow) -> int | None:
     return infer_attempt(signed_at=row.arrived_at, event_created_at=row.event_created_at)
 
 
+def format_failures(count: int) -> str:
+    """Return a count of an endpoint's failures as far as was looked."""
+    return f"{FAILURES_COUNTED}+" if count >= FAILURES_COUNTED else f"{count}"
+
+
 class SlotState(StrEnum):
     """What is known about one of the seven attempts."""
 
@@ -203,12 +208,6 @@ class Unwatched(msgspec.Struct, frozen=True, kw_only=True):
     last_poll_at: datetime | None
     """When a poller last ran; None where none did within a week."""
 
-    def sentence(self, *, now: datetime) -> str:
-        """Return the alarm in words, with its next step."""
-        since = self.open_since if self.last_poll_at is None else self.last_poll_at
-        minutes = int((now - since).total_seconds()) // 60
-        return f"no poller has run for {minutes:,} minutes: start kusanya watch"
-
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is going wrong, in one mode: endpoints worst first, causes most frequent first."""
@@ -232,18 +231,6 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     def failing(self) -> tuple[EndpointHealth, ...]:
         """Return the endpoints whose last arrival we did not answer with a 2xx in time."""
         return tuple(one for one in self.endpoints if one.failures)
-
-    @property
-    def outages(self) -> tuple[StuckChannel, ...]:
-        """Return the channels with prompts stuck on several phones: no matter of one customer."""
-        return tuple(one for one in self.stuck if one.stuck > 1 and one.phones > 1)
-
-    @property
-    def troubled(self) -> frozenset[str]:
-        """Return the names of the endpoints that fail or took what had no effect."""
-        return frozenset(one.endpoint for one in self.failing) | frozenset(
-            one.endpoint for one in self.unusable
-        )
 
 
 def health(store: Store, mode: Mode, *, now: datetime) -> Health:

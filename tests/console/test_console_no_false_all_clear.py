@@ -8,14 +8,16 @@ import pytest
 from tests.console.looking import lines, shown, ticked
 from textual.pilot import Pilot
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
-from kusanya_console.dashboard.records import Endpoint, ServicePicture, ServiceTime
+from kusanya_console.dashboard.records import ServicePicture, ServiceTime
 from kusanya_console.screens.status_line import StatusBarState, line
 from kusanya_console.ui.format import Look
+from kusanya_console.ui.vocabulary import FAILED
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]
@@ -27,7 +29,7 @@ class Dashboard:
     """The embedded service's own side: one endpoint, in the state that a test says."""
 
     def __init__(self, **said: Any) -> None:
-        self.endpoint = Endpoint(
+        self.endpoint = SenderEndpoint(
             id="we_1", url="http://127.0.0.1:8000/webhooks/shop", mode="live",
             **({"status": "enabled"} | said),
         )  # fmt: skip
@@ -133,9 +135,13 @@ async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_head
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_an_alarm_for_which_there_is_no_room_is_counted(width: int) -> None:
+    words = (
+        "✕ 1 disabled", "✕ 2 failing", "≠ wrong mode", "? 1 closing", "✕ 2 stuck", "◐ silent",
+        "◌ 4 held up",
+    )  # fmt: skip
     standing = StatusBarState(
-        mode=Mode.LIVE, crumb="Deliveries", unknown=3, failing=2, disabled=1, wrong_mode=5,
-        closing=1, stuck=2, silent=True, held_up=4, updated_at=NOW,
+        mode=Mode.LIVE, crumb="Deliveries", unknown=3, updated_at=NOW,
+        alarms=tuple((one, FAILED) for one in words),
     )  # fmt: skip
     said = "".join(piece for piece, _ in line(standing, Look(NOW), width))
     named = sum(

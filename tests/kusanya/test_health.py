@@ -216,7 +216,7 @@ def test_deliveries_of_the_wrong_mode_alarm_both_modes_and_unreadable_ones_their
     [wrong] = live.unusable
     assert (wrong.endpoint, wrong.mode, wrong.verdict) == ("shop", Mode.TEST, Verdict.WRONG_MODE)
     assert (wrong.count, wrong.last_hour) == (3, NOON + HOUR)
-    assert live.troubled == {"shop"}
+    assert live.failing == ()
     test = health(store, Mode.TEST, now=NOON + 2 * HOUR)
     assert [one.endpoint for one in test.unusable] == ["shop", "till"]
     assert health(store, Mode.LIVE, now=NOON + 26 * HOUR).unusable == ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
 from kusanya.store import Store
 from kusanya.wire import Mode
@@ -20,7 +21,6 @@ from kusanya_console.actions.results import (
     RevealedPhone,
 )
 from kusanya_console.commands import COMMANDS, Command, CommandKind, keys_shown
-from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, TimeFormat
@@ -70,7 +70,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     masked_at: float = 0.0
     times: TimeFormat = TimeFormat.EAT
     snapshot: Snapshot | None = None
-    sender: tuple[Endpoint, ...] = ()
+    sender: tuple[SenderEndpoint, ...] = ()
     """Our endpoints as the embedded service told of them last; empty without a dashboard."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     keys: Mapping[str, str] = {}

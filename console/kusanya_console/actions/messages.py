@@ -5,11 +5,11 @@ from typing import Any
 
 from textual.message import Message
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.errors import StoreError
 from kusanya.filters import Filter
 from kusanya.privacy import mask_text
 from kusanya_console.actions.results import ActionResult, RevealedPhone
-from kusanya_console.dashboard.records import Endpoint
 from kusanya_console.feed import Snapshot
 
 
@@ -107,7 +107,7 @@ class ActionFinished(Message):
 class EndpointsLoaded(Message):
     """How our endpoints stand by the embedded service's dashboard; None where it did not answer."""
 
-    def __init__(self, endpoints: tuple[Endpoint, ...] | None) -> None:
+    def __init__(self, endpoints: tuple[SenderEndpoint, ...] | None) -> None:
         super().__init__()
         self.endpoints = endpoints
 

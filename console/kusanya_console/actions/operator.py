@@ -7,6 +7,7 @@ tells what was tried.
 from functools import partial
 from typing import Final, NoReturn
 
+from kusanya.alarms.acknowledgements import ACKNOWLEDGE
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import Client
 from kusanya.client.requests import DEFAULT_PROFILE
@@ -24,7 +25,6 @@ from kusanya_console.actions.results import (
     ActionResult,
     RevealedPhone,
 )
-from kusanya_console.alarms import ACKNOWLEDGE
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.reader import ServiceReader, path_part
 from kusanya_console.dashboard.records import SentDelivery, understood

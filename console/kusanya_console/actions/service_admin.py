@@ -10,6 +10,7 @@ from datetime import timedelta
 from secrets import token_hex
 from typing import Final
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.business_day import EAT
 from kusanya.client import Client
 from kusanya.errors import KusanyaError
@@ -25,7 +26,6 @@ from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.phones import AMOUNT, ScriptedPhone
 from kusanya_console.dashboard.reader import endpoints, faults, path_part
 from kusanya_console.dashboard.records import (
-    Endpoint,
     FaultRule,
     ServiceKey,
     ServiceTime,
@@ -139,7 +139,7 @@ class ServiceAdmin:
 
         def register() -> ActionResult:
             answer = self._dashboard.post("endpoints", {"url": url, "mode": mode.value})
-            endpoint = understood(answer, Endpoint)
+            endpoint = understood(answer, SenderEndpoint)
             made.append(_secret(answer, "secret"))
             return ActionResult(f"{_named(endpoint)} is registered; its secret was shown once")
 
@@ -148,7 +148,7 @@ class ServiceAdmin:
         ended = self._audit.run("add endpoint", shown, f"{mode.value} mode", register)
         return NewSecret(ended, f"signing secret of {shown}", made[0])
 
-    def enable(self, endpoint: Endpoint) -> ActionResult:
+    def enable(self, endpoint: SenderEndpoint) -> ActionResult:
         """Enable the endpoint that the dialog named."""
 
         def enable() -> ActionResult:
@@ -161,7 +161,7 @@ class ServiceAdmin:
 
         return self._audit.run("enable endpoint", endpoint.id, _about(endpoint), enable)
 
-    def rotate(self, endpoint: Endpoint) -> NewSecret:
+    def rotate(self, endpoint: SenderEndpoint) -> NewSecret:
         """Rotate the secret of the endpoint that the dialog named."""
         made: list[Secret] = []
 
@@ -177,7 +177,7 @@ class ServiceAdmin:
         ended = self._audit.run("rotate secret", endpoint.id, _about(endpoint), rotate)
         return NewSecret(ended, f"signing secret of {safe(endpoint.url, _LONGEST_URL)}", made[0])
 
-    def delete(self, endpoint: Endpoint) -> ActionResult:
+    def delete(self, endpoint: SenderEndpoint) -> ActionResult:
         """Delete the endpoint that the dialog named."""
 
         def delete() -> ActionResult:
@@ -187,7 +187,7 @@ class ServiceAdmin:
 
         return self._audit.run("delete endpoint", endpoint.id, _about(endpoint), delete)
 
-    def _again(self, endpoint: Endpoint) -> Endpoint:
+    def _again(self, endpoint: SenderEndpoint) -> SenderEndpoint:
         for one in endpoints(self._dashboard):
             if (one.id, one.url, one.mode) == (endpoint.id, endpoint.url, endpoint.mode):
                 return one
@@ -259,11 +259,11 @@ def _secret(answer: object, name: str) -> Secret:
         raise DashboardError("the dashboard gave no secret: make another one") from None
 
 
-def _about(endpoint: Endpoint) -> str:
+def _about(endpoint: SenderEndpoint) -> str:
     return f"{_address(endpoint.url)}, {safe(endpoint.mode, 20)} mode"
 
 
-def _named(endpoint: Endpoint) -> str:
+def _named(endpoint: SenderEndpoint) -> str:
     return f"{safe(endpoint.url, 80)} ({safe(endpoint.id, 40)})"
 
 

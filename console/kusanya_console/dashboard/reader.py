@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.records import (
-    Endpoint,
     FaultRule,
     SentDelivery,
     ServiceKey,
@@ -49,9 +49,9 @@ class ServiceReader:
         return rows(answer, SentDelivery)
 
 
-def endpoints(dashboard: DashboardClient) -> tuple[Endpoint, ...]:
+def endpoints(dashboard: DashboardClient) -> tuple[SenderEndpoint, ...]:
     """Return the endpoints of both modes. Raises DashboardError."""
-    return rows(dashboard.get("endpoints"), Endpoint)
+    return rows(dashboard.get("endpoints"), SenderEndpoint)
 
 
 def faults(dashboard: DashboardClient) -> tuple[FaultRule, ...]:

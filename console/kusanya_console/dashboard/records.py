@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kusanya.limits import DISABLE_AFTER
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya_console.dashboard.errors import DashboardError
 
 T = TypeVar("T")
@@ -25,29 +25,6 @@ class ServiceKey(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
     created_at: datetime
     revoked_at: datetime | None = None
-
-
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook endpoint as the sender keeps it."""
-
-    id: str
-    url: str
-    mode: str
-    status: str
-    failing_since: datetime | None = None
-    disabled_at: datetime | None = None
-    created_at: datetime | None = None
-
-    @property
-    def is_disabled(self) -> bool:
-        """Tell whether nothing is sent to it."""
-        return self.status == "disabled"
-
-    @property
-    def disables_at(self) -> datetime | None:
-        """Return from when on a failure disables it; None while nothing fails."""
-        lit = self.failing_since
-        return None if lit is None or self.is_disabled else lit + DISABLE_AFTER
 
 
 class ServiceTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +65,7 @@ class ServicePicture(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the Service screen shows, read at one time."""
 
     time: ServiceTime
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[SenderEndpoint, ...]
     keys: tuple[ServiceKey, ...]
     faults: tuple[FaultRule, ...]
 

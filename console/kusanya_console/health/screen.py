@@ -11,6 +11,8 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
+from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
+from kusanya.alarms.rules import raised
 from kusanya.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
 from kusanya.store import Store
 from kusanya.text import safe
@@ -24,7 +26,6 @@ from kusanya_console.actions.messages import (
     TimelineRequested,
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.alarms import Inbox, Inspector
 from kusanya_console.collections.evidence import save_card
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
@@ -34,7 +35,7 @@ from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.screens.status_line import StatusBarState
-from kusanya_console.ui.format import Line, plain, rule
+from kusanya_console.ui.format import Line, format_instant, plain, rule
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
 
@@ -51,11 +52,11 @@ class HealthFigures(msgspec.Struct, frozen=True):
     window: Window
     causes: Causes
     times: tuple[TimeToFinal, ...]
-    inbox: Inbox
+    anomalies: AnomalyReport
 
 
 def load_figures(
-    store: Store, mode: Mode, inspector: Inspector, window: Window, now: datetime
+    store: Store, mode: Mode, scanner: AnomalyScanner, window: Window, now: datetime
 ) -> HealthFigures:
     """Return a window's causes and times, and what is odd; raises StoreError."""
     return HealthFigures(
@@ -63,7 +64,7 @@ def load_figures(
         window,
         causes(store, mode, window=window, now=now),
         times_to_final(store, mode, since=begins(window, now)),
-        inspector.inspect(now=now),
+        scanner.scan(now=now),
     )
 
 
@@ -80,7 +81,7 @@ class HealthScreen(ConsoleScreen):
         self.cursor: str | None = None
         self._snapshot: Snapshot | None = None
         self._figures: HealthFigures | None = None
-        self._inspector = Inspector(context.store, mode=context.mode)
+        self._scanner = AnomalyScanner(context.store, mode=context.mode)
         self._counting = False
         self._lines_of: list[Target | None] = []
         self._pointed = False
@@ -122,15 +123,13 @@ class HealthScreen(ConsoleScreen):
         if self._counting:
             return
         self._counting = True
-        context, inspector, window, now = (
+        context, scanner, window, now = (
             self.context,
-            self._inspector,
+            self._scanner,
             self.window,
             self.context.look.now,
         )
-        self.fetch(
-            "count", lambda: load_figures(context.store, context.mode, inspector, window, now)
-        )
+        self.fetch("count", lambda: load_figures(context.store, context.mode, scanner, window, now))
 
     def show_fetched(self, what: str, value: Any) -> None:
         """Show what was counted; a window that was changed meanwhile is counted next."""
@@ -164,13 +163,10 @@ class HealthScreen(ConsoleScreen):
         snapshot, counted = self._snapshot, self._figures
         if snapshot is None:
             return None
+        inputs, look = snapshot.alarm_inputs.with_sender(self.context.sender), self.context.look
         found = Reading(
-            mode=self.context.mode,
-            health=snapshot.health,
-            silent=snapshot.silence,
-            held_up=snapshot.held_up,
-            closing=snapshot.closing,
-            sender=tuple(one for one in self.context.sender if one.mode == self.context.mode.value),
+            inputs=inputs,
+            alarms=raised(inputs, format_time=lambda at: format_instant(at, look)),
             lost_at=self._lost_at,
             window=self.window,
         )
@@ -178,7 +174,7 @@ class HealthScreen(ConsoleScreen):
             return found
         timely = counted.causes if counted.window is self.window else None
         return msgspec.structs.replace(
-            found, causes=timely, times=counted.times, inbox=counted.inbox
+            found, causes=timely, times=counted.times, anomalies=counted.anomalies
         )
 
     def _show(self) -> None:

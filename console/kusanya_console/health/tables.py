@@ -8,7 +8,6 @@ from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
 from kusanya.filters import Filter, Term, TimeRange
 from kusanya.text import safe
 from kusanya.wire import Status
-from kusanya_console.alarms import INBOX_SHOWN
 from kusanya_console.commands import LIVE
 from kusanya_console.health.lines import Entry, Target, leading, plainly
 from kusanya_console.health.reader import Reading, channel_target
@@ -31,6 +30,8 @@ _CODE = 24
 _CHANNEL = 12
 _TOTALS = (-7, -7, -15)
 _GAP = 2
+_ANOMALIES_SHOWN = 12
+"""Anomalies that have a line of their own; the rest are counted."""
 _SAID = 31
 """Cells before the sentence about an odd payment."""
 _GROUPS = {
@@ -152,20 +153,20 @@ def _some(count: int, role: str = PLAIN) -> Run:
 
 def odd(found: Reading, look: Look, width: int) -> list[Entry]:
     """Return what is odd among the newest payments, each with its sentence."""
-    box = found.inbox
-    if box is None:
+    report = found.anomalies
+    if report is None:
         return plainly([(("looking through the newest payments", MUTED),)])
-    held = sum(name.startswith("odd:") for name in box.acknowledged)
+    held = sum(name.startswith("odd:") for name in report.acknowledged)
     after = f", {held:,} acknowledged" if held else ""
-    looked = f"{box.looked_at:,} newest payments looked through{after}"
-    if box.more:
+    looked = f"{report.looked_at:,} newest payments looked through{after}"
+    if report.more:
         looked += "; for older ones ! on Live"
-    if not box.odd:
-        none = f"nothing odd; {looked}" if box.looked_at else "no payment yet"
+    if not report.found:
+        none = f"nothing odd; {looked}" if report.looked_at else "no payment yet"
         return plainly([((none, MUTED),)])
-    kinds = ", ".join(f"{kind.value.replace('_', ' ')} {count:,}" for kind, count in box.kinds)
+    kinds = ", ".join(f"{kind.value.replace('_', ' ')} {count:,}" for kind, count in report.kinds)
     entries = plainly(wrapped(f"{kinds}; {looked}", width, role=MUTED))
-    for one in box.odd[:INBOX_SHOWN]:
+    for one in report.found[:_ANOMALIES_SHOWN]:
         glyph, role = ("≠", FAILED) if one.anomaly.urgent else ("!", WARN)
         reference, _ = cell(one.row.reference, limit=24)
         head: Line = (
@@ -180,7 +181,8 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
         name = f"{reference}: {one.anomaly.kind.value.replace('_', ' ')}"
         target = Target(key=one.id, name=name, story=one.row.id, alarm=one.id)
         entries += leading(lines, target)
-    if len(box.odd) > INBOX_SHOWN:
-        more = f"and {len(box.odd) - INBOX_SHOWN:,} more: acknowledge what is looked after with A"
+    if len(report.found) > _ANOMALIES_SHOWN:
+        rest = len(report.found) - _ANOMALIES_SHOWN
+        more = f"and {rest:,} more: acknowledge what is looked after with A"
         entries += plainly([((more, MUTED),)])
     return entries

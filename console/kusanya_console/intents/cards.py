@@ -7,13 +7,13 @@ could replay it elsewhere.
 from collections.abc import Sequence
 from hashlib import sha256
 
+from kusanya.alarms.stalled_intents import count_stalled, format_count, is_stalled
 from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.intents import Candidate, replay_left, window_ends
 from kusanya.privacy import mask_json, mask_phone
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console.collections.detail import parts_line
-from kusanya_console.held_up import held_up, is_held_up, many
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,
@@ -47,7 +47,7 @@ _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
     """Return how many outcomes are unknown or held up, and when the next replay window closes."""
-    stranded = many(held_up(rows, now=look.now).count)
+    stranded = format_count(count_stalled(rows, now=look.now).count)
     unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
     sent = [row for row in unknown if window_ends(row) is not None]
     ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
@@ -65,7 +65,7 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
 
 def window_left(row: IntentRow, look: Look) -> Run:
     """Return what is left of the replay window, as a bar and in words."""
-    if row.state is IntentState.PREPARED and is_held_up(row, now=look.now):
+    if row.state is IntentState.PREPARED and is_stalled(row, now=look.now):
         return "no customer was asked", WARN
     if row.state not in _WAITING or window_ends(row) is None:
         return format_text(row.outcome or "", 80), MUTED
@@ -123,7 +123,7 @@ def intent_card(
         lines.append((("nothing has left this machine", MUTED),))
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
-    elif is_held_up(row, now=look.now):
+    elif is_stalled(row, now=look.now):
         lines += [_BLANK, rule("what is safe", width), *_not_taken(row, look, width)]
     if notes:
         lines += [_BLANK, rule("notes", width)]

@@ -8,6 +8,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
+from kusanya.alarms.stalled_intents import stalled_intents
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya.errors import IntentError
 from kusanya.intents import Candidate
@@ -30,7 +31,6 @@ from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.screen import CARD_CELLS, Card, PaymentScreen
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.held_up import waiting
 from kusanya_console.intents.cards import (
     INTENT_PARTS,
     REPLAY_WARNING,
@@ -119,10 +119,12 @@ def load_intents(store: Store, mode: Mode, *, now: datetime) -> IntentList:
     unknown = store.intents.page(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
     newest = store.intents.page(mode, limit=_OTHERS_LISTED)
     first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
-    left = sorted(waiting(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED)
-    named = {row.id for row in (*first, *left)}
+    stalled = sorted(
+        stalled_intents(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED
+    )
+    named = {row.id for row in (*first, *stalled)}
     rest = (row for row in newest.rows if row.id not in named)
-    return IntentList((*first, *left, *rest), more=unknown.more or newest.more)
+    return IntentList((*first, *stalled, *rest), more=unknown.more or newest.more)
 
 
 class IntentsScreen(PaymentScreen):

@@ -5,12 +5,10 @@ from datetime import datetime, timedelta
 import msgspec
 from rich.cells import cell_len
 
-from kusanya.store.records import Verdict
+from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.rules import Severity, in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.dashboard.records import Endpoint
-from kusanya_console.feed import Snapshot
-from kusanya_console.held_up import many
 from kusanya_console.ui.format import Line, Look, format_clock, format_duration, spread
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
@@ -25,18 +23,8 @@ class StatusBarState(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     crumb: str
     unknown: int = 0
-    failing: int = 0
-    silent: bool = False
-    disabled: int = 0
-    """Endpoints to which nothing is sent, by the sender's word or by ours."""
-    wrong_mode: int = 0
-    """Deliveries of the other mode, refused within a day."""
-    stuck: int = 0
-    """Channels whose prompts wait on several phones."""
-    closing: int = 0
-    """Unknown outcomes whose replay window closes soon."""
-    held_up: int = 0
-    """Creations that nobody works on any more."""
+    alarms: tuple[Run, ...] = ()
+    """What somebody has to look after, the most urgent first."""
     updated_at: datetime | None = None
     """When the store was last read; None before the first time."""
     paused_at: datetime | None = None
@@ -53,27 +41,15 @@ class StatusBarState(msgspec.Struct, frozen=True, kw_only=True):
     """What is being done with the past; empty where the store is looked at as it is now."""
 
 
-def alarms_of(snapshot: Snapshot, sender: tuple[Endpoint, ...]) -> dict[str, int]:
-    """Return what is wrong now as the status line counts it, the sender's word included."""
-    mine = [one for one in sender if one.mode == snapshot.mode.value]
-    disabled = {_named(one) for one in mine if one.is_disabled}
-    failing = {_named(one) for one in mine if one.failing_since is not None} - disabled
-    ours = snapshot.health
-    disabled |= {one.endpoint for one in ours.failing if one.fuse.blown_at is not None}
-    failing |= {one.endpoint for one in ours.failing if one.fuse.blown_at is None}
-    failing |= {one.endpoint for one in ours.unusable if one.verdict is not Verdict.WRONG_MODE}
-    return {
-        "disabled": len(disabled),
-        "failing": len(failing - disabled),
-        "wrong_mode": sum(one.count for one in ours.unusable if one.verdict is Verdict.WRONG_MODE),
-        "stuck": len(ours.outages),
-        "closing": snapshot.closing,
-    }
+def alarm_words(inputs: AlarmInputs) -> tuple[Run, ...]:
+    """Return what is wrong now in the few words of the status line."""
+    alarms = raised(inputs, format_time=str)  # no time stands in these words
+    return tuple((one.words, alarm_role(one.severity)) for one in in_header(alarms))
 
 
-def _named(one: Endpoint) -> str:
-    """Return the name that our receiver has for the sender's endpoint: the end of its address."""
-    return one.url.rstrip("/").rpartition("/")[2]
+def alarm_role(severity: Severity) -> str:
+    """Return the role in which an alarm is shown."""
+    return FAILED if severity is Severity.URGENT else WARN
 
 
 class StatusLine(Sheet):
@@ -131,7 +107,7 @@ def _with_alarms(
     left: list[Run], right: list[Run], state: StatusBarState, width: int
 ) -> tuple[list[Run], list[Run], list[Run]]:
     """Return both sides and the alarms between them, shortened until none goes unsaid."""
-    alarms = _alarms(state)
+    alarms = list(state.alarms)
     fresh, role = right[-1]
     short = [*right[:-1], (fresh.partition(",")[0], role)]
     # The key bar names the screen too; an alarm stands nowhere else.
@@ -151,20 +127,6 @@ def _fitting(alarms: list[Run], room: int) -> list[Run]:
         if _width(shown) + 3 * len(shown) <= room:
             return shown
     return []
-
-
-def _alarms(state: StatusBarState) -> list[Run]:
-    """Return what somebody has to look after, the most urgent first."""
-    said: tuple[tuple[int, str, str], ...] = (
-        (state.disabled, f"✕ {state.disabled} disabled", FAILED),
-        (state.failing, f"✕ {state.failing} failing", FAILED),
-        (state.wrong_mode, "≠ wrong mode", FAILED),
-        (state.closing, f"? {state.closing} closing", FAILED),
-        (state.stuck, f"✕ {state.stuck} stuck", FAILED),
-        (state.silent, "◐ silent", WARN),
-        (state.held_up, f"◌ {many(state.held_up)} held up", WARN),
-    )
-    return [(words, role) for count, words, role in said if count]
 
 
 def _beginning(state: StatusBarState, look: Look) -> tuple[list[Run], str]:

@@ -9,9 +9,10 @@ from typing import Final
 
 import msgspec
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya_console.actions.results import READ_ONLY
 from kusanya_console.dashboard.phones import ScriptedPhone
-from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
+from kusanya_console.dashboard.records import ServiceKey, ServicePicture
 from kusanya_console.service.tables import Fault, Tab, Thing
 from kusanya_console.ui.format import Line, cell, fit, rule, wrapped
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
@@ -67,19 +68,19 @@ def _add(at: ActionContext) -> str:
 
 
 def _enable(at: ActionContext) -> str:
-    if not isinstance(at.thing, Endpoint):
+    if not isinstance(at.thing, SenderEndpoint):
         return "an endpoint can be enabled, and the cursor points at none"
     return "" if at.thing.is_disabled else "off: this endpoint is enabled"
 
 
 def _rotate(at: ActionContext) -> str:
-    return "" if isinstance(at.thing, Endpoint) else "only an endpoint has a signing secret"
+    return "" if isinstance(at.thing, SenderEndpoint) else "only an endpoint has a signing secret"
 
 
 def _delete(at: ActionContext) -> str:
     if isinstance(at.thing, ServiceKey):
         return "" if at.thing.revoked_at is None else "off: this key is revoked already"
-    return "" if isinstance(at.thing, Endpoint) else "endpoints and keys can be deleted"
+    return "" if isinstance(at.thing, SenderEndpoint) else "endpoints and keys can be deleted"
 
 
 def _advance(at: ActionContext) -> str:

@@ -8,10 +8,11 @@ from datetime import datetime
 
 import msgspec
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.dashboard.phones import ScriptedPhone
-from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
+from kusanya_console.dashboard.records import ServiceKey, ServicePicture
 from kusanya_console.service.tables import Fault, Tab, Thing, fuse, mode, state
 from kusanya_console.service.words import FAULTS
 from kusanya_console.ui import vocabulary
@@ -97,7 +98,7 @@ def _held(tab: Tab, picture: ServicePicture) -> list[Run]:
 def card(thing: Thing | None, look: Look, width: int) -> list[Line]:
     """Return what is known of what the cursor points at."""
     match thing:
-        case Endpoint():
+        case SenderEndpoint():
             return _endpoint(thing, look, width)
         case ScriptedPhone():
             return _phone(thing, width)
@@ -140,7 +141,7 @@ def _became(trial: Trial) -> list[Run]:
     ]
 
 
-def _endpoint(one: Endpoint, look: Look, width: int) -> list[Line]:
+def _endpoint(one: SenderEndpoint, look: Look, width: int) -> list[Line]:
     lines = [
         *wrapped(cell(one.url, limit=200)[0], width, role=STRONG),
         labelled("id", cell(one.id, limit=60)),

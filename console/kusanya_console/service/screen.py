@@ -6,13 +6,14 @@ several faults at once their number.
 
 from collections.abc import Callable
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.privacy import mask_phone
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.results import READ_ONLY, ActionResult, NewSecret
 from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.dashboard.phones import AMOUNT, ScriptedPhone
-from kusanya_console.dashboard.records import Endpoint, FaultRule, ServiceKey
+from kusanya_console.dashboard.records import FaultRule, ServiceKey
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.service.actions import ActionContext, ServiceAction, disabled_reason
 from kusanya_console.service.cards import Trial
@@ -198,7 +199,7 @@ class ServiceScreen(ServiceView):
         self, action: ServiceAction, act: str, warning: str, *, word: str = ""
     ) -> None:
         may = self._may(action)
-        if may is None or not isinstance(may[1].thing, Endpoint):
+        if may is None or not isinstance(may[1].thing, SenderEndpoint):
             return
         service_admin, one = may[0], may[1].thing
         facts: Facts = (

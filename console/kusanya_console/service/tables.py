@@ -10,10 +10,11 @@ from zlib import crc32
 
 import msgspec
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.privacy import mask_phone
 from kusanya.wire import Mode
 from kusanya_console.dashboard.phones import SCRIPTED, ScriptedPhone
-from kusanya_console.dashboard.records import Endpoint, FaultRule, ServiceKey, ServicePicture
+from kusanya_console.dashboard.records import FaultRule, ServiceKey, ServicePicture
 from kusanya_console.service.words import FAULTS
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
@@ -36,7 +37,7 @@ class Fault(msgspec.Struct, frozen=True):
     rule: FaultRule | None
 
 
-Thing = Endpoint | ScriptedPhone | Fault | ServiceKey
+Thing = SenderEndpoint | ScriptedPhone | Fault | ServiceKey
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -103,7 +104,7 @@ def all_faults(picture: ServicePicture) -> list[Fault]:
     return [*known, *(Fault(kind, rule) for kind, rule in rules.items() if kind not in FAULTS)]
 
 
-def state(endpoint: Endpoint) -> Run:
+def state(endpoint: SenderEndpoint) -> Run:
     """Return whether the sender delivers to an endpoint, as glyph and word."""
     if endpoint.is_disabled:
         return "✕ disabled", FAILED
@@ -112,7 +113,7 @@ def state(endpoint: Endpoint) -> Run:
     return ("● enabled", PLAIN) if endpoint.status == "enabled" else cell(endpoint.status, WARN)
 
 
-def fuse(endpoint: Endpoint, look: Look) -> Run:
+def fuse(endpoint: SenderEndpoint, look: Look) -> Run:
     """Return what the sender's own fuse says."""
     if endpoint.is_disabled:
         when = (
@@ -134,7 +135,7 @@ def _item(name: str, of: Thing, *cells: Run) -> Item:
     return Item(name, crc32(repr(cells).encode()), cells, of)
 
 
-def _endpoint(one: Endpoint, look: Look) -> Item:
+def _endpoint(one: SenderEndpoint, look: Look) -> Item:
     return _item(one.id, one, cell(one.url, limit=200), mode(one.mode), state(one), fuse(one, look))
 
 

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -21,7 +22,7 @@ from kusanya_console.actions.messages import ActionRequested, CopyRequested, Scr
 from kusanya_console.actions.results import ActionResult, NewSecret
 from kusanya_console.commands import bindings_of
 from kusanya_console.dashboard.phones import ScriptedPhone
-from kusanya_console.dashboard.records import Endpoint, ServiceKey, ServicePicture
+from kusanya_console.dashboard.records import ServiceKey, ServicePicture
 from kusanya_console.feed import Snapshot
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.service.actions import ActionContext, action_lines
@@ -247,7 +248,7 @@ class ServiceView(ConsoleScreen):
     def action_copy_id(self) -> None:
         """Copy what names the thing under the cursor."""
         match self.thing:
-            case Endpoint(url=url):
+            case SenderEndpoint(url=url):
                 self.post_message(CopyRequested("address", url))
             case ServiceKey(id=id_):
                 self.post_message(CopyRequested("key id", id_))

@@ -7,11 +7,12 @@ a question mark.
 
 from typing import Final
 
-from kusanya.failure_codes import CHANNELS
-from kusanya.limits import ACKNOWLEDGEMENT_TIME, SIGNATURE_TOLERANCE_S
+from kusanya.failure_codes import channel_label
+from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Order, Verdict
 from kusanya.text import safe
+from kusanya.webhooks.refusals import REFUSAL_REASONS
 from kusanya.wire import EventType, Mode, Status
 
 PLAIN: Final = ""
@@ -59,28 +60,6 @@ _INTENT: Final[dict[IntentState, tuple[str, str]]] = {
     IntentState.SETTLED: ("●", PLAIN),
 }
 
-_REASON: Final = {
-    "missing": "the delivery had no signature header",
-    "duplicate_header": "two signature headers came, so neither can be trusted",
-    "too_long": "the signature header is longer than any real one",
-    "malformed": "the signature header cannot be read",
-    "timestamp_not_integer": "t is not a whole number",
-    "missing_v1": "the header has no v1 digest",
-    "too_old": (
-        f"t is more than {SIGNATURE_TOLERANCE_S} s in the past: a replay, or a clock that is wrong"
-    ),
-    "too_new": f"t is more than {SIGNATURE_TOLERANCE_S} s in the future: a clock is wrong",
-    "no_match": "the digest matches none of this endpoint's secrets",
-    "wrong_mode": "the event belongs to the other mode than this endpoint and its secret",
-}
-
-_TO_DO: Final = {
-    "no_match": "put the endpoint's present whsec_ secret into the profile before the retry",
-    "wrong_mode": "start the receiver in the mode of its secret, before the sender gives up",
-    "too_old": "compare this machine's clock with the service's",
-    "too_new": "compare this machine's clock with the service's",
-}
-
 
 def mode_words(mode: Mode) -> Run:
     """Return the two words that no screen is ever without."""
@@ -103,8 +82,7 @@ def status_of(row: CollectionRow) -> Run:
 
 def channel(code: str) -> str:
     """Return the name customers know a channel by, or the code as received."""
-    known = CHANNELS.get(code)
-    return safe(code, 40) if known is None else known.label
+    return safe(channel_label(code), 40)
 
 
 def verdict(row: DeliveryRow) -> Run:
@@ -143,9 +121,11 @@ def intent(state: IntentState) -> Run:
 
 def reason(word: str | None) -> str:
     """Return a sentence for why a delivery was not accepted, or the word itself."""
-    return "" if word is None else _REASON.get(word) or safe(word, 120)
+    known = REFUSAL_REASONS.get(word or "")
+    return safe(word or "", 120) if known is None else known.sentence
 
 
 def to_do(word: str | None) -> str:
     """Return what a person can do about a rejected delivery, or nothing."""
-    return _TO_DO.get(word or "", "")
+    known = REFUSAL_REASONS.get(word or "")
+    return "" if known is None else known.next_step

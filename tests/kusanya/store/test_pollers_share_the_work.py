@@ -4,16 +4,17 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from kusanya.alarms.inputs import load
+from kusanya.alarms.rules import raised
 from kusanya.client import Client
 from kusanya.client.effects import Reply, Request, Response
 from kusanya.clock import ManualClock
 from kusanya.errors import AuthenticationError, StoreDamaged, StoreTooNew, StoreUnavailable
-from kusanya.health import health
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.watch import PollResult, PollSettings, poll_once, poll_open
@@ -224,16 +225,20 @@ def test_a_poller_that_stopped_is_an_alarm_while_something_is_open(
     store: Store, make: Any, clock: ManualClock, service: Service
 ) -> None:
     def alarm() -> str | None:
-        found = health(store, Mode.TEST, now=clock.now()).unwatched
-        return None if found is None else found.sentence(now=clock.now())
+        found = raised(load(store, Mode.TEST, now=clock.now()), format_time=datetime.isoformat)
+        return next((one.text for one in found if one.code == "unwatched"), None)
 
     assert alarm() is None  # nothing is open
     fill(store, make, 1)
     clock.sleep(4 * 60)
     assert alarm() is None  # not for long enough
     clock.sleep(6 * 60)
-    assert alarm() == "no poller has run for 10 minutes: start kusanya watch"
+    since = clock.now() - timedelta(minutes=10)
+    assert alarm() == (
+        "◐ unwatched: no poller has run for 10 minutes, and collections are open since "
+        f"{since.isoformat()}. To do: start kusanya watch."
+    )
     run_rounds(service, store, 1)
     assert alarm() is None
     clock.sleep(7 * 60)
-    assert alarm() == "no poller has run for 7 minutes: start kusanya watch"
+    assert "no poller has run for 7 minutes" in (alarm() or "")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kusanya.alarms.silence import detect_silence, load_silence
 from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
@@ -13,8 +14,6 @@ from kusanya.watch import (
     FIRST_POLL,
     PollResult,
     PollSettings,
-    detect_silence,
-    missed_events,
     next_poll,
     poll_once,
     poll_open,
@@ -155,9 +154,9 @@ def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any)
         scene.create(number)
     scene.advance(31)
     _poll(scene)
-    alarm = missed_events(scene.store, Mode.TEST, now=scene.clock.now())
+    alarm = load_silence(scene.store, Mode.TEST, now=scene.clock.now())
     assert alarm is not None
     assert (alarm.missed, alarm.last_arrival_at) == (3, None)
     scene.advance(1)
     scene.receive_all()
-    assert missed_events(scene.store, Mode.TEST, now=scene.clock.now()) is None
+    assert load_silence(scene.store, Mode.TEST, now=scene.clock.now()) is None
