@@ -121,12 +121,9 @@ class Receiver:
 
     async def _delivery(self, scope: Scope, receive: Receive, send: Send) -> None:
         handler = self._handler
-        # Some servers give lists: what is kept must not change any more.
-        headers = tuple(map(tuple, scope["headers"]))
+        read_body = partial(_read_body, receive, handler.limits)
         try:
-            durable = await handler.handle(
-                headers, scope["path"], partial(_read_body, receive, handler.limits)
-            )
+            durable = await handler.handle(tuple(scope["headers"]), scope["path"], read_body)
         except _Disconnected:
             handler.metrics.discarded += 1
             return

@@ -27,6 +27,7 @@ from kusanya.receiver.admission import (
     not_in_time,
 )
 from kusanya.receiver.classification import Headers, classify
+from kusanya.receiver.deadlines import Deadlines
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
@@ -111,7 +112,7 @@ class DeliveryHandler:
         self._on_receipt = on_receipt
         self._followers = tuple(followers)
         self._started = False
-        self._pending: PendingCommits | None = None
+        self._waiting: tuple[PendingCommits, Deadlines] | None = None
 
     def start(self) -> None:
         """Start what works in the background; the first delivery does so where nobody else did.
@@ -137,14 +138,14 @@ class DeliveryHandler:
         and what `read_body` raises.
         """
         began, arrived_at = self._stopwatch(), self.clock.now()
-        pending = self._pending_commits()
+        pending, deadlines = self._of_this_loop()
         arrival: Arrival | None = None
         self.metrics.in_flight += 1
         try:
             if self.metrics.in_flight > self.limits.in_flight:
                 raise Refusal(503, "too many deliveries at once")
             admit_headers(headers, self.limits)
-            async with asyncio.timeout_at(pending.loop.time() + self.limits.receipt_s):
+            with deadlines.begin():
                 body = await read_body()
                 if not self._started:
                     self.start()
@@ -184,11 +185,11 @@ class DeliveryHandler:
         self.metrics.refused[refusal.status] += 1
         log_refusal(refusal)
 
-    def _pending_commits(self) -> PendingCommits:
+    def _of_this_loop(self) -> tuple[PendingCommits, Deadlines]:
         loop = asyncio.get_running_loop()
-        if self._pending is None or self._pending.loop is not loop:
-            self._pending = PendingCommits(loop)
-        return self._pending
+        if self._waiting is None or self._waiting[0].loop is not loop:
+            self._waiting = PendingCommits(loop), Deadlines(loop, self.limits.receipt_s)
+        return self._waiting
 
 
 def _is_async(function: Callable[..., object]) -> bool:

@@ -50,8 +50,7 @@ class PendingCommits:
             waiting, commit = self._done.popleft()
             if waiting.done():
                 continue  # given up at its deadline: it has its answer already
-            error = commit.exception()
-            if error is None:
+            try:
                 waiting.set_result(commit.result())
-            else:
+            except Exception as error:  # noqa: BLE001 - whatever it is, one delivery waits for it
                 waiting.set_exception(error)

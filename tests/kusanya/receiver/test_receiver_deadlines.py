@@ -10,6 +10,7 @@ from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
 from kusanya.receiver import Limits, app
+from kusanya.receiver.deadlines import Deadlines
 from kusanya.store.records import Receipt, Verdict
 
 SECRET = "whsec_" + "a" * 32
@@ -120,3 +121,58 @@ def test_a_body_that_is_late_is_the_senders_matter(
 
     assert runner.run(deliver()).status == 408
     assert journal.submitted.empty()
+
+
+async def wait_in(deadlines: Deadlines) -> None:
+    with deadlines.begin():
+        await asyncio.Event().wait()
+
+
+def test_one_timer_watches_all_deadlines_of_an_instant(
+    runner: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timers: list[float] = []
+
+    async def wait() -> None:
+        loop = stepped()
+        set_timer = loop.call_at
+
+        def counted(when: float, callback: Callable[..., object], *given: Any) -> Any:
+            timers.append(when)
+            return set_timer(when, callback, *given)
+
+        monkeypatch.setattr(loop, "call_at", counted)
+        deadlines = Deadlines(loop, 8.0)
+        tasks = [asyncio.ensure_future(wait_in(deadlines)) for _ in range(100)]
+        await loop.go_to(0.0)
+        assert timers == [8.0]
+        await loop.go_to(8.0)
+        assert [type(task.exception()) for task in tasks] == [TimeoutError] * 100
+        assert timers == [8.0]
+
+    runner.run(wait())
+
+
+def test_who_left_in_time_is_not_cancelled_by_its_deadline(runner: asyncio.Runner) -> None:
+    async def leave_and_stay(deadlines: Deadlines) -> str:
+        with deadlines.begin():
+            await asyncio.sleep(0)
+        await stepped().go_to(9.0)
+        return "undisturbed"
+
+    async def wait() -> str:
+        return await leave_and_stay(Deadlines(stepped(), 8.0))
+
+    assert runner.run(wait()) == "undisturbed"
+
+
+def test_a_task_that_is_also_cancelled_by_others_ends_as_cancelled(runner: asyncio.Runner) -> None:
+    async def wait() -> None:
+        loop = stepped()
+        task = asyncio.ensure_future(wait_in(Deadlines(loop, 8.0)))
+        await loop.go_to(0.0)
+        loop.call_at(8.0, task.cancel)
+        await loop.go_to(8.0)
+        assert task.cancelled()
+
+    runner.run(wait())
