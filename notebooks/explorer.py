@@ -80,7 +80,7 @@ class Explorer:
         )
         self.story = widgets.Label("Click a row to read what happened to it.")
         self.timeline = ITable(
-            _texts(columns.empty(columns.STORY)), maxBytes=0, paging=False, showIndex=False
+            _texts(columns.empty(columns.TIMELINE)), maxBytes=0, paging=False, showIndex=False
         )
         self.folder = widgets.Text(description="Folder", value="export")
         self.export = widgets.Button(description="Export as CSV")
@@ -221,7 +221,7 @@ class Explorer:
         collection_id = self.selected()
         if collection_id is None or self.inputs is None:
             self.story.value = "Click a row to read what happened to it."
-            self.timeline.update(_texts(columns.empty(columns.STORY)))
+            self.timeline.update(_texts(columns.empty(columns.TIMELINE)))
             return
         facts = self._timeline(self.inputs, collection_id)
         self.story.value = f"What happened to {safe(collection_id)}:"
@@ -234,7 +234,7 @@ def _span(inputs: Inputs) -> str:
 
 def _texts(frame: pd.DataFrame) -> pd.DataFrame:
     # As text: the table would print <NA>, and reads numbers as it likes.
-    shown = [name for name in frame.columns if name in {*SHOWN, *columns.STORY.columns}]
+    shown = [name for name in frame.columns if name in {*SHOWN, *columns.TIMELINE.columns}]
     ordered = sorted(shown, key=lambda name: SHOWN.index(name) if name in SHOWN else 0)
     return pd.DataFrame(
         {name.replace("_", " "): [_text(value) for value in frame[name]] for name in ordered},

@@ -16,7 +16,7 @@ from kusanya_console.cli.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis.report import Outcome, Said
+    from kusanya.reconcile.analysis.report import CloseResult, Progress
 
 _EXAMPLE = (
     "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
@@ -73,8 +73,8 @@ def reconcile(
     days = (day_of("--from", first), day_of("--to", last))
     which = mode or chosen.mode
     try:
-        with interrupted_by_sigterm(), _progress() as said:
-            outcome = run(
+        with interrupted_by_sigterm(), _progress() as progress:
+            result = run(
                 first=days[0],
                 last=days[1],
                 out=out,
@@ -89,44 +89,44 @@ def reconcile(
                 previous=previous,
                 max_breaks=max_breaks,
                 tolerance=Tolerance(double_minutes=double_minutes),
-                said=said,
+                progress=progress,
             )
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
     if as_json:
-        say_json(outcome.told())
+        say_json(result.to_dict())
     else:
-        _tell(outcome, which, days)
-    if outcome.exit_code:
-        stop(outcome.exit_code)
+        _print(result, which, days)
+    if result.exit_code:
+        stop(result.exit_code)
 
 
-def _tell(outcome: "Outcome", mode: Mode, days: tuple[date, date]) -> None:
+def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
     from kusanya.reconcile.matching.breaks import LEDGER, SETTLEMENT
 
-    if outcome.folder is None:
-        complain(outcome.sentence)
+    if result.folder is None:
+        complain(result.sentence)
         return
     say(f"{mode.value} collections, business days {days[0]} to {days[1]}, East Africa Time")
-    say(safe(outcome.sentence, 600))
-    for row in outcome.found:
+    say(safe(result.sentence, 600))
+    for row in result.findings:
         if row["rows"]:
-            say(safe(f"  {_found(row)}", 200))
+            say(safe(f"  {_format_finding(row)}", 200))
     verdicts = {**LEDGER, **SETTLEMENT}
-    for code in sorted(outcome.by_code, key=list(verdicts).index):
-        told = verdicts[code]
-        say(f"  {code:<24}{outcome.by_code[code]:>8,}  {told.meaning}: {told.action}")
-    say(f"run {outcome.run_id}, pack in {safe(str(outcome.folder), 600)}")
+    for code in sorted(result.by_code, key=list(verdicts).index):
+        rule = verdicts[code]
+        say(f"  {code:<24}{result.by_code[code]:>8,}  {rule.meaning}: {rule.action}")
+    say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
     say("read report.html there; sign pack.xlsx")
 
 
-def _found(row: dict[str, Any]) -> str:
+def _format_finding(row: dict[str, Any]) -> str:
     money = "" if row["amount"] is None else f", {row['currency']} {row['amount']:,}"
     return f"{row['rows']:,} {row['finding']}{money}"
 
 
 @contextmanager
-def _progress() -> "Iterator[Said | None]":
+def _progress() -> "Iterator[Progress | None]":
     """Yield what tells a person at a terminal what is being done; the line is gone at the end."""
     if not sys.stderr.isatty():
         yield None

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.inputs.facts import dress
+from kusanya.reconcile.inputs.normalisation import normalise
 
 Make = Callable[..., pd.DataFrame]
 
@@ -64,6 +64,6 @@ def maker() -> Make:
         ]
         names = [*plain, "id", "reference"]
         frame = pd.DataFrame(records, columns=names, dtype="object")
-        return dress(frame, key="test", **options)
+        return normalise(frame, key="test", **options)
 
     return make

@@ -16,9 +16,9 @@ from kusanya.reconcile.frames.days import (
     business_day,
     business_days,
     cutoff,
+    format_cutoff,
     month_of,
     period,
-    shown_cutoff,
 )
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_cutoff_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["00:00", "02:30", "-03:00", "-00:15"])
 def test_a_cutoff_is_shown_as_it_is_read(text: str) -> None:
-    assert shown_cutoff(cutoff(text)) == text
+    assert format_cutoff(cutoff(text)) == text
 
 
 def test_a_period_begins_and_ends_where_its_days_do() -> None:

@@ -20,7 +20,7 @@ def books(made: sample_faults.Month, *, named: str) -> pd.DataFrame:
     ids = lines["reference"].map(dict(zip(won["reference"], won["id"], strict=True)))
     chosen = {"none": lines["row_no"] < 0, "some": lines["row_no"] % 3 == 0}
     lines["collection_id"] = ids.where(chosen.get(named, lines["row_no"] > 0)).astype(
-        LEDGER.columns["collection_id"].dtype
+        LEDGER.columns["collection_id"].pandas
     )
     return lines
 

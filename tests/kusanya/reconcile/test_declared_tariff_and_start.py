@@ -45,7 +45,7 @@ def test_bands_and_spans_price_each_amount_and_day_once(
         "bands = [{ upto = 1000, fee = 10 }, { upto = 5000, fee = 20 }, { fee = 30 }]\n"
     )
     rows = collections_of(*({"amount": amount} for amount in (1, 1_000, 1_001, 5_000, 5_001)))
-    priced = fees.agreed(load.inputs(period="2020-01", tariff=str(_written(tmp_path, text)))).tariff
+    priced = fees.audit(load.inputs(period="2020-01", tariff=str(_written(tmp_path, text)))).tariff
     found = fees.expected(rows, period=period("2026-03"), tariff=priced)
     assert found["expected"].sum() == 1 + 10 + 20 + 20 + 30
     assert found["unpriced"].sum() == 0

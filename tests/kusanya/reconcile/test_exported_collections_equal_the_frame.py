@@ -191,7 +191,7 @@ def test_files_and_frame_answer_alike(
 
 def test_the_files_hold_every_column_of_every_collection(inputs: Inputs, dataset: Dataset) -> None:
     with Engine(folders=dataset.folders) as engine:
-        engine.give("collections", dataset, COLLECTIONS)
+        engine.register("collections", dataset, COLLECTIONS)
         read = engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
     whole = inputs.frame
     pd.testing.assert_frame_equal(read, whole)
@@ -307,7 +307,7 @@ def test_a_large_month_is_never_loaded_whole(tmp_path: Path) -> None:
     day = tmp_path / "business_day=2026-03-01"
     day.mkdir()
     raw = frame.assign(final_seen_at=frame["completed_at"])
-    table = columns.to_arrow(raw, COLLECTIONS.plus("files", final_seen_at=columns.Kind.INSTANT))
+    table = columns.to_arrow(raw, COLLECTIONS.plus("files", final_seen_at=columns.DType.INSTANT))
     with pq.ParquetWriter(day / "live.parquet", table.schema) as writer:
         for _ in range(5):
             writer.write_table(table)

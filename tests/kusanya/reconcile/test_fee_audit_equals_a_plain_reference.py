@@ -17,11 +17,11 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
+    CHARGED,
     DAILY,
     DRIFTED,
     EXCEPTIONS,
     EXPECTED,
-    FOUND,
     INTEGRITY,
     STATEMENT,
     STRADDLERS,
@@ -378,7 +378,7 @@ def test_the_tariff_that_was_found_explains_as_many_rows_as_it_says(
             ]
         )
         frame = collections_of(*rows)
-        found = columns.check(fees.tariff(frame, period=MARCH), FOUND)
+        found = columns.check(fees.tariff(frame, period=MARCH), CHARGED)
         rules = [dict(zip(found.columns, row, strict=True)) for row in records(found)]
         for told in rules:
             for name in ("first_day", "last_day"):

@@ -10,10 +10,10 @@ import pytest
 
 from kusanya.reconcile.errors import FrameError
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
 from kusanya.reconcile.sql.engine import Dataset, Engine
 
-PAIR = Schema("pair", {"name": Kind.TEXT, "amount": Kind.WHOLE})
+PAIR = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
 BEYOND_FLOAT = 2**53 + 1
 
 
@@ -23,7 +23,7 @@ def pair(*amounts: int | None) -> pd.DataFrame:
 
 def test_an_amount_beyond_what_floats_hold_survives_the_engine() -> None:
     with Engine() as engine:
-        engine.give("pair", pair(BEYOND_FLOAT, None), PAIR)
+        engine.register("pair", pair(BEYOND_FLOAT, None), PAIR)
         answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
     assert answer["amount"][0] == BEYOND_FLOAT
     assert answer["amount"].isna().tolist() == [False, True]
@@ -32,7 +32,7 @@ def test_an_amount_beyond_what_floats_hold_survives_the_engine() -> None:
 
 def test_an_empty_answer_has_the_same_types() -> None:
     with Engine() as engine:
-        engine.give("given", columns.empty(COLLECTIONS), COLLECTIONS)
+        engine.register("given", columns.empty(COLLECTIONS), COLLECTIONS)
         answer = engine.frame("SELECT * FROM given", COLLECTIONS)
     assert answer.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
     assert columns.check(answer, COLLECTIONS) is answer
@@ -40,7 +40,7 @@ def test_an_empty_answer_has_the_same_types() -> None:
 
 def test_a_sum_that_was_not_cast_back_does_not_leave_the_engine() -> None:
     with Engine() as engine:
-        engine.give("pair", pair(1), PAIR)
+        engine.register("pair", pair(1), PAIR)
         with pytest.raises(FrameError, match="decimal"):
             engine.frame("SELECT name, sum(amount) AS amount FROM pair GROUP BY name", PAIR)
 
@@ -48,13 +48,13 @@ def test_a_sum_that_was_not_cast_back_does_not_leave_the_engine() -> None:
 def test_a_total_past_63_bits_is_refused_and_not_wrapped() -> None:
     total = "SELECT name, sum(amount)::BIGINT AS amount FROM pair GROUP BY name"
     with Engine() as engine:
-        engine.give("pair", pair(2**63 - 1, 1), PAIR)
+        engine.register("pair", pair(2**63 - 1, 1), PAIR)
         with pytest.raises(OverflowError):
             engine.frame(total, PAIR)
 
 
 def test_what_memory_does_not_hold_is_spilled_and_nothing_is_left_behind() -> None:
-    folder = Schema("folder", {"path": Kind.TEXT})
+    folder = Schema("folder", {"path": DType.TEXT})
     rows = "SELECT n, repeat(n::VARCHAR, 200) AS text FROM range(200000) AS t(n)"
     with Engine(memory="50MB") as engine:
         asked = engine.frame("SELECT current_setting('temp_directory') AS path", folder)
@@ -109,7 +109,7 @@ def test_parquet_is_read_where_it_lies(tmp_path: Path) -> None:
     pq.write_table(columns.to_arrow(pair(3, 4), PAIR), path)
     dataset = Dataset((path,))
     with Engine(folders=dataset.folders) as engine:
-        engine.give("pair", dataset, PAIR)
+        engine.register("pair", dataset, PAIR)
         answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
     assert answer["amount"].tolist() == [3, 4]
 
@@ -119,4 +119,4 @@ def test_parquet_of_other_types_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"name": ["a"], "amount": [1.5]}), path)
     dataset = Dataset((path,))
     with Engine(folders=dataset.folders) as engine, pytest.raises(FrameError, match="types"):
-        engine.give("pair", dataset, PAIR)
+        engine.register("pair", dataset, PAIR)

@@ -16,7 +16,7 @@ from tests.kit.payments import by_event
 from kusanya import reconcile
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.analysis import report
-from kusanya.reconcile.analysis.report import Outcome
+from kusanya.reconcile.analysis.report import CloseResult
 from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CLOSED
@@ -35,7 +35,7 @@ class Closed(NamedTuple):
     """A closed month: `home` holds its store.db and ledger.csv, `folder` its pack."""
 
     home: Path
-    result: Outcome
+    result: CloseResult
     folder: Path
     said: list[str]
 
@@ -49,7 +49,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
             opened.record(paid(number))
     said: list[str] = []
     options = {**MARCH, "store": str(home / "store.db"), "ledger": agreeing(home)}
-    result = reconcile.run(**options, out=home / "out", said=said.append)
+    result = reconcile.run(**options, out=home / "out", progress=said.append)
     assert result.folder is not None
     return Closed(home, result, result.folder, said)
 
@@ -98,7 +98,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     assert closed.said[-1] == "writing the pack"
     manifest = json.loads((closed.folder / "manifest.json").read_text())
     assert manifest["files"]["pack.xlsx"]["bytes"] == (closed.folder / "pack.xlsx").stat().st_size
-    assert "tmp" not in json.dumps(first.told()["by_code"])
+    assert "tmp" not in json.dumps(first.to_dict()["by_code"])
 
 
 def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(

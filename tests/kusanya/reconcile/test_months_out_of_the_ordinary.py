@@ -50,7 +50,7 @@ def test_a_month_in_which_nothing_happened_has_every_page_and_closes(empty: Inpu
     # The files of another month do not vanish: their lines are shown as outside.
     assert filled == ["findings", "inputs", "lines"]
     assert "in the period" not in set(made.page("lines").frame["part"])
-    assert not made.found["rows"].fillna(0).any()
+    assert not made.findings["rows"].fillna(0).any()
 
 
 def test_a_month_in_which_everything_failed_earns_nothing_and_closes(

@@ -13,7 +13,7 @@ from tests.kit.payments import polled
 
 from kusanya import reconcile
 from kusanya.reconcile.analysis import report
-from kusanya.reconcile.analysis.report import Outcome
+from kusanya.reconcile.analysis.report import CloseResult
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.notebook import views
 from kusanya.state.observation import Observation
@@ -51,7 +51,7 @@ def books(folder: Path, *references: str) -> str:
     return str(path)
 
 
-def run(folder: Path, *references: str, month: int = 3, **options: Any) -> Outcome:
+def run(folder: Path, *references: str, month: int = 3, **options: Any) -> CloseResult:
     return reconcile.run(
         first=date(2026, month, 1),
         last=date(2026, month, 30),
@@ -63,8 +63,8 @@ def run(folder: Path, *references: str, month: int = 3, **options: Any) -> Outco
     )
 
 
-def told(ended: Outcome) -> dict[str, tuple[int, int | None]]:
-    return {row["finding"]: (row["rows"], row["amount"]) for row in ended.found if row["rows"]}
+def told(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
+    return {row["finding"]: (row["rows"], row["amount"]) for row in ended.findings if row["rows"]}
 
 
 def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_page(

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from kusanya.reconcile.analysis import report
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.pack import close
 from kusanya.text import safe
 
@@ -20,10 +20,10 @@ openpyxl: Any = import_module("openpyxl")
 CHROMIUM = shutil.which("chromium")
 EAST = timedelta(hours=3)
 FORMATS = {
-    Kind.WHOLE.dtype: "#,##0",
-    Kind.SHARE.dtype: "0.0%",
-    Kind.INSTANT.dtype: "yyyy-mm-dd hh:mm:ss",
-    Kind.TEXT.dtype: "@",
+    DType.WHOLE.pandas: "#,##0",
+    DType.SHARE.pandas: "0.0%",
+    DType.INSTANT.pandas: "yyyy-mm-dd hh:mm:ss",
+    DType.TEXT.pandas: "@",
 }
 
 
@@ -51,11 +51,11 @@ def wanted(value: Any, dtype: Any) -> Any:
     """Return what a cell holds for a value of a frame; money stays a whole number."""
     if pd.isna(value):
         return None
-    if dtype == Kind.INSTANT.dtype:
+    if dtype == DType.INSTANT.pandas:
         return value.to_pydatetime().replace(tzinfo=None) + EAST
-    if dtype == Kind.DAY.dtype:
+    if dtype == DType.DAY.pandas:
         return value.to_pydatetime()
-    if dtype == Kind.SHARE.dtype:
+    if dtype == DType.SHARE.pandas:
         return pytest.approx(float(value))
     return safe(value, 40_000) if isinstance(value, str) else value
 
@@ -72,7 +72,7 @@ def test_every_cell_of_every_sheet_is_that_of_its_frame(made: report.Report, boo
                 dtype = frame[name].dtype
                 due = wanted(value, dtype)
                 found = cell.value
-                if due is not None and dtype == Kind.INSTANT.dtype:
+                if due is not None and dtype == DType.INSTANT.pandas:
                     # A spreadsheet keeps times as fractions of a day, good to a millisecond.
                     assert abs(found - due) < timedelta(milliseconds=1), (
                         page.name,
@@ -80,7 +80,7 @@ def test_every_cell_of_every_sheet_is_that_of_its_frame(made: report.Report, boo
                     )
                     continue
                 assert found == due, (page.name, cell.coordinate)
-                if due is not None and dtype == Kind.WHOLE.dtype:
+                if due is not None and dtype == DType.WHOLE.pandas:
                     assert isinstance(found, int), (page.name, cell.coordinate)
 
 
@@ -95,7 +95,7 @@ def test_money_is_a_number_text_is_text_and_nothing_is_a_formula_or_a_link(
             for cell in column:
                 assert cell.data_type != "f"
                 assert cell.hyperlink is None
-                if cell.value is None or dtype == Kind.FLAG.dtype:
+                if cell.value is None or dtype == DType.FLAG.pandas:
                     continue
                 form = FORMATS.get(dtype, "yyyy-mm-dd")
                 assert cell.number_format == form, (page.name, cell.coordinate)
@@ -148,14 +148,14 @@ def test_a_machine_csv_gives_the_frame_back(made: report.Report, folder: Path) -
             column, text = page.frame[name], again[name]
             assert (text == "").tolist() == column.isna().tolist(), (page.name, name)
             known = column.notna()
-            if column.dtype == Kind.WHOLE.dtype:
+            if column.dtype == DType.WHOLE.pandas:
                 assert [int(cell) for cell in text[known]] == column[known].tolist()
-            elif column.dtype == Kind.INSTANT.dtype:
+            elif column.dtype == DType.INSTANT.pandas:
                 back = pd.to_datetime(text[known], utc=True, format="ISO8601")
-                assert back.astype(Kind.INSTANT.dtype).equals(column[known]), (page.name, name)
-            elif column.dtype == Kind.DAY.dtype:
+                assert back.astype(DType.INSTANT.pandas).equals(column[known]), (page.name, name)
+            elif column.dtype == DType.DAY.pandas:
                 assert text[known].tolist() == column[known].dt.strftime("%Y-%m-%d").tolist()
-            elif column.dtype == Kind.SHARE.dtype:
+            elif column.dtype == DType.SHARE.pandas:
                 assert [float(cell) for cell in text[known]] == column[known].tolist()
             else:
                 assert text[known].tolist() == column[known].astype("object").map(str).tolist()

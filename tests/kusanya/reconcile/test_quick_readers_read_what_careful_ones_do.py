@@ -12,8 +12,8 @@ from kusanya.privacy import mask_phone
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.inputs import spreadsheets
-from kusanya.reconcile.inputs.facts import RAW, dress
 from kusanya.reconcile.inputs.mapping import Layout
+from kusanya.reconcile.inputs.normalisation import RAW, normalise
 
 QUICK, CAREFUL = Layout(encoding="utf-8-sig"), Layout(encoding="utf_8_sig")
 cells = st.sampled_from(
@@ -70,12 +70,12 @@ def test_a_csv_file_is_read_the_same_both_ways(tmp_path: Path, rounds: int) -> N
 def test_every_phone_is_masked_as_everywhere_and_one_phone_is_one_key(phones: list[str]) -> None:
     at = [datetime(2026, 3, 5, 9, tzinfo=UTC)] * len(phones)
     data = {
-        name: pd.Series([None] * len(phones), dtype=kind.dtype)
+        name: pd.Series([None] * len(phones), dtype=kind.pandas)
         for name, kind in RAW.columns.items()
     }
     text = [str(place) for place in range(len(phones))]
     raw = columns.frame(RAW, pd.DataFrame({**data, "id": text, "phone": phones, "created_at": at}))
-    one, other = (dress(raw, key=key).set_index("id").loc[text] for key in ("one", "other"))
+    one, other = (normalise(raw, key=key).set_index("id").loc[text] for key in ("one", "other"))
     assert one["phone_masked"].tolist() == [mask_phone(phone) for phone in phones]
     keyed = dict(zip(phones, one["phone_key"], strict=True))
     assert [keyed[phone] for phone in phones] == one["phone_key"].tolist()
@@ -87,8 +87,8 @@ def test_rows_come_by_creation_and_then_by_id_whatever_the_order_they_were_read_
     hours = [10, 9, 9, 11, 9]
     at = [datetime(2026, 3, 5, hour, tzinfo=UTC) for hour in hours]
     ids = ["d", "c", "a", "e", "b"]
-    data = {name: pd.Series([None] * 5, dtype=kind.dtype) for name, kind in RAW.columns.items()}
+    data = {name: pd.Series([None] * 5, dtype=kind.pandas) for name, kind in RAW.columns.items()}
     raw = columns.frame(
         RAW, pd.DataFrame({**data, "id": ids, "created_at": at, "phone": "255754000001"})
     )
-    assert dress(raw, key="k")["id"].tolist() == ["a", "b", "c", "d", "e"]
+    assert normalise(raw, key="k")["id"].tolist() == ["a", "b", "c", "d", "e"]

@@ -9,7 +9,7 @@ import pytest
 
 from kusanya.reconcile.analysis import failures, fees
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.inputs import sample, sample_faults
 from kusanya.reconcile.matching import ledger
@@ -21,7 +21,7 @@ Make = Callable[..., pd.DataFrame]
 
 
 def one_column(name: str, *values: str | None) -> pd.DataFrame:
-    return columns.frame(Schema("one", {name: Kind.TEXT}), {name: list(values)})
+    return columns.frame(Schema("one", {name: DType.TEXT}), {name: list(values)})
 
 
 def test_markup_in_a_cell_a_header_and_a_title_is_shown_and_not_run() -> None:
@@ -33,7 +33,7 @@ def test_markup_in_a_cell_a_header_and_a_title_is_shown_and_not_run() -> None:
 
 def test_money_has_separators_and_missing_values_are_a_dash() -> None:
     frame = columns.frame(
-        Schema("t", {"amount": Kind.WHOLE, "share": Kind.SHARE, "day": Kind.DAY}),
+        Schema("t", {"amount": DType.WHOLE, "share": DType.SHARE, "day": DType.DAY}),
         {"amount": [2**53 + 1, None], "share": [0.1234, None], "day": ["2026-03-05", None]},
     )
     shown = views.table(frame, "t").to_html()

@@ -6,12 +6,12 @@ from typing import Final
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import Kind, Schema
+from kusanya.reconcile.frames.columns import DType, Schema
 
 EDGES: Final = (1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000)
 BANDS: Final = Schema(
     "bands",
-    {"place": Kind.WHOLE, "band": Kind.TEXT, "low": Kind.WHOLE, "high": Kind.WHOLE},
+    {"place": DType.WHOLE, "band": DType.TEXT, "low": DType.WHOLE, "high": DType.WHOLE},
 )
 
 

@@ -20,18 +20,18 @@ from kusanya.reconcile.frames.columns import (
     PARETO,
     RATES,
     RECOVERY,
-    Kind,
+    DType,
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.inputs.tolerance import PLAIN
 from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
-_CODES: Final = Schema("codes", {"code": Kind.TEXT, "class": Kind.TEXT, "advice": Kind.TEXT})
+_CODES: Final = Schema("codes", {"code": DType.TEXT, "class": DType.TEXT, "advice": DType.TEXT})
 _COUNTED: Final = Schema(
     "pareto",
     {
-        name: Kind.WHOLE if name == "base" else PARETO.columns[name]
+        name: DType.WHOLE if name == "base" else PARETO.columns[name]
         for name in (
             "mode",
             "currency",
@@ -74,8 +74,8 @@ def pareto(collections: Source, *, period: Period) -> pd.DataFrame:
     amounts that were asked for. Source: States and transitions; assumption OPEN_SETS.
     """
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
-        engine.give("codes", known(), _CODES)
+        engine.register("collections", collections, COLLECTIONS)
+        engine.register("codes", known(), _CODES)
         counted = engine.frame(
             query("pareto"),
             _COUNTED,
@@ -102,8 +102,8 @@ def rates(
     if by not in PARTS:
         raise ValueError(f"rates are by {', '.join(PARTS)}, not by {by!r}")
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
-        engine.give("bands", bands(edges), BANDS)
+        engine.register("collections", collections, COLLECTIONS)
+        engine.register("bands", bands(edges), BANDS)
         counted = engine.frame(
             query("rates"), _TRIED, {"first": period.first, "last": period.last, "by": by}
         )
@@ -124,7 +124,7 @@ def rates(
 def by_hour(collections: Source, *, period: Period, small_n: int = PLAIN.small_n) -> pd.DataFrame:
     """Return how often attempts succeed by weekday and hour of creation, East Africa Time."""
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
             query("hours"), _BY_HOUR, {"first": period.first, "last": period.last}
         )
@@ -152,7 +152,7 @@ def recovery(
     reach `recovery_days` past the period, or late recoveries are not seen.
     """
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
             query("recovery"),
             _RECOVERED,

@@ -16,12 +16,12 @@ from kusanya.reconcile.analysis.amount_bands import BANDS, EDGES, bands
 from kusanya.reconcile.analysis.tariff import Span, infer
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
+    CHARGED,
     COLLECTIONS,
     DAILY,
     DRIFTED,
     EXCEPTIONS,
     EXPECTED,
-    FOUND,
     INTEGRITY,
     POINTS,
     STATEMENT,
@@ -56,7 +56,7 @@ def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
     for; `exceptions` counts the rows of the span that it does not explain.
     """
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         points = engine.frame(query("points"), POINTS, _days(period))
     rows: list[dict[str, Any]] = []
     for (mode, currency, channel), part in points.groupby(
@@ -72,8 +72,8 @@ def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
             last = place == len(spans) - 1
             key["last_day"] = None if last else grouped[span.last][0]
             rows += [{**key, **row} for row in _rules(span)]
-    table = pd.DataFrame(rows, columns=list(FOUND.columns), dtype="object")
-    return columns.frame(FOUND, table)
+    table = pd.DataFrame(rows, columns=list(CHARGED.columns), dtype="object")
+    return columns.frame(CHARGED, table)
 
 
 def expected(
@@ -97,7 +97,7 @@ def unpriced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd
     return _priced(collections, tariff, "unpriced", UNPRICED, period)
 
 
-class Agreed(msgspec.Struct, frozen=True, kw_only=True):
+class FeeAudit(msgspec.Struct, frozen=True, kw_only=True):
     """Fees against the agreed tariff, or against the one that was charged where none was given."""
 
     tariff: pd.DataFrame
@@ -107,11 +107,11 @@ class Agreed(msgspec.Struct, frozen=True, kw_only=True):
     unpaid: pd.DataFrame
 
 
-def agreed(inputs: Inputs, *, edges: Sequence[int] = EDGES) -> Agreed:
+def audit(inputs: Inputs, *, edges: Sequence[int] = EDGES) -> FeeAudit:
     """Return the fees of a period against its tariff, from every side."""
     rows, period = inputs.collections, inputs.period
     prices = tariff(rows, period=period) if inputs.tariff is None else inputs.tariff
-    return Agreed(
+    return FeeAudit(
         tariff=prices,
         by_band=expected(rows, period=period, tariff=prices, edges=edges),
         exceptions=exceptions(rows, period=period, tariff=prices),
@@ -138,8 +138,8 @@ def on_unpaid(
 ) -> pd.DataFrame:
     """Return the fees of what failed or expired, and those that a statement deducted anyway."""
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
-        engine.give(
+        engine.register("collections", collections, COLLECTIONS)
+        engine.register(
             "statement", columns.empty(STATEMENT) if statement is None else statement, STATEMENT
         )
         return engine.frame(query("unpaid"), UNPAID, _days(period))
@@ -148,7 +148,7 @@ def on_unpaid(
 def straddlers(collections: Source, *, period: Period) -> pd.DataFrame:
     """Return the collections that were created on one business day and completed on another."""
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         return engine.frame(query("straddlers"), STRADDLERS, _days(period))
 
 
@@ -162,16 +162,16 @@ def _priced(
     edges: Sequence[int] = EDGES,
 ) -> pd.DataFrame:
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
-        engine.give("tariff", columns.empty(TARIFF) if tariff is None else tariff, TARIFF)
-        engine.give("bands", bands(edges), BANDS)
+        engine.register("collections", collections, COLLECTIONS)
+        engine.register("tariff", columns.empty(TARIFF) if tariff is None else tariff, TARIFF)
+        engine.register("bands", bands(edges), BANDS)
         engine.run(query("priced"))
         return engine.frame(query(name), schema, _days(period))
 
 
 def _evidence(collections: Source, name: str, schema: Schema, period: Period) -> pd.DataFrame:
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         engine.run(query("integrity"))
         return engine.frame(query(name), schema, _days(period))
 
@@ -186,12 +186,12 @@ def _days(period: Period) -> dict[str, date]:
 
 
 def _rules(span: Span) -> list[dict[str, Any]]:
-    told = {
+    counts = {
         "rows": span.rows,
         "explained": span.explained,
         "exceptions": span.rows - span.explained,
     }
-    return [{**told, "model": _name(span.model), **rule} for rule in _bounds(span.model)]
+    return [{**counts, "model": _name(span.model), **rule} for rule in _bounds(span.model)]
 
 
 def _name(model: Model | None) -> str:

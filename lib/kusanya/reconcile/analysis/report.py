@@ -27,11 +27,11 @@ from kusanya.reconcile.matching.ledger import Matched
 from kusanya.reconcile.matching.settlement import Settled
 from kusanya.reconcile.sql.engine import Engine, folders_of, query
 
-Said = Callable[[str], None]
+Progress = Callable[[str], None]
 """Called with what is being done, for people who wait."""
 
 
-class Verdict(StrEnum):
+class ReportVerdict(StrEnum):
     """How a run ended."""
 
     RECONCILED = "reconciled"
@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pages: tuple[Page, ...]
     late: pd.DataFrame
     """What changed in an earlier period since it was closed."""
-    found: pd.DataFrame
+    findings: pd.DataFrame
     """Everything that a person must look at, as `findings` lists it."""
 
     @property
@@ -79,16 +79,20 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many lines of the control differ from the store's rollups."""
         return int((~self.inputs.control["agrees"]).sum())
 
-    def verdict(self, *, max_breaks: int = 0) -> Verdict:
+    def verdict(self, *, max_breaks: int = 0) -> ReportVerdict:
         """Return failed when a row could not be read, reconciled when nothing is left to look at.
 
         Up to `max_breaks` breaks of books and statement are tolerated; any other finding is not.
         """
         if self.inputs.rejected:
-            return Verdict.FAILED
+            return ReportVerdict.FAILED
         within = self.breaks <= max_breaks
-        left = findings.left(self.found, within=within)
-        return Verdict.RECONCILED if self.matched is not None and left.empty else Verdict.BREAKS
+        left = findings.left(self.findings, within=within)
+        return (
+            ReportVerdict.RECONCILED
+            if self.matched is not None and left.empty
+            else ReportVerdict.BREAKS
+        )
 
     def page(self, name: str) -> Page:
         """Return a page by its name. Raises KeyError for none of that name."""
@@ -101,18 +105,20 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 _NO_PROOF: Final = "not proven: no {} was given"
 
 
-def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | None = None) -> Report:
+def report(
+    inputs: Inputs, *, late: pd.DataFrame | None = None, progress: Progress | None = None
+) -> Report:
     """Compute every frame of a period. `late` is the delta of an earlier, closed one."""
-    tell = said or (lambda _: None)
-    tell("matching the ledger")
+    report_step = progress or (lambda _: None)
+    report_step("matching the ledger")
     matched = ledger.of(inputs, everything=False)
-    tell("matching the settlement statement")
+    report_step("matching the settlement statement")
     settled = settlement.of(inputs)
-    tell("auditing fees")
+    report_step("auditing fees")
     rows, period = inputs.collections, inputs.period
     charged = fees.tariff(rows, period=period)
     agreed = inputs.tariff if inputs.tariff is not None else charged
-    tell("counting failures")
+    report_step("counting failures")
     delta = columns.empty(DELTA) if late is None else late
     exceptions = fees.exceptions(rows, period=period, tariff=agreed)
     found = findings.findings(
@@ -182,14 +188,14 @@ def report(inputs: Inputs, *, late: pd.DataFrame | None = None, said: Said | Non
         settled=settled,
         pages=pages,
         late=delta,
-        found=found,
+        findings=found,
     )
 
 
 def closed(inputs: Inputs) -> pd.DataFrame:
     """Return what a period says about each of its collections, for a later run to compare with."""
     with Engine(folders=folders_of(inputs.collections)) as engine:
-        engine.give("collections", inputs.collections, COLLECTIONS)
+        engine.register("collections", inputs.collections, COLLECTIONS)
         days = {"first": inputs.period.first, "last": inputs.period.last}
         return engine.frame(query("closed"), CLOSED, days)
 
@@ -214,10 +220,10 @@ def _doubles(matched: Matched | None) -> pd.DataFrame:
     return columns.empty(DOUBLES) if matched is None else matched.doubles
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended, for the command line and for scripts."""
 
-    verdict: Verdict
+    verdict: ReportVerdict
     sentence: str
     run_id: str | None = None
     folder: Path | None = None
@@ -225,16 +231,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     unexplained: int = 0
     by_code: dict[str, int] = {}
     """How many rows each break code has, of both legs."""
-    found: tuple[dict[str, Any], ...] = ()
+    findings: tuple[dict[str, Any], ...] = ()
     """Everything that needs a person, as `findings` lists it; empty for a failed run."""
 
     @property
     def exit_code(self) -> int:
-        """Return 0 when reconciled, else 1; 2 is for usage and never an outcome."""
-        return 0 if self.verdict is Verdict.RECONCILED else 1
+        """Return 0 when reconciled, else 1; 2 is for usage and never a result."""
+        return 0 if self.verdict is ReportVerdict.RECONCILED else 1
 
-    def told(self) -> dict[str, Any]:
-        """Return the outcome as JSON has it."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
         return {
             "verdict": self.verdict.value,
             "sentence": self.sentence,
@@ -243,5 +249,5 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             "breaks": self.breaks,
             "unexplained": self.unexplained,
             "by_code": self.by_code,
-            "findings": list(self.found),
+            "findings": list(self.findings),
         }

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 
 _Z: Final = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
@@ -16,7 +16,7 @@ def wilson(hits: "pd.Series[Any]", base: "pd.Series[Any]") -> tuple[Any, Any, An
     Holds for a handful of attempts and near 0 and 1, where the usual interval lies: 3 of 40 is
     0.0258 to 0.1986.
     """
-    share = Kind.SHARE.dtype
+    share = DType.SHARE.pandas
     n = base.astype(share).mask(base == 0)
     rate = hits.astype(share) / n
     spread = _Z * (rate * (1 - rate) / n + _Z**2 / (4 * n * n)) ** 0.5

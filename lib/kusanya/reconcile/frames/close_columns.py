@@ -42,7 +42,7 @@ DELTA: Final = Schema(
 """One row per field that a closed period would say otherwise now; the effects of a collection stand
 on its first row, so that they can be summed."""
 
-STORY: Final = Schema("story", {"at": AT, "what": T, "detail": T})
+TIMELINE: Final = Schema("timeline", {"at": AT, "what": T, "detail": T})
 """One row per fact about one collection, the earliest first."""
 
 CHECKS: Final = Schema("checks", {"what": T, "found": T, "good": F})

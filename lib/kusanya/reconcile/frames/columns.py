@@ -1,11 +1,11 @@
 """What every frame holds: all schemas by name, and what makes, checks and carries a frame.
 
-The schemas lie by theme in the `*_columns` rooms, their types in `kinds`.
+The schemas lie by theme in the `*_columns` rooms, their types in `dtypes`.
 """
 
-from kusanya.reconcile.frames.close_columns import CHECKS, CLOSED, DELTA, FILES, FINDINGS, STORY
+from kusanya.reconcile.frames.close_columns import CHECKS, CLOSED, DELTA, FILES, FINDINGS, TIMELINE
 from kusanya.reconcile.frames.dtypes import (
-    Kind,
+    DType,
     Schema,
     check,
     empty,
@@ -16,11 +16,11 @@ from kusanya.reconcile.frames.dtypes import (
 )
 from kusanya.reconcile.frames.failure_columns import HOURS, PARETO, RATES, RECOVERY
 from kusanya.reconcile.frames.fee_columns import (
+    CHARGED,
     DAILY,
     DRIFTED,
     EXCEPTIONS,
     EXPECTED,
-    FOUND,
     INTEGRITY,
     POINTS,
     STRADDLERS,
@@ -45,6 +45,7 @@ __all__ = [
     "ACCOUNT",
     "AGEING",
     "BRIDGE",
+    "CHARGED",
     "CHECKS",
     "CLOSED",
     "COLLECTIONS",
@@ -57,7 +58,6 @@ __all__ = [
     "EXPECTED",
     "FILES",
     "FINDINGS",
-    "FOUND",
     "HOURS",
     "INTEGRITY",
     "INTENTS",
@@ -73,12 +73,12 @@ __all__ = [
     "RECOVERY",
     "SETTLED",
     "STATEMENT",
-    "STORY",
     "STRADDLERS",
     "TARIFF",
+    "TIMELINE",
     "UNPAID",
     "UNPRICED",
-    "Kind",
+    "DType",
     "Schema",
     "check",
     "empty",

@@ -33,7 +33,7 @@ def cutoff(text: str) -> timedelta:
     return -span if found["sign"] == "-" else span
 
 
-def shown_cutoff(span: timedelta) -> str:
+def format_cutoff(span: timedelta) -> str:
     """Return a cutoff in the form that `cutoff` reads."""
     minutes = abs(span) // timedelta(minutes=1)
     return f"{'-' if span < timedelta(0) else ''}{minutes // 60:02d}:{minutes % 60:02d}"
@@ -79,7 +79,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         span = f"{self.first} to {self.last}" if self.first != self.last else f"{self.first}"
-        return f"{span}, EAT, cutoff {shown_cutoff(self.cutoff)}"
+        return f"{span}, EAT, cutoff {format_cutoff(self.cutoff)}"
 
 
 def period(text: str, *, cutoff: timedelta = timedelta(0)) -> Period:

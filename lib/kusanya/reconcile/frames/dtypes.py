@@ -17,7 +17,7 @@ import pyarrow as pa
 from kusanya.reconcile.errors import FrameError
 
 
-class Kind(Enum):
+class DType(Enum):
     """A column's type, once for all engines."""
 
     TEXT = "text"
@@ -30,9 +30,9 @@ class Kind(Enum):
     """A proportion; never money."""
 
     @property
-    def dtype(self) -> Any:
+    def pandas(self) -> Any:
         """Return the pandas type."""
-        return _DTYPES[self]
+        return _PANDAS[self]
 
     @property
     def arrow(self) -> pa.DataType:
@@ -40,27 +40,27 @@ class Kind(Enum):
         return _ARROW[self]
 
 
-_ARROW: Final[Mapping[Kind, pa.DataType]] = {
-    Kind.TEXT: pa.string(),
-    Kind.WHOLE: pa.int64(),
-    Kind.FLAG: pa.bool_(),
-    Kind.INSTANT: pa.timestamp("us", tz="UTC"),
-    Kind.DAY: pa.timestamp("us"),
-    Kind.SHARE: pa.float64(),
+_ARROW: Final[Mapping[DType, pa.DataType]] = {
+    DType.TEXT: pa.string(),
+    DType.WHOLE: pa.int64(),
+    DType.FLAG: pa.bool_(),
+    DType.INSTANT: pa.timestamp("us", tz="UTC"),
+    DType.DAY: pa.timestamp("us"),
+    DType.SHARE: pa.float64(),
 }
-_DTYPES: Final[Mapping[Kind, Any]] = {
-    Kind.TEXT: pd.StringDtype("pyarrow"),
-    Kind.WHOLE: pd.Int64Dtype(),
-    Kind.FLAG: pd.BooleanDtype(),
-    Kind.INSTANT: pd.DatetimeTZDtype("us", "UTC"),
-    Kind.DAY: "datetime64[us]",
-    Kind.SHARE: pd.Float64Dtype(),
+_PANDAS: Final[Mapping[DType, Any]] = {
+    DType.TEXT: pd.StringDtype("pyarrow"),
+    DType.WHOLE: pd.Int64Dtype(),
+    DType.FLAG: pd.BooleanDtype(),
+    DType.INSTANT: pd.DatetimeTZDtype("us", "UTC"),
+    DType.DAY: "datetime64[us]",
+    DType.SHARE: pd.Float64Dtype(),
 }
 _OF_ARROW: Final = {
-    Kind.TEXT.arrow: Kind.TEXT.dtype,
-    Kind.WHOLE.arrow: Kind.WHOLE.dtype,
-    Kind.FLAG.arrow: Kind.FLAG.dtype,
-    Kind.SHARE.arrow: Kind.SHARE.dtype,
+    DType.TEXT.arrow: DType.TEXT.pandas,
+    DType.WHOLE.arrow: DType.WHOLE.pandas,
+    DType.FLAG.arrow: DType.FLAG.pandas,
+    DType.SHARE.arrow: DType.SHARE.pandas,
 }
 
 
@@ -68,14 +68,14 @@ class Schema(msgspec.Struct, frozen=True):
     """A frame's name and its columns in order."""
 
     name: str
-    columns: Mapping[str, Kind]
+    columns: Mapping[str, DType]
 
     @property
     def arrow(self) -> pa.Schema:
         """Return the Arrow schema."""
         return pa.schema([(name, kind.arrow) for name, kind in self.columns.items()])
 
-    def plus(self, name: str, **columns: Kind) -> "Schema":
+    def plus(self, name: str, **columns: DType) -> "Schema":
         """Return a schema called `name` with more columns at its end."""
         return Schema(name, {**self.columns, **columns})
 
@@ -102,40 +102,38 @@ def frame(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(taken).reset_index(drop=True)
 
 
-def _exactly(values: Any, kind: Kind, index: Any) -> Any:
+def _exactly(values: Any, kind: DType, index: Any) -> Any:
     if not isinstance(values, pd.Series | pd.api.extensions.ExtensionArray | np.ndarray | list):
-        return pd.Series(values, index=index, dtype=kind.dtype)
+        return pd.Series(values, index=index, dtype=kind.pandas)
     if isinstance(values, list):
         # As objects: pandas would read [2**53 + 1, None] as floats and lose the one.
         values = pd.Series(values, index=index, dtype="object")
     column = pd.Series(values, index=index)
-    if kind is Kind.WHOLE and column.dtype.kind == "f" and column.notna().any():
+    if kind is DType.WHOLE and column.dtype.kind == "f" and column.notna().any():
         raise TypeError("whole numbers never pass through floats")
-    return column.astype(kind.dtype)
+    return column.astype(kind.pandas)
 
 
-def check(given: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """Return `given` unchanged when it has the schema's columns and types, in any order.
+def check(data: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """Return `data` unchanged when it has the schema's columns and types, in any order.
 
     More columns are allowed. Raises FrameError that names what is missing or of another type.
     """
     wrong = [
-        f"{name} is {given[name].dtype}, not {kind.dtype}"
-        if name in given
-        else f"{name} is missing"
+        f"{name} is {data[name].dtype}, not {kind.pandas}" if name in data else f"{name} is missing"
         for name, kind in schema.columns.items()
-        if name not in given or given[name].dtype != kind.dtype
+        if name not in data or data[name].dtype != kind.pandas
     ]
     if wrong:
         raise FrameError(f"{schema.name}: {'; '.join(wrong)}")
-    return given
+    return data
 
 
-def to_arrow(given: pd.DataFrame, schema: Schema) -> pa.Table:
+def to_arrow(data: pd.DataFrame, schema: Schema) -> pa.Table:
     """Return the schema's columns of a checked frame as an Arrow table."""
-    check(given, schema)
+    check(data, schema)
     return pa.Table.from_pandas(
-        given[list(schema.columns)], schema=schema.arrow, preserve_index=False
+        data[list(schema.columns)], schema=schema.arrow, preserve_index=False
     )
 
 
@@ -145,10 +143,10 @@ def from_arrow(table: pa.Table) -> pd.DataFrame:
     return converted
 
 
-def records(given: pd.DataFrame) -> Iterator[Any]:
+def records(data: pd.DataFrame) -> Iterator[Any]:
     """Yield the rows of a frame as named tuples; their fields are of the column's kind."""
-    return iter(given.itertuples())
+    return iter(data.itertuples())
 
 
-T, W, F, AT, D, S = Kind.TEXT, Kind.WHOLE, Kind.FLAG, Kind.INSTANT, Kind.DAY, Kind.SHARE
+T, W, F, AT, D, S = DType.TEXT, DType.WHOLE, DType.FLAG, DType.INSTANT, DType.DAY, DType.SHARE
 """Short names for schemas: text, whole, flag, instant, day, share."""

@@ -42,7 +42,9 @@ POINTS: Final = Schema(
 )
 """One row per day of creation, channel, amount and fee."""
 
-FOUND: Final = TARIFF.plus("found", model=T, bps=T, bps_range=T, rows=W, explained=W, exceptions=W)
+CHARGED: Final = TARIFF.plus(
+    "charged", model=T, bps=T, bps_range=T, rows=W, explained=W, exceptions=W
+)
 """The tariff that was charged: TARIFF, and how well it explains the rows of its span. `bps` is the
 rate in basis points and `bps_range` the rates that the rows allow."""
 

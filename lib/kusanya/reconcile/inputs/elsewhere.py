@@ -9,13 +9,13 @@ from typing import Final
 
 import pandas as pd
 
-from kusanya.reconcile.frames.columns import COLLECTIONS, KEYS, LEDGER, Kind, Schema
+from kusanya.reconcile.frames.columns import COLLECTIONS, KEYS, LEDGER, DType, Schema
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
 _KNOWN: Final = Schema(
     "known",
-    {"id": Kind.TEXT, "reference": Kind.TEXT, "status": Kind.TEXT, "business_day": Kind.DAY},
+    {"id": DType.TEXT, "reference": DType.TEXT, "status": DType.TEXT, "business_day": DType.DAY},
 )
 _LINES: Final = Schema(
     "lines",
@@ -31,8 +31,8 @@ def unmet(collections: Source, ledger: pd.DataFrame, *, period: Period) -> pd.Da
     on their reference), and those of the period's successes that no line names.
     """
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, _KNOWN)
-        engine.give("ledger", ledger, _LINES)
+        engine.register("collections", collections, _KNOWN)
+        engine.register("ledger", ledger, _LINES)
         days = {"first": period.first, "last": period.last}
         return engine.frame(query("ledger_unmet"), KEYS, days)
 
@@ -42,6 +42,6 @@ def new(found: pd.DataFrame, collections: Source) -> pd.DataFrame:
     if found.empty:
         return found
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("found", found, COLLECTIONS)
-        engine.give("collections", collections, _KNOWN)
+        engine.register("found", found, COLLECTIONS)
+        engine.register("collections", collections, _KNOWN)
         return engine.frame(_NEW, COLLECTIONS)

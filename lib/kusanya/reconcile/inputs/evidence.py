@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import Connection, Select, select
 
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 from kusanya.state.fold import FEE_KIND, fold
 from kusanya.state.observation import Observation
 from kusanya.store.tables.payload import source_of, unpack
@@ -35,19 +35,19 @@ def with_fees(connection: Connection, raw: pd.DataFrame, *, mode: Mode, as_of: i
     """
     disputed = raw["contradictions"].to_numpy(dtype="int64") > 0
     ids = raw["id"].tolist()
-    heard = _heard(connection, ids, as_of)
-    told = [collection_id for collection_id, odd in zip(ids, disputed, strict=True) if odd]
+    seen = _sources_seen(connection, ids, as_of)
+    disputed_ids = [collection_id for collection_id, odd in zip(ids, disputed, strict=True) if odd]
     states = {}
-    for _, facts in facts_of(connection, told, as_of=as_of):
+    for _, facts in facts_of(connection, disputed_ids, as_of=as_of):
         state = fold(facts, mode=mode)
         states[state.id] = state
-    said = [states.get(collection_id) for collection_id in told]
+    folded = [states.get(collection_id) for collection_id in disputed_ids]
     fees = {}
     for column, kind, field in _COLUMNS:
         fee = raw["fee"].array.copy()
-        fee[~heard[kind]] = pd.NA
-        values = [None if state is None else getattr(state, field) for state in said]
-        fee[disputed] = pd.array(values, dtype=Kind.WHOLE.dtype)
+        fee[~seen[kind]] = pd.NA
+        values = [None if state is None else getattr(state, field) for state in folded]
+        fee[disputed] = pd.array(values, dtype=DType.WHOLE.pandas)
         fees[column] = fee
     return raw.assign(**fees)
 
@@ -64,18 +64,18 @@ def facts_of(
         for collection_id, payload, seq in connection.execute(query.add_columns(it.seq)):
             facts.setdefault(collection_id, []).append(unpack(payload))
             latest[collection_id] = seq
-        yield from ((latest[collection_id], said) for collection_id, said in facts.items())
+        yield from ((latest[collection_id], known) for collection_id, known in facts.items())
 
 
-def _heard(connection: Connection, ids: Sequence[str], as_of: int) -> dict[str, Any]:
+def _sources_seen(connection: Connection, ids: Sequence[str], as_of: int) -> dict[str, Any]:
     """Return for each kind of source which of the collections it spoke of."""
-    heard = {kind: np.zeros(len(ids), dtype=bool) for _, kind, _ in _COLUMNS}
+    seen = {kind: np.zeros(len(ids), dtype=bool) for _, kind, _ in _COLUMNS}
     for start in range(0, len(ids), _IDS):
         asked = ids[start : start + _IDS]
         places = {collection_id: start + place for place, collection_id in enumerate(asked)}
         for collection_id, payload in connection.execute(_facts(asked, as_of)):
-            heard[FEE_KIND[source_of(payload)]][places[collection_id]] = True
-    return heard
+            seen[FEE_KIND[source_of(payload)]][places[collection_id]] = True
+    return seen
 
 
 def _facts(ids: Sequence[str], as_of: int) -> Select[Any]:

@@ -15,14 +15,14 @@ import pandas as pd
 
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import COLLECTIONS, INTENTS, KEYS, Kind, Schema
+from kusanya.reconcile.frames.columns import COLLECTIONS, INTENTS, KEYS, DType, Schema
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.sql.engine import Dataset, Engine
 from kusanya.store.maintenance.export import INTENTS_FOLDER
 from kusanya.wire import Mode
 
 _FOLDER: Final = "business_day="
-_HEAD: Final = Schema("head", {"rows": Kind.WHOLE, "seq": Kind.WHOLE, "at": Kind.INSTANT})
+_HEAD: Final = Schema("head", {"rows": DType.WHOLE, "seq": DType.WHOLE, "at": DType.INSTANT})
 _KEYS: Final = """
 SELECT id, reference FROM collections
 WHERE created_at >= $begins AND created_at < $ends
@@ -34,7 +34,7 @@ WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
     OR reference IN (SELECT reference FROM keys WHERE reference IS NOT NULL)
 ORDER BY created_at, id
 """
-_REFERENCES: Final = Schema("references", {"reference": Kind.TEXT})
+_REFERENCES: Final = Schema("references", {"reference": DType.TEXT})
 _AGAIN: Final = """
 SELECT DISTINCT c.reference
 FROM collections AS c
@@ -92,10 +92,10 @@ def head(found: Dataset) -> Head:
         "max(coalesce(completed_at, created_at)) AS at FROM collections"
     )
     with Engine(folders=found.folders) as engine:
-        engine.give("collections", found, COLLECTIONS)
-        told = engine.frame(asked, _HEAD).iloc[0]
-    at = None if pd.isna(told["at"]) else told["at"].to_pydatetime()
-    return Head(rows=int(told["rows"]), seq=int(told["seq"]), at=at)
+        engine.register("collections", found, COLLECTIONS)
+        row = engine.frame(asked, _HEAD).iloc[0]
+    at = None if pd.isna(row["at"]) else row["at"].to_pydatetime()
+    return Head(rows=int(row["rows"]), seq=int(row["seq"]), at=at)
 
 
 def references(folder: Path, *, mode: Mode, period: Period) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def references(folder: Path, *, mode: Mode, period: Period) -> pd.DataFrame:
         return columns.empty(KEYS)
     found = Dataset(paths)
     with Engine(folders=found.folders) as engine:
-        engine.give("collections", found, COLLECTIONS)
+        engine.register("collections", found, COLLECTIONS)
         return engine.frame(_KEYS, KEYS, {"begins": period.begins, "ends": period.ends})
 
 
@@ -123,7 +123,7 @@ def unknown_intents(folder: Path, *, mode: Mode) -> pd.DataFrame:
         )
     found = Dataset((path,))
     with Engine(folders=found.folders) as engine:
-        engine.give("intents", found, INTENTS)
+        engine.register("intents", found, INTENTS)
         return engine.frame("SELECT * FROM intents ORDER BY sent_at, id", INTENTS)
 
 
@@ -134,7 +134,7 @@ def paid_before(folder: Path, *, mode: Mode, period: Period, before: Period) -> 
         return []
     found = Dataset(paths)
     with Engine(folders=found.folders) as engine:
-        engine.give("collections", found, COLLECTIONS)
+        engine.register("collections", found, COLLECTIONS)
         days = {"first": period.first, "last": period.last, "begins": before.begins}
         return engine.frame(_AGAIN, _REFERENCES, days)["reference"].tolist()
 
@@ -146,15 +146,15 @@ def of_keys(folder: Path, keys: pd.DataFrame, *, mode: Mode) -> pd.DataFrame:
         return columns.empty(COLLECTIONS)
     found = Dataset(paths)
     with Engine(folders=found.folders) as engine:
-        engine.give("collections", found, COLLECTIONS)
-        engine.give("keys", keys, KEYS)
+        engine.register("collections", found, COLLECTIONS)
+        engine.register("keys", keys, KEYS)
         return engine.frame(_NAMED, COLLECTIONS)
 
 
 def whole(found: Dataset) -> pd.DataFrame:
     """Return the collections as a frame, ordered by creation and id, as a store gives them."""
     with Engine(folders=found.folders) as engine:
-        engine.give("collections", found, COLLECTIONS)
+        engine.register("collections", found, COLLECTIONS)
         return engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
 
 
@@ -163,20 +163,20 @@ def digest(folder: Path) -> str:
 
     Of whichever day: keys of the books are looked up in all of them.
     """
-    told = hashlib.sha256()
+    hashed = hashlib.sha256()
     for mode in Mode:
         for _, path in _files(folder, mode):
-            _add(told, path)
+            _add(hashed, path)
         intents = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
         if intents.is_file():
-            _add(told, intents)
-    return told.hexdigest()
+            _add(hashed, intents)
+    return hashed.hexdigest()
 
 
-def _add(told: Any, path: Path) -> None:
-    told.update(f"{path.parent.name}/{path.name}\n".encode())
+def _add(hashed: Any, path: Path) -> None:
+    hashed.update(f"{path.parent.name}/{path.name}\n".encode())
     with path.open("rb") as file:
-        told.update(hashlib.file_digest(file, "sha256").digest())
+        hashed.update(hashlib.file_digest(file, "sha256").digest())
 
 
 def _files(folder: Path, mode: Mode) -> list[tuple[date, Path]]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import LEDGER, STATEMENT, Kind
+from kusanya.reconcile.frames.columns import LEDGER, STATEMENT, DType
 from kusanya.reconcile.frames.days import business_days
 from kusanya.reconcile.inputs import spreadsheets
 from kusanya.reconcile.inputs.mapping import (
@@ -35,14 +35,14 @@ _TIMES: Final = ("%H", "%I", "%T", "%X", "%c", "%s")
 _SAY: Final = "say in the mapping which mark thousands have"
 
 
-class _Reading:
+class _SheetReader:
     """One file on its way: its canonical columns, and why rows fall away."""
 
     def __init__(self, sheet: Sheet, layout: Layout, needs: tuple[str, ...], may: Any) -> None:
         self.sheet, self.layout = sheet, layout
-        self.reason = pd.Series(pd.NA, index=sheet.frame.index, dtype=Kind.TEXT.dtype)
+        self.reason = pd.Series(pd.NA, index=sheet.frame.index, dtype=DType.TEXT.pandas)
         self.skipped = self._skips()
-        self.given = {name: self._column(name, needed=name in needs) for name in (*needs, *may)}
+        self.columns = {name: self._column(name, needed=name in needs) for name in (*needs, *may)}
         self.kept = ~self.skipped
 
     def _skips(self) -> "pd.Series[bool]":
@@ -58,7 +58,7 @@ class _Reading:
         frame = self.sheet.frame
         header = self.layout.columns.get(name, name)
         if header.startswith("="):
-            return pd.Series(header[1:], index=frame.index, dtype=Kind.TEXT.dtype)
+            return pd.Series(header[1:], index=frame.index, dtype=DType.TEXT.pandas)
         if header in frame:
             text = frame[header].str.strip()
             return text.mask(text == "")
@@ -73,8 +73,8 @@ class _Reading:
         return self.layout.columns.get(name, name)
 
     def text(self, name: str) -> Any:
-        column = self.given[name]
-        missing = pd.Series(pd.NA, index=self.sheet.frame.index, dtype=Kind.TEXT.dtype)
+        column = self.columns[name]
+        missing = pd.Series(pd.NA, index=self.sheet.frame.index, dtype=DType.TEXT.pandas)
         return missing if column is None else column
 
     def reject(self, rows: Any, reason: str) -> None:
@@ -83,13 +83,13 @@ class _Reading:
 
     def words(self, name: str) -> Any:
         """Return a column in our words; one that the mapping does not name is rejected."""
-        said = self.text(name)
+        text = self.text(name)
         words = self.layout.values.get(name)  # noqa: PD011 - a mapping, no frame
         if not words:
-            return said
-        told = said.map(words).astype(Kind.TEXT.dtype)
-        self.reject(said.notna() & told.isna(), f"{name} is none of those that the mapping names")
-        return told
+            return text
+        mapped = text.map(words).astype(DType.TEXT.pandas)
+        self.reject(text.notna() & mapped.isna(), f"{name} is none of those that the mapping names")
+        return mapped
 
     def whole(self, name: str, *, required: bool = False) -> Any:
         """Return a column of whole numbers; fractions, exponents and signs are rejected."""
@@ -97,7 +97,7 @@ class _Reading:
         if text.str.fullmatch(rf"[0-9]{{1,{_DIGITS_MAX}}}").all():
             if required:
                 self.reject(text.isna(), f"{name} is missing")
-            return text.astype(Kind.WHOLE.dtype)
+            return text.astype(DType.WHOLE.pandas)
         mark = self.layout.thousands
         decimal = "," if mark == "." else "."
         plain = text.str.replace("\u00a0", "", regex=False)
@@ -113,7 +113,7 @@ class _Reading:
         self.reject(text.notna() & ~good, f"{name} is not a whole number of at least 0")
         if required:
             self.reject(text.isna(), f"{name} is missing")
-        return plain.where(good).astype(Kind.WHOLE.dtype)
+        return plain.where(good).astype(DType.WHOLE.pandas)
 
     def instants(self, name: str) -> tuple[Any, bool]:
         """Return a column of instants, and whether the file says days only."""
@@ -127,7 +127,7 @@ class _Reading:
             bare = pd.to_datetime(text.mask(offset), format="ISO8601", errors="coerce")
         else:
             days_only = not any(mark in form for mark in _TIMES)
-            stamped = pd.Series(pd.NaT, index=text.index, dtype=Kind.INSTANT.dtype)
+            stamped = pd.Series(pd.NaT, index=text.index, dtype=DType.INSTANT.pandas)
             bare = pd.to_datetime(text, format=form, errors="coerce")
             if getattr(bare.dtype, "tz", None) is not None:
                 return self._known(name, text, bare.dt.tz_convert("UTC"), days_only=False)
@@ -144,7 +144,7 @@ class _Reading:
 
     def numbers_in_text(self) -> list[Remark]:
         """Return a warning for every text cell that the spreadsheet kept as a number."""
-        headers = {self.header(name): name for name in _TEXTS if self.given.get(name) is not None}
+        headers = {self.header(name): name for name in _TEXTS if self.columns.get(name) is not None}
         return [
             Remark(row=row, verdict="warned", reason=f"{headers[header]} was a number, not text")
             for row, header in sorted(self.sheet.numeric)
@@ -184,26 +184,26 @@ def ledger(
     Raises InputRefused when the file as a whole cannot be used.
     """
     form = layout or Layout()
-    reading = _Reading(spreadsheets.read(path, form), form, LEDGER_NEEDS, LEDGER_MAY)
-    at, days_only = reading.instants("booked_at")
-    reference, named = reading.text("reference"), reading.text("collection_id")
-    reading.reject(reference.isna() & named.isna(), "reference and collection_id are both missing")
-    status = _status(reading)
+    reader = _SheetReader(spreadsheets.read(path, form), form, LEDGER_NEEDS, LEDGER_MAY)
+    at, days_only = reader.instants("booked_at")
+    reference, named = reader.text("reference"), reader.text("collection_id")
+    reader.reject(reference.isna() & named.isna(), "reference and collection_id are both missing")
+    status = _status(reader)
     frame = pd.DataFrame(
         {
-            "row_no": reading.sheet.frame.index,
+            "row_no": reader.sheet.frame.index,
             "reference": reference,
             "collection_id": named,
-            "amount": reading.whole("amount", required=True),
-            "fee": reading.whole("fee"),
-            "currency": _needed(reading, "currency"),
-            "channel": reading.words("channel"),
+            "amount": reader.whole("amount", required=True),
+            "fee": reader.whole("fee"),
+            "currency": _needed(reader, "currency"),
+            "channel": reader.words("channel"),
             "status": status,
             "booked_at": at,
             "booked_day": _days(at, form, days_only=days_only, cutoff=cutoff),
         }
     )
-    kept, quality = reading.finish("ledger", reading.numbers_in_text())
+    kept, quality = reader.finish("ledger", reader.numbers_in_text())
     return columns.frame(LEDGER, frame[kept]), quality
 
 
@@ -213,49 +213,49 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     Raises InputRefused when the file as a whole cannot be used.
     """
     form = layout or Layout()
-    reading = _Reading(spreadsheets.read(path, form), form, STATEMENT_NEEDS, STATEMENT_MAY)
-    named = reading.text("collection_id")
-    dated = reading.given["business_day"] is not None
+    reader = _SheetReader(spreadsheets.read(path, form), form, STATEMENT_NEEDS, STATEMENT_MAY)
+    named = reader.text("collection_id")
+    dated = reader.columns["business_day"] is not None
     if not dated and named.isna().any():
         raise InputRefused("a statement has a business_day or a collection_id on every line")
-    if named.notna().any() and (named.isna() & ~reading.skipped).any():
+    if named.notna().any() and (named.isna() & ~reader.skipped).any():
         raise InputRefused("a statement names a collection on every line or on none")
-    at, _ = reading.instants("business_day") if dated else (_no_instants(reading), True)
-    gross, fee = reading.whole("gross"), reading.whole("fee")
-    net = reading.whole("net", required=True)
-    odd = ((gross - fee) != net).fillna(False).astype(bool) & ~reading.skipped
+    at, _ = reader.instants("business_day") if dated else (_no_instants(reader), True)
+    gross, fee = reader.whole("gross"), reader.whole("fee")
+    net = reader.whole("net", required=True)
+    odd = ((gross - fee) != net).fillna(False).astype(bool) & ~reader.skipped
     warnings = [
         Remark(row=int(row), verdict="warned", reason="net is not gross less fee")
         for row in odd.index[odd]
     ]
     frame = pd.DataFrame(
         {
-            "line_no": reading.sheet.frame.index,
-            "batch_id": reading.text("batch_id"),
+            "line_no": reader.sheet.frame.index,
+            "batch_id": reader.text("batch_id"),
             "collection_id": named,
             "business_day": _days(at, form, days_only=True, cutoff=timedelta(0)),
-            "channel": reading.words("channel"),
-            "currency": _needed(reading, "currency"),
+            "channel": reader.words("channel"),
+            "currency": _needed(reader, "currency"),
             "gross": gross,
             "fee": fee,
             "net": net,
-            "count": reading.whole("count"),
+            "count": reader.whole("count"),
         }
     )
-    kept, quality = reading.finish("statement", [*warnings, *reading.numbers_in_text()])
+    kept, quality = reader.finish("statement", [*warnings, *reader.numbers_in_text()])
     return columns.frame(STATEMENT, frame[kept]), quality
 
 
-def _needed(reading: _Reading, name: str) -> Any:
-    reading.reject(reading.text(name).isna(), f"{name} is missing")
-    return reading.words(name)
+def _needed(reader: _SheetReader, name: str) -> Any:
+    reader.reject(reader.text(name).isna(), f"{name} is missing")
+    return reader.words(name)
 
 
-def _status(reading: _Reading) -> Any:
-    if reading.given["status"] is None:
-        return pd.Series("paid", index=reading.sheet.frame.index, dtype=Kind.TEXT.dtype)
-    status = reading.words("status")
-    reading.reject(~status.isin(_STATUSES), "status is none of those that the mapping names")
+def _status(reader: _SheetReader) -> Any:
+    if reader.columns["status"] is None:
+        return pd.Series("paid", index=reader.sheet.frame.index, dtype=DType.TEXT.pandas)
+    status = reader.words("status")
+    reader.reject(~status.isin(_STATUSES), "status is none of those that the mapping names")
     return status
 
 
@@ -266,5 +266,5 @@ def _days(at: Any, layout: Layout, *, days_only: bool, cutoff: timedelta) -> Any
     return at.dt.tz_convert(layout.zone).dt.tz_localize(None).dt.normalize()
 
 
-def _no_instants(reading: _Reading) -> Any:
-    return pd.Series(pd.NaT, index=reading.sheet.frame.index, dtype=Kind.INSTANT.dtype)
+def _no_instants(reader: _SheetReader) -> Any:
+    return pd.Series(pd.NaT, index=reader.sheet.frame.index, dtype=DType.INSTANT.pandas)

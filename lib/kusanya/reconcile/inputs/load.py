@@ -26,8 +26,8 @@ from kusanya.reconcile.inputs import (
     store_reader,
     tariff_file,
 )
-from kusanya.reconcile.inputs.facts import dress
 from kusanya.reconcile.inputs.mapping import read_mapping
+from kusanya.reconcile.inputs.normalisation import normalise
 from kusanya.reconcile.inputs.quality import Quality
 from kusanya.reconcile.inputs.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.inputs.store_reader import Progress
@@ -74,16 +74,20 @@ def inputs(
     url = store or os.environ.get(STORE_VARIABLE, "")
     chosen = _mode(mode or os.environ.get(MODE_VARIABLE, "") or (Mode.TEST if url else Mode.LIVE))
     turn, wanted = _span(period, cutoff)
-    given = _files(ledger, statement, mapping, tariff, turn)
+    files_read = _files(ledger, statement, mapping, tariff, turn)
     if not url:
         made = _sample(chosen, wanted, turn, tolerance)
         # A file that was given stands in for the sample's own, never beside it.
-        kept = tuple(load for load in made.quality if load.source not in given)
-        return msgspec.structs.replace(made, **{**given, "quality": (*kept, *given["quality"])})
+        kept = tuple(load for load in made.quality if load.source not in files_read)
+        return msgspec.structs.replace(
+            made, **{**files_read, "quality": (*kept, *files_read["quality"])}
+        )
     if Path(url).is_dir():
         if as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
-        return _exported(Path(url), chosen, wanted, turn, tolerance=tolerance, given=given)
+        return _exported(
+            Path(url), chosen, wanted, turn, tolerance=tolerance, files_read=files_read
+        )
     with Store.open(url, read_only=True) as opened:
         span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
         head = opened.feed.head()
@@ -106,20 +110,20 @@ def inputs(
                     connection, mode=_other(chosen), period=wide, as_of=upto
                 )
                 intents = store_reader.unknown_intents(connection, mode=chosen, as_of=upto)
-                frame = dress(raw, key=opened.store_id, cutoff=turn)
+                frame = normalise(raw, key=opened.store_id, cutoff=turn)
                 del raw
                 again = store_reader.paid_before(connection, mode=chosen, period=span, before=wide)
-                keys = _unmet(frame, given, span, again=again)
+                keys = _unmet(frame, files_read, span, again=again)
                 named = store_reader.of_keys(connection, keys, mode=chosen, as_of=upto)
                 more = store_reader.keys_of(connection, keys, mode=_other(chosen), as_of=upto)
         finally:
             found.dispose()
-        outside = elsewhere.new(dress(named, key=opened.store_id, cutoff=turn), frame)
+        outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=turn), frame)
         rollups = opened.rollups.collections(chosen, since=span.begins, until=span.ends)
         # Rollups know no past: once the journal has moved on they speak of another moment.
         still = opened.feed.head() == upto
-        heard = opened.feed.changes(upto - 1, limit=1) if upto else ()
-        at = heard[0].at if heard else span.begins
+        changes = opened.feed.changes(upto - 1, limit=1) if upto else ()
+        at = changes[0].at if changes else span.begins
         loaded = Quality(source="collections", rows=len(frame), kept=len(frame))
         return Inputs(
             collections=frame,
@@ -135,7 +139,7 @@ def inputs(
             as_of=upto,
             as_of_at=at,
             judged_on=_judged_on(at, span, tolerance),
-            **{**given, "quality": (loaded, *given["quality"])},
+            **{**files_read, "quality": (loaded, *files_read["quality"])},
         )
 
 
@@ -190,11 +194,11 @@ def control(
 
 
 def _unmet(
-    collections: Source, given: dict[str, Any], span: Period, *, again: list[str]
+    collections: Source, files_read: dict[str, Any], span: Period, *, again: list[str]
 ) -> pd.DataFrame:
-    if "ledger" not in given:
+    if "ledger" not in files_read:
         return columns.empty(KEYS)
-    keys = elsewhere.unmet(collections, given["ledger"], period=span)
+    keys = elsewhere.unmet(collections, files_read["ledger"], period=span)
     paid_twice = columns.frame(KEYS, {"id": [None] * len(again), "reference": again})
     return _joined(keys, paid_twice)
 
@@ -235,16 +239,16 @@ def _files(
     ledger: str, statement: str, mapping: str, tariff: str, turn: timedelta
 ) -> dict[str, Any]:
     forms = read_mapping(Path(mapping) if mapping else None)
-    given: dict[str, Any] = {"basis": forms.ledger.amount_basis or "gross", "quality": ()}
+    files_read: dict[str, Any] = {"basis": forms.ledger.amount_basis or "gross", "quality": ()}
     if ledger:
-        given["ledger"], account = files.ledger(Path(ledger), forms.ledger, cutoff=turn)
-        given["quality"] += (account,)
+        files_read["ledger"], account = files.ledger(Path(ledger), forms.ledger, cutoff=turn)
+        files_read["quality"] += (account,)
     if statement:
-        given["statement"], account = files.statement(Path(statement), forms.statement)
-        given["quality"] += (account,)
+        files_read["statement"], account = files.statement(Path(statement), forms.statement)
+        files_read["quality"] += (account,)
     if tariff:
-        given["tariff"] = tariff_file.read(Path(tariff))
-    return given
+        files_read["tariff"] = tariff_file.read(Path(tariff))
+    return files_read
 
 
 def _exported(
@@ -254,7 +258,7 @@ def _exported(
     turn: timedelta,
     *,
     tolerance: Tolerance,
-    given: dict[str, Any],
+    files_read: dict[str, Any],
 ) -> Inputs:
     span = wanted or month_of(exported.newest_day(folder, mode=mode), cutoff=turn)
     wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
@@ -262,11 +266,11 @@ def _exported(
     reached = exported.head(found)
     at = reached.at or span.begins
     intents = columns.empty(INTENTS)
-    if "ledger" in given:
+    if "ledger" in files_read:
         # Without books nothing is called unpaid, and an older export does.
         intents = exported.unknown_intents(folder, mode=mode)
     again = exported.paid_before(folder, mode=mode, period=span, before=wide)
-    keys = _unmet(found, given, span, again=again)
+    keys = _unmet(found, files_read, span, again=again)
     other = exported.references(folder, mode=_other(mode), period=wide)
     more = exported.of_keys(folder, keys, mode=_other(mode))
     loaded = Quality(
@@ -289,7 +293,7 @@ def _exported(
         as_of=reached.seq,
         as_of_at=at,
         judged_on=_judged_on(at, span, tolerance),
-        **{**given, "quality": (loaded, *given["quality"])},
+        **{**files_read, "quality": (loaded, *files_read["quality"])},
     )
 
 

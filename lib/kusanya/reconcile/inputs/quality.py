@@ -1,4 +1,4 @@
-"""What a load kept, what it dropped, and why: said aloud, beside every frame."""
+"""What a load kept, what it dropped, and why: shown beside every frame."""
 
 import msgspec
 import pandas as pd
@@ -53,13 +53,13 @@ def account(*loads: Quality) -> pd.DataFrame:
 
 def remarks(*loads: Quality) -> pd.DataFrame:
     """Return one row per remark of all loads, in the order of the inputs."""
-    said = [(load.source, remark) for load in loads for remark in load.remarks]
+    listed = [(load.source, remark) for load in loads for remark in load.remarks]
     return columns.frame(
         columns.QUALITY,
         {
-            "input": [source for source, _ in said],
-            "row": [remark.row for _, remark in said],
-            "verdict": [remark.verdict for _, remark in said],
-            "reason": [remark.reason for _, remark in said],
+            "input": [source for source, _ in listed],
+            "row": [remark.row for _, remark in listed],
+            "verdict": [remark.verdict for _, remark in listed],
+            "reason": [remark.reason for _, remark in listed],
         },
     )

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from kusanya.failure_codes import CHANNELS, FAILURE_CODES
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.frames.days import Period, period
-from kusanya.reconcile.inputs.facts import dress
+from kusanya.reconcile.inputs.normalisation import normalise
 from kusanya.wire import Mode, Status
 
 ROWS: Final = 50_000
@@ -59,7 +59,7 @@ def collections(
 ) -> pd.DataFrame:
     """Return the collections frame of a seeded month."""
     made = attempts(seed=seed, rows=rows, month=month, mode=mode)
-    return dress(made.raw, key=STORE_ID, cutoff=cutoff)
+    return normalise(made.raw, key=STORE_ID, cutoff=cutoff)
 
 
 def attempts(
@@ -108,7 +108,7 @@ def attempts(
             "completed_at": done,
             "fee_202": fee,
             "fee_event": fee,
-            "fee_get": pd.array([None] * rows, dtype=Kind.WHOLE.dtype),
+            "fee_get": pd.array([None] * rows, dtype=DType.WHOLE.pandas),
             "contradictions": 0,
             "seq": np.argsort(np.argsort(done.to_numpy(), kind="stable"), kind="stable") + 1,
             "phone": [
@@ -155,7 +155,7 @@ def _outcomes(rng: np.random.Generator, reference: Any) -> tuple[Any, Any]:
     failed = rng.random(rows) < _FAIL / (1 - _SUCCESS)
     status = np.where(lost, np.where(failed, Status.FAILED, Status.EXPIRED), Status.SUCCEEDED)
     codes = rng.choice(list(_CODES), size=rows, p=list(_CODES.values()))
-    code = pd.Series(codes, dtype=Kind.TEXT.dtype).where(status == Status.FAILED)
+    code = pd.Series(codes, dtype=DType.TEXT.pandas).where(status == Status.FAILED)
     return status.astype("object"), code
 
 

@@ -17,7 +17,7 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import INTENTS, KEYS, LEDGER, PLANTED, STATEMENT
 from kusanya.reconcile.frames.days import Period, business_days
-from kusanya.reconcile.inputs.facts import dress
+from kusanya.reconcile.inputs.normalisation import normalise
 from kusanya.reconcile.inputs.sample import MONTH, ROWS, SEED, STORE_ID, attempts
 from kusanya.wire import Mode
 
@@ -77,7 +77,7 @@ def month(
     raw = made.raw.astype({"amount": "Int64", "fee": "Int64"})
     chosen = _choose(rng, raw, span, each)
     books = _books(rng, raw, chosen)
-    collections = dress(_service(rng, raw, chosen), key=STORE_ID, cutoff=cutoff)
+    collections = normalise(_service(rng, raw, chosen), key=STORE_ID, cutoff=cutoff)
     ledger = _ledger(books, cutoff)
     statement, settled = _statement(collections, span)
     gone, unknown = (raw.loc[chosen[name]] for name in ("mode_mismatch", "outcome_unknown"))
@@ -124,21 +124,21 @@ def _service(
     rng: np.random.Generator, raw: pd.DataFrame, chosen: Mapping[str, Any]
 ) -> pd.DataFrame:
     ends = ["completed_at", "event_at", "final_seen_at"]
-    told = raw.copy()
+    frame = raw.copy()
     at = chosen["contradiction"]
-    told.loc[at, "contradictions"] = 1
-    told.loc[at[::2], "status"] = "contradiction"
-    told.loc[at[1::2], "fee_event"] += 10
+    frame.loc[at, "contradictions"] = 1
+    frame.loc[at[::2], "status"] = "contradiction"
+    frame.loc[at[1::2], "fee_event"] += 10
     for name, status in (("unknown_status", "on_hold"), ("still_open", "created")):
-        told.loc[chosen[name], "status"] = status
-        told.loc[chosen[name], ends] = pd.NaT
+        frame.loc[chosen[name], "status"] = status
+        frame.loc[chosen[name], ends] = pd.NaT
     fees = ["fee", "fee_202", "fee_event"]
-    told.loc[chosen["wrong_fee"], fees] += _WRONG_FEE
-    again = told.loc[chosen["double_payment"]].copy()
+    frame.loc[chosen["wrong_fee"], fees] += _WRONG_FEE
+    again = frame.loc[chosen["double_payment"]].copy()
     again["id"] = [f"col_{rng.bytes(8).hex()}" for _ in range(len(again))]
     for name in ("created_at", *ends):
         again[name] += timedelta(hours=2)
-    kept = told[~told.index.isin(np.concatenate([chosen[name] for name in _GONE]))]
+    kept = frame[~frame.index.isin(np.concatenate([chosen[name] for name in _GONE]))]
     both: pd.DataFrame = pd.concat([kept, again], ignore_index=True)
     return both
 

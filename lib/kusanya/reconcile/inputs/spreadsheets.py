@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from kusanya.reconcile.errors import InputRefused
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.inputs.mapping import Layout
 
 UNPACKED_MAX: Final = 1_000_000_000
@@ -83,7 +83,7 @@ def _framed(path: Path, header: Sequence[str], cells: Sequence[Any]) -> pd.DataF
     rows = len(cells[0]) if cells else 0
     return pd.DataFrame(
         {
-            name: pd.array(column, dtype=Kind.TEXT.dtype)
+            name: pd.array(column, dtype=DType.TEXT.pandas)
             for name, column in zip(header, cells, strict=True)
             if name
         },

@@ -25,10 +25,10 @@ from sqlalchemy import (
 )
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import Kind, Schema
+from kusanya.reconcile.frames.columns import DType, Schema
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.inputs.evidence import facts_of, with_fees
-from kusanya.reconcile.inputs.facts import RAW
+from kusanya.reconcile.inputs.normalisation import RAW
 from kusanya.store.records import IntentState
 from kusanya.store.tables.schema import collection, event, intent, intent_change, observation
 from kusanya.store.tables.values import to_us
@@ -220,18 +220,18 @@ def _pieces(connection: Connection, query: Select[Any]) -> Iterator[pa.Table]:
             yield _table(rows)
         return
     # One text a row instead of sixteen objects: SQLite writes CSV, and Arrow reads it as columns.
-    written, given = _as_line(query)
+    written, kinds = _as_line(query)
     lines = query.with_only_columns(written, maintain_column_froms=True)
     for piece in connection.execute(lines).scalars().partitions(_PIECE):
-        yield _read_lines("\n".join(piece), given)
+        yield _read_lines("\n".join(piece), kinds)
 
 
-def _as_line(query: Select[Any]) -> tuple[ColumnElement[Any], dict[str, Kind]]:
+def _as_line(query: Select[Any]) -> tuple[ColumnElement[Any], dict[str, DType]]:
     """Return one expression that writes the columns as a line, and what the line holds."""
-    form, values, given = [], [], {}
+    form, values, kinds = [], [], {}
     for column in query.selected_columns:
-        kind = given[str(column.key)] = RAW.columns[str(column.key)]
-        if kind is not Kind.TEXT:
+        kind = kinds[str(column.key)] = RAW.columns[str(column.key)]
+        if kind is not DType.TEXT:
             # As text where a value may be missing: %d would make it 0.
             form.append("%s")
             values.append(column)
@@ -242,14 +242,16 @@ def _as_line(query: Select[Any]) -> tuple[ColumnElement[Any], dict[str, Kind]]:
             # Doubles quotes. It would end at a NUL, which the store never keeps.
             form.append('"%w"')
             values.append(column)
-    return func.printf(",".join(form), *values), given
+    return func.printf(",".join(form), *values), kinds
 
 
-def _read_lines(text: str, given: dict[str, Kind]) -> pa.Table:
-    types = {name: pa.string() if kind is Kind.TEXT else pa.int64() for name, kind in given.items()}
+def _read_lines(text: str, kinds: dict[str, DType]) -> pa.Table:
+    types = {
+        name: pa.string() if kind is DType.TEXT else pa.int64() for name, kind in kinds.items()
+    }
     read = csv.read_csv(
         io.BytesIO(text.encode()),
-        read_options=csv.ReadOptions(column_names=list(given)),
+        read_options=csv.ReadOptions(column_names=list(kinds)),
         parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=csv.ConvertOptions(
             column_types=types,
@@ -260,7 +262,7 @@ def _read_lines(text: str, given: dict[str, Kind]) -> pa.Table:
     )
     return pa.table(
         [
-            read[name].cast(kind.arrow) if name in given else pa.nulls(len(read), kind.arrow)
+            read[name].cast(kind.arrow) if name in kinds else pa.nulls(len(read), kind.arrow)
             for name, kind in RAW.columns.items()
         ],
         schema=RAW.arrow,
@@ -273,15 +275,15 @@ def _table(rows: Sequence[Any]) -> pa.Table:
 
 def _arrow(rows: Sequence[Any], names: Sequence[str], schema: Schema) -> pa.Table:
     read = zip(*rows, strict=True) if rows else ([] for _ in names)
-    given = dict(zip(names, read, strict=True))
+    kinds = dict(zip(names, read, strict=True))
     arrays = []
     for name, kind in schema.columns.items():
-        if name not in given:
+        if name not in kinds:
             arrays.append(pa.nulls(len(rows), kind.arrow))
-        elif kind is Kind.INSTANT:
-            arrays.append(pa.array(given[name], pa.int64()).cast(kind.arrow))
+        elif kind is DType.INSTANT:
+            arrays.append(pa.array(kinds[name], pa.int64()).cast(kind.arrow))
         else:
-            arrays.append(pa.array(given[name], kind.arrow))
+            arrays.append(pa.array(kinds[name], kind.arrow))
     return pa.Table.from_arrays(arrays, schema=schema.arrow)
 
 
@@ -291,7 +293,7 @@ def _folded(connection: Connection, ids: Sequence[str], mode: Mode, as_of: int) 
         row = project_facts(facts, mode, seq)
         if row is not None:
             ours = [fact for fact in facts if fact.counts_in(mode)]
-            told = [fact.event_created_at for fact in ours if fact.event_id == row.event_id]
-            event_at = to_us(told[0]) if told and told[0] and row.completed_at is None else None
+            times = [fact.event_created_at for fact in ours if fact.event_id == row.event_id]
+            event_at = to_us(times[0]) if times and times[0] and row.completed_at is None else None
             rows.append((*(getattr(row, name) for name in _TAKEN), event_at))
     return columns.from_arrow(_table(rows))

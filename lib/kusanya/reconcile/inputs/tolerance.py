@@ -7,7 +7,7 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import Kind, Schema
+from kusanya.reconcile.frames.columns import DType, Schema
 from kusanya.reconcile.frames.days import Period
 
 
@@ -43,12 +43,12 @@ _COLUMNS: Final = {
 TERMS: Final = Schema(
     "terms",
     {
-        "first": Kind.DAY,
-        "last": Kind.DAY,
-        "as_of": Kind.DAY,
-        "net_basis": Kind.FLAG,
-        "everything": Kind.FLAG,
-        **dict.fromkeys(_COLUMNS.values(), Kind.WHOLE),
+        "first": DType.DAY,
+        "last": DType.DAY,
+        "as_of": DType.DAY,
+        "net_basis": DType.FLAG,
+        "everything": DType.FLAG,
+        **dict.fromkeys(_COLUMNS.values(), DType.WHOLE),
     },
 )
 """One row: what the queries of one reconciliation go by."""

@@ -11,7 +11,7 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import Kind, Schema
+from kusanya.reconcile.frames.columns import DType, Schema
 
 
 class BreakStatus(StrEnum):
@@ -142,11 +142,11 @@ SETTLEMENT: Final[dict[str, BreakRule]] = {
 RULES: Final = Schema(
     "rules",
     {
-        "break_code": Kind.TEXT,
-        "place": Kind.WHOLE,
-        "standing": Kind.TEXT,
-        "meaning": Kind.TEXT,
-        "action": Kind.TEXT,
+        "break_code": DType.TEXT,
+        "place": DType.WHOLE,
+        "standing": DType.TEXT,
+        "meaning": DType.TEXT,
+        "action": DType.TEXT,
     },
 )
 

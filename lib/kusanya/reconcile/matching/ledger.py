@@ -42,9 +42,9 @@ def lines(
 ) -> pd.DataFrame:
     """Return how many lines of each file lie before, in and after the period, and their sums."""
     with Engine() as engine:
-        engine.give("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
+        engine.register("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
         paid_out = columns.empty(STATEMENT) if statement is None else statement
-        engine.give("statement", paid_out, STATEMENT)
+        engine.register("statement", paid_out, STATEMENT)
         days = {"first": period.first, "last": period.last}
         return engine.frame(query("lines"), LINES, days)
 
@@ -113,18 +113,20 @@ def match(
     Raises ValueError for collections of both modes.
     """
     with Engine(folders=folders_of(collections, ledger)) as engine:
-        engine.give("loaded", collections, COLLECTIONS)
-        engine.give(
+        engine.register("loaded", collections, COLLECTIONS)
+        engine.register(
             "outside", columns.empty(COLLECTIONS) if outside is None else outside, COLLECTIONS
         )
         engine.run(_ALL)
         engine.one_mode("collections")
-        engine.give("ledger", ledger, LEDGER)
+        engine.register("ledger", ledger, LEDGER)
         asked = terms(period, tolerance, as_of=as_of, basis=basis, everything=everything)
-        engine.give("terms", asked, TERMS)
-        engine.give("other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS)
-        engine.give("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
-        engine.give("verdicts", breaks.table(breaks.LEDGER), RULES)
+        engine.register("terms", asked, TERMS)
+        engine.register(
+            "other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS
+        )
+        engine.register("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
+        engine.register("verdicts", breaks.table(breaks.LEDGER), RULES)
         engine.run(query("ledger_sides"))
         engine.run(query("ledger_plain"))
         engine.run(_verdicts("plain_verdicts", "met_plainly"))

@@ -10,7 +10,7 @@ from kusanya.reconcile.frames.columns import (
     COLLECTIONS,
     SETTLED,
     STATEMENT,
-    Kind,
+    DType,
     Schema,
     frame,
 )
@@ -21,7 +21,7 @@ from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
-_GRANULARITY = Schema("granularity", {"item": Kind.FLAG})
+_GRANULARITY = Schema("granularity", {"item": DType.FLAG})
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,13 +75,13 @@ def match(
     if named.any() and not named.all():
         raise ValueError("the statement names a collection on some lines and not on others")
     with Engine(folders=folders_of(collections)) as engine:
-        engine.give("collections", collections, COLLECTIONS)
+        engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
-        engine.give("statement", statement, STATEMENT)
-        engine.give("terms", terms(period, tolerance, as_of=as_of), TERMS)
+        engine.register("statement", statement, STATEMENT)
+        engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
         item = frame(_GRANULARITY, {"item": [bool(named.any())]})
-        engine.give("granularity", item, _GRANULARITY)
-        engine.give("verdicts", breaks.table(breaks.SETTLEMENT), RULES)
+        engine.register("granularity", item, _GRANULARITY)
+        engine.register("verdicts", breaks.table(breaks.SETTLEMENT), RULES)
         engine.run(query("settlement"))
         return Settled(
             rows=engine.frame(query("settlement_answer"), SETTLED, {"everything": everything}),

@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import STORY
+from kusanya.reconcile.frames.columns import TIMELINE
 from kusanya.reconcile.inputs.load import STORE_VARIABLE
 from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.store import Store
@@ -28,7 +28,7 @@ def timeline(inputs: Inputs, collection_id: str, *, store: str = "") -> pd.DataF
     rows = _from_store(inputs, url, collection_id) if kept else _from_frame(inputs, collection_id)
     rows.sort(key=lambda row: row[0])
     return columns.frame(
-        STORY,
+        TIMELINE,
         {
             "at": [row[0] for row in rows],
             "what": [row[1] for row in rows],
@@ -42,15 +42,15 @@ Row = tuple[datetime, str, str]
 
 def _from_store(inputs: Inputs, url: str, collection_id: str) -> list[Row]:
     with Store.open(url, read_only=True) as opened:
-        heard = opened.collections.observations(collection_id, inputs.mode)
+        observations = opened.collections.observations(collection_id, inputs.mode)
         where = DeliveryFilter(collection_id=collection_id)
         arrived = opened.deliveries.page(inputs.mode, where=where, limit=_DELIVERIES).rows
     rows: list[Row] = []
-    for fact in heard:
-        said = fact.collection
-        code = f", {said.failure_code}" if said.failure_code else ""
+    for fact in observations:
+        collection = fact.collection
+        code = f", {collection.failure_code}" if collection.failure_code else ""
         replayed = ", replayed" if fact.replayed else ""
-        detail = f"{said.status}{code}, fee {said.fee:,}{replayed}"
+        detail = f"{collection.status}{code}, fee {collection.fee:,}{replayed}"
         rows.append((fact.observed_at, f"heard from the {fact.source.value}", detail))
     for row in arrived:
         attempt = f"attempt {row.attempt}" if row.attempt else "attempt unknown"

@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 
 from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import Kind
+from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.inputs import quality
 from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.matching import breaks
@@ -22,7 +22,7 @@ from kusanya.reconcile.matching.settlement import Settled
 from kusanya.text import safe
 
 if TYPE_CHECKING:  # both write tables themselves
-    from kusanya.reconcile.analysis.report import Outcome, Report
+    from kusanya.reconcile.analysis.report import CloseResult, Report
 
 ROWS: Final = 500
 """Rows that a table shows; its caption says when there are more."""
@@ -150,34 +150,34 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     wide = set(_READ) <= set(frame.columns)
     shown = frame[list(_READ)] if wide else frame.copy()
-    meaning = shown[code].map(_MEANS).astype(Kind.TEXT.dtype)
+    meaning = shown[code].map(_MEANS).astype(DType.TEXT.pandas)
     shown.insert(list(shown.columns).index(code) + 1, "meaning", meaning)
     return shown
 
 
 def verdict(made: "Report") -> Styler:
     """Return how the period stands: the verdict, and every finding with its count and sum."""
-    facts = {"verdict": made.verdict().value, **_found(made)}
+    facts = {"verdict": made.verdict().value, **_findings(made)}
     return _facts(facts, "How the period stands")
 
 
-def _found(made: "Report") -> dict[str, str]:
+def _findings(made: "Report") -> dict[str, str]:
     facts: dict[str, str] = {}
-    for row in columns.records(made.found):
+    for row in columns.records(made.findings):
         money = "" if pd.isna(row.amount) else f", {row.currency} {row.amount:,}"
-        told = row.note if pd.isna(row.rows) else f"{row.rows:,}{money}"
-        facts[row.finding] = f"{facts[row.finding]}; {told}" if row.finding in facts else told
+        text = row.note if pd.isna(row.rows) else f"{row.rows:,}{money}"
+        facts[row.finding] = f"{facts[row.finding]}; {text}" if row.finding in facts else text
     return facts
 
 
-def outcome(ended: "Outcome", made: "Report | None" = None) -> Styler:
+def close_result(result: "CloseResult", made: "Report | None" = None) -> Styler:
     """Return how a run ended and where its pack lies; of a report also every finding."""
     facts = {
-        "verdict": ended.verdict.value,
-        "in words": ended.sentence,
-        "run id": ended.run_id or _MISSING,
-        "pack": _MISSING if ended.folder is None else str(ended.folder),
-        **({} if made is None else _found(made)),
+        "verdict": result.verdict.value,
+        "in words": result.sentence,
+        "run id": result.run_id or _MISSING,
+        "pack": _MISSING if result.folder is None else str(result.folder),
+        **({} if made is None else _findings(made)),
     }
     return _facts(facts, "How the run ended")
 
@@ -197,22 +197,22 @@ def _between(age: str) -> str:
 
 
 def _is_number(column: "pd.Series[Any]") -> bool:
-    return column.dtype in (Kind.WHOLE.dtype, Kind.SHARE.dtype)
+    return column.dtype in (DType.WHOLE.pandas, DType.SHARE.pandas)
 
 
 def _form(column: "pd.Series[Any]") -> Callable[[Any], str]:
     dtype = column.dtype
-    if dtype == Kind.WHOLE.dtype:
+    if dtype == DType.WHOLE.pandas:
         return lambda value: _MISSING if pd.isna(value) else f"{value:,}"
-    if dtype == Kind.SHARE.dtype:
+    if dtype == DType.SHARE.pandas:
         return lambda value: _MISSING if pd.isna(value) else f"{value:.1%}"
-    if dtype == Kind.INSTANT.dtype:
+    if dtype == DType.INSTANT.pandas:
         return lambda value: (
             _MISSING if pd.isna(value) else f"{value.astimezone(EAT):%Y-%m-%d %H:%M:%S} EAT"
         )
-    if dtype == Kind.DAY.dtype:
+    if dtype == DType.DAY.pandas:
         return lambda value: _MISSING if pd.isna(value) else f"{value:%Y-%m-%d}"
-    if dtype == Kind.FLAG.dtype:
+    if dtype == DType.FLAG.pandas:
         return lambda value: _MISSING if pd.isna(value) else ("yes" if value else "no")
     return lambda value: _MISSING if pd.isna(value) else safe(str(value), _CELL)
 

@@ -17,10 +17,25 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from kusanya.errors import ConfigurationError, KusanyaError
-from kusanya.reconcile.analysis.report import Outcome, Report, Said, Verdict, closed, report
+from kusanya.reconcile.analysis.report import (
+    CloseResult,
+    Progress,
+    Report,
+    ReportVerdict,
+    closed,
+    report,
+)
 from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import CLOSED, COLLECTIONS, DELTA, FILES, LEDGER, Kind, Schema
+from kusanya.reconcile.frames.columns import (
+    CLOSED,
+    COLLECTIONS,
+    DELTA,
+    FILES,
+    LEDGER,
+    DType,
+    Schema,
+)
 from kusanya.reconcile.frames.days import period as as_period
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.inputs.report_inputs import Inputs
@@ -30,7 +45,7 @@ from kusanya.reconcile.sql.engine import Engine, folders_of, query
 
 _CLOSED: Final = "closed.parquet"
 _MANIFEST: Final = "manifest.json"
-_AMOUNTS: Final = Schema("amounts", {"what": Kind.TEXT, "amount": Kind.WHOLE})
+_AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
 _LARGEST: Final = """
 (SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
 UNION ALL
@@ -54,13 +69,13 @@ def run(
     previous: Path | None = None,
     max_breaks: int = 0,
     tolerance: Tolerance = PLAIN,
-    said: Said | None = None,
-) -> Outcome:
+    progress: Progress | None = None,
+) -> CloseResult:
     """Reconcile a period and write its pack into a folder of its own under `out`.
 
-    `previous` is the folder of an earlier pack, whose late changes this one carries. `said` is
-    told what is being done. Nothing is written when an input is rejected or the store cannot be
-    read: the outcome is failed and says why. Raises ConfigurationError for what the caller got
+    `previous` is the folder of an earlier pack, whose late changes this one carries. `progress` is
+    called with what is being done. Nothing is written when an input is rejected or the store cannot
+    be read: the result is failed and says why. Raises ConfigurationError for what the caller got
     wrong: a mode, cutoff or position, or a period that ends before it begins.
     """
     if last < first:
@@ -78,15 +93,15 @@ def run(
             previous="" if previous is None else str(previous),
             as_of=as_of,
             tolerance=tolerance,
-            said=said,
+            progress=progress,
         )
-        if said is not None:
-            said("writing the pack")
+        if progress is not None:
+            progress("writing the pack")
         return finish(made, out=str(out), max_breaks=max_breaks)
     except ConfigurationError:
         raise
     except KusanyaError as error:
-        return Outcome(verdict=Verdict.FAILED, sentence=str(error))
+        return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,15 +125,15 @@ def prepare(
     previous: str = "",
     as_of: int | None = None,
     tolerance: Tolerance = PLAIN,
-    said: Said | None = None,
+    progress: Progress | None = None,
 ) -> Closing:
     """Read, match and audit a period; write nothing.
 
     Raises InputRefused when an input row was rejected, with its number and reason, or when a total
     is past 63 bits, with the rows of the largest amounts; and whatever `load.inputs` raises.
     """
-    tell = said or (lambda _: None)
-    tell("reading collections")
+    report_step = progress or (lambda _: None)
+    report_step("reading collections")
     loaded = load.inputs(
         store,
         mode=mode,
@@ -131,7 +146,7 @@ def prepare(
         tolerance=tolerance,
         as_of=as_of,
         evidence=True,
-        progress=lambda rows: tell(f"reading collections: {rows:,}"),
+        progress=lambda rows: report_step(f"reading collections: {rows:,}"),
     )
     if loaded.rejected:
         raise InputRefused(_rejected(loaded))
@@ -143,7 +158,7 @@ def prepare(
         upto = loaded.as_of if isinstance(loaded.collections, pd.DataFrame) else None
         late = delta(Path(previous), store=store, as_of=upto)
     try:
-        made = report(loaded, late=late, said=said)
+        made = report(loaded, late=late, progress=progress)
     except OverflowError as error:
         raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
     return Closing(report=made, files=files)
@@ -152,41 +167,41 @@ def prepare(
 def _largest(inputs: Inputs) -> str:
     """Return which collection and which line say the largest amounts."""
     with Engine(folders=folders_of(inputs.collections)) as engine:
-        engine.give("collections", inputs.collections, COLLECTIONS)
-        engine.give(
+        engine.register("collections", inputs.collections, COLLECTIONS)
+        engine.register(
             "ledger", columns.empty(LEDGER) if inputs.ledger is None else inputs.ledger, LEDGER
         )
         rows = columns.records(engine.frame(_LARGEST, _AMOUNTS))
         return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
 
 
-def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> Outcome:
-    """Write the pack of a prepared period under `out` and return the outcome; see `pack`."""
+def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> CloseResult:
+    """Write the pack of a prepared period under `out` and return the result; see `pack`."""
     return pack(closing.report, out=Path(out), max_breaks=max_breaks, files=closing.files)
 
 
-def manifest(ended: Outcome) -> pd.DataFrame:
+def manifest(result: CloseResult) -> pd.DataFrame:
     """Return the files of a pack with their SHA-256, as its manifest says.
 
     Raises InputRefused when there is no pack.
     """
-    if ended.folder is None:
-        raise InputRefused(f"there is no pack: {ended.sentence}")
-    files = _read(ended.folder)[0]["files"]
+    if result.folder is None:
+        raise InputRefused(f"there is no pack: {result.sentence}")
+    files = _read(result.folder)[0]["files"]
     return columns.frame(
         FILES,
         {
             "file": list(files),
-            "bytes": [told["bytes"] for told in files.values()],
-            "sha256": [told["sha256"] for told in files.values()],
+            "bytes": [file["bytes"] for file in files.values()],
+            "sha256": [file["sha256"] for file in files.values()],
         },
     )
 
 
 def pack(
     made: Report, *, out: Path, max_breaks: int = 0, files: dict[str, str | None] | None = None
-) -> Outcome:
-    """Write the pack of a report and return the outcome.
+) -> CloseResult:
+    """Write the pack of a report and return the result.
 
     `files` names what else went into it, by SHA-256 or run id: mapping, tariff, an earlier pack.
 
@@ -204,7 +219,7 @@ def pack(
         summary=summary.first_sheet(made, run_id, verdict, identity),
         manifest={"run_id": run_id, "verdict": verdict.value, "made_from": identity},
     )
-    return Outcome(
+    return CloseResult(
         verdict=verdict,
         sentence=summary.sentence(made, verdict),
         run_id=run_id,
@@ -212,7 +227,7 @@ def pack(
         breaks=made.breaks,
         unexplained=made.unexplained,
         by_code=summary.by_code(made),
-        found=tuple(_plain(row) for row in made.found.to_dict("records")),
+        findings=tuple(_plain(row) for row in made.findings.to_dict("records")),
     )
 
 
@@ -222,8 +237,8 @@ def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.Da
     Reads the same store as of `as_of`, the newest position where None. Raises InputRefused when the
     folder is no pack, or is one of another store.
     """
-    told, before = _read(previous)
-    origin = told["made_from"]
+    manifest, before = _read(previous)
+    origin = manifest["made_from"]
     now = load.inputs(
         store,
         mode=origin["mode"],
@@ -234,26 +249,27 @@ def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.Da
     )
     if now.store_id != origin["store_id"]:
         raise InputRefused(f"{previous.name} was made from another store")
-    return compare(before, closed(now), closed_run_id=told["run_id"])
+    return compare(before, closed(now), closed_run_id=manifest["run_id"])
 
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
     """Return how `now` differs from `before`, both frames of closed collections, field by field."""
     with Engine() as engine:
-        engine.give("before", before, CLOSED)
-        engine.give("now", now, CLOSED)
+        engine.register("before", before, CLOSED)
+        engine.register("now", now, CLOSED)
         return engine.frame(query("delta"), DELTA, {"closed_run_id": closed_run_id})
 
 
 def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     try:
-        told = json.loads((previous / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((previous / _MANIFEST).read_text(encoding="utf-8"))
         table = columns.from_arrow(pq.read_table(previous / _CLOSED))
         checked = columns.check(table, CLOSED)
-        as_period(f"{told['made_from']['first']}..{told['made_from']['last']}")
+        days = manifest["made_from"]
+        as_period(f"{days['first']}..{days['last']}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputRefused(f"{previous.resolve().name} is not the folder of a pack") from error
-    return told, checked
+    return manifest, checked
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.analysis import findings
-from kusanya.reconcile.analysis.report import Report, Verdict
+from kusanya.reconcile.analysis.report import Report, ReportVerdict
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.days import Period, shown_cutoff
+from kusanya.reconcile.frames.days import Period, format_cutoff
 from kusanya.reconcile.inputs.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.inputs.sample import STORE_ID as SAMPLE
 
@@ -33,7 +33,7 @@ def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
         "first": span.first.isoformat(),
         "last": span.last.isoformat(),
         "zone": "Africa/Dar_es_Salaam",
-        "cutoff": shown_cutoff(span.cutoff),
+        "cutoff": format_cutoff(span.cutoff),
         "mode": inputs.mode.value,
         "basis": inputs.basis,
         "tolerance": msgspec.to_builtins(inputs.tolerance),
@@ -50,19 +50,19 @@ def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
 
 def run_id(made_from: dict[str, Any]) -> str:
     """Return the name of a run: the same inputs give the same name."""
-    told = json.dumps(made_from, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:_RUN_ID_HEX]
+    text = json.dumps(made_from, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_RUN_ID_HEX]
 
 
 def first_sheet(
-    made: Report, run_id: str, verdict: Verdict, made_from: dict[str, Any]
+    made: Report, run_id: str, verdict: ReportVerdict, made_from: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    """Return the lines of the pack's first sheet, in order: what is said, and its value."""
+    """Return the lines of the pack's first sheet, in order: label and value."""
     inputs = made.inputs
     facts: list[tuple[str, Any]] = [
         ("verdict", verdict.value),
         ("what it means", sentence(made, verdict)),
-        *_found(made),
+        *_findings(made),
         ("business days", str(inputs.period)),
         ("money counts by", "business day of completion; fees and failures by day of creation"),
         ("mode", inputs.mode.value),
@@ -82,10 +82,10 @@ def first_sheet(
     return facts
 
 
-def _found(made: Report) -> list[tuple[str, Any]]:
+def _findings(made: Report) -> list[tuple[str, Any]]:
     """Return every finding with its count and its sum, the nil ones too."""
     facts: list[tuple[str, Any]] = []
-    for row in columns.records(made.found):
+    for row in columns.records(made.findings):
         if pd.isna(row.rows):
             facts.append((row.finding, row.note))
             continue
@@ -125,7 +125,7 @@ def by_code(made: Report) -> dict[str, int]:
     return {str(code): int(rows) for code, rows in counted.items()}
 
 
-def sentence(made: Report, verdict: Verdict) -> str:
+def sentence(made: Report, verdict: ReportVerdict) -> str:
     """Return what the verdict means, for people."""
     if made.inputs.rejected:
         return f"Nothing is closed: {made.inputs.rejected:,} input row(s) could not be read."
@@ -133,12 +133,12 @@ def sentence(made: Report, verdict: Verdict) -> str:
         return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
         return "The bridge does not close: rows were lost or counted twice; do not sign."
-    left = findings.left(made.found, within=True)
+    left = findings.left(made.findings, within=True)
     if made.matched.ageing.empty and not made.breaks and left.empty:
         return "Nothing to reconcile: the period has no collection and no line of the books."
-    if verdict is Verdict.RECONCILED and not made.breaks:
+    if verdict is ReportVerdict.RECONCILED and not made.breaks:
         return "The books agree with the service, and the bridge closes to zero."
-    within = ", within the limit" if verdict is Verdict.RECONCILED else ""
+    within = ", within the limit" if verdict is ReportVerdict.RECONCILED else ""
     parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
     parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
     return f"The bridge closes to zero; {', '.join(parts)} need a person{within}."

@@ -29,7 +29,7 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.analysis.report import Page, Report
 from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import CLOSED, Kind
+from kusanya.reconcile.frames.columns import CLOSED, DType
 from kusanya.reconcile.notebook import chart, views
 from kusanya.text import safe
 
@@ -50,10 +50,10 @@ _WIDEST: Final = 60
 """Characters that a column of the workbook is wide at most."""
 _SUM: Final = " of a sum"
 _KIND_LOOKS: Final = {
-    Kind.WHOLE.dtype: "whole",
-    Kind.SHARE.dtype: "share",
-    Kind.INSTANT.dtype: "instant",
-    np.dtype(Kind.DAY.dtype): "day",
+    DType.WHOLE.pandas: "whole",
+    DType.SHARE.pandas: "share",
+    DType.INSTANT.pandas: "instant",
+    np.dtype(DType.DAY.pandas): "day",
 }
 _PAGE_WIDTH: Final = 320
 """Characters that can still be read side by side on a printed page."""
@@ -104,8 +104,8 @@ def _fill(made: Report, folder: Path, *, summary: Summary, manifest: dict[str, A
         if path.is_file()
     }
     rows = {page.name: len(page.frame) for page in made.pages}
-    told = {"rows": rows, "files": files, "cells_cut": {name: n for name, n in cut.items() if n}}
-    text = json.dumps({**manifest, **told}, indent=2, sort_keys=True)
+    counts = {"rows": rows, "files": files, "cells_cut": {name: n for name, n in cut.items() if n}}
+    text = json.dumps({**manifest, **counts}, indent=2, sort_keys=True)
     (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
 
 
@@ -117,10 +117,12 @@ def to_csv(frame: pd.DataFrame, path: Path) -> int:
     cut = 0
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow([neutral(str(name)) for name in frame.columns])
+        writer.writerow([escape_formula(str(name)) for name in frame.columns])
         for row in _rows(frame):
             cut += sum(isinstance(cell, str) and _is_cut(cell) for cell in row)
-            writer.writerow([neutral(cell) if isinstance(cell, str) else cell for cell in row])
+            writer.writerow(
+                [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
+            )
     return cut
 
 
@@ -133,7 +135,7 @@ def to_raw_csv(frame: pd.DataFrame, path: Path) -> None:
         writer.writerows(_rows(frame))
 
 
-def neutral(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return safe text that no spreadsheet reads as a formula."""
     begins = text.lstrip()[:1] in _FORMULA and text.strip() != ""
     shown = _AFTER_SEMICOLON.sub(";'", safe(text, CELL_MAX))
@@ -189,7 +191,7 @@ def _fill_book(book: Any, made: Report, summary: Summary) -> None:
     counts = _Counts()
     for page in made.pages:
         _sheet(book.add_worksheet(page.name), page, looks, counts)
-    told = [
+    facts = [
         *summary,
         ("cells cut at 32,767 characters", counts.cut),
         ("whole numbers of 16 digits and more, written as text", counts.as_text),
@@ -197,7 +199,7 @@ def _fill_book(book: Any, made: Report, summary: Summary) -> None:
     ]
     front.set_column(0, 0, 56)
     front.set_column(1, 1, 80)
-    for place, (name, value) in enumerate(told):
+    for place, (name, value) in enumerate(facts):
         look = "fact" if isinstance(value, int) else None
         _cell(front, (place, 0), name, looks, counts)
         _cell(front, (place, 1), value, looks, counts, look=look)
@@ -237,13 +239,13 @@ def _sheet(sheet: Any, page: Page, looks: dict[str, Any], counts: _Counts) -> No
     sheet.repeat_rows(0)
     across = 0
     for place, name in enumerate(frame.columns):
-        in_eat = frame[name].dtype == Kind.INSTANT.dtype
+        in_eat = frame[name].dtype == DType.INSTANT.pandas
         head = f"{name} (EAT)" if in_eat else str(name)
         # Room beside the heading for the arrow of the filter.
         wide = min(max(len(head), _longest(frame[name].head(SHEET_ROWS))) + 3, _WIDEST)
         across += wide
         sheet.set_column(place, place, wide)
-        left = frame[name].dtype in (Kind.TEXT.dtype, Kind.FLAG.dtype)
+        left = frame[name].dtype in (DType.TEXT.pandas, DType.FLAG.pandas)
         look = "head" if left else "head_number"
         _cell(sheet, (0, place), head, looks, counts, look=look)
     _printed(sheet, pages=-(-across // _PAGE_WIDTH))
@@ -268,15 +270,15 @@ def _printed(sheet: Any, *, pages: int = 1) -> None:
 def _longest(column: "pd.Series[Any]") -> int:
     """Return how many characters the widest value of a column takes in the workbook."""
     known = column.dropna()
-    if column.dtype == Kind.INSTANT.dtype:
+    if column.dtype == DType.INSTANT.pandas:
         return len("2026-03-31 23:59:59")
-    if column.dtype == Kind.DAY.dtype:
+    if column.dtype == DType.DAY.pandas:
         return len("2026-03-31")
     if known.empty:
         return 0
-    if column.dtype == Kind.WHOLE.dtype:
+    if column.dtype == DType.WHOLE.pandas:
         return max(len(f"{int(value):,}") for value in (known.min(), known.max()))
-    if column.dtype == Kind.TEXT.dtype:
+    if column.dtype == DType.TEXT.pandas:
         return int(known.str.len().max())
     return len("100.0%")
 
@@ -337,7 +339,7 @@ def _headline(made: Report, summary: dict[str, Any]) -> str:
     return (
         f"<h1>Reconciliation of {html.escape(str(made.inputs.period))}</h1>\n"
         f'<p class="verdict">{html.escape(safe(str(summary.get("what it means", "")), 400))}</p>\n'
-        f"{_part('findings', views.table(made.found, 'What needs a person'))}\n"
+        f"{_part('findings', views.table(made.findings, 'What needs a person'))}\n"
         f"<nav>{links}</nav>"
     )
 
@@ -399,10 +401,10 @@ def _cells(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     plain = []
     for name in frame.columns:
         column = frame[name]
-        if column.dtype == Kind.INSTANT.dtype:
+        if column.dtype == DType.INSTANT.pandas:
             local = column.dt.tz_localize(None) + EAT.utcoffset(None)
             values = [None if pd.isna(at) else at.to_pydatetime() for at in local]
-        elif column.dtype == Kind.DAY.dtype:
+        elif column.dtype == DType.DAY.pandas:
             values = [None if pd.isna(at) else at.to_pydatetime() for at in column]
         else:
             objects = column.astype("object")
@@ -417,7 +419,7 @@ def _plain(value: Any) -> Any:
 
 def _rows(frame: pd.DataFrame) -> Iterator[list[Any]]:
     """Yield rows for CSV: dates ISO, instants in EAT with their offset."""
-    days = [frame[name].dtype == Kind.DAY.dtype for name in frame.columns]
+    days = [frame[name].dtype == DType.DAY.pandas for name in frame.columns]
     for row in _cells(frame):
         yield [
             ""

@@ -97,7 +97,7 @@ class Engine:
         finally:
             self._spill.cleanup()
 
-    def give(self, name: str, source: Source, schema: Schema) -> None:
+    def register(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
         if isinstance(source, pd.DataFrame):
             self._con.register(name, columns.to_arrow(source, schema))

@@ -16,7 +16,7 @@ from pyarrow import compute
 from kusanya.business_day import EAT
 from kusanya.privacy import mask_phone
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import COLLECTIONS, Kind, Schema
+from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
 from kusanya.reconcile.frames.days import business_days
 from kusanya.store.tables.phone_hash import phone_hashes
 
@@ -44,25 +44,25 @@ RAW: Final = Schema(
                 "seq",
             )
         },
-        "phone": Kind.TEXT,
-        "event_at": Kind.INSTANT,
-        "final_seen_at": Kind.INSTANT,
+        "phone": DType.TEXT,
+        "event_at": DType.INSTANT,
+        "final_seen_at": DType.INSTANT,
     },
 )
 """One row per collection as the store keeps it; `event_at` is its final event's `created_at`."""
 
 
-def dress(
-    given: pd.DataFrame | Mapping[str, Any], *, key: str, cutoff: timedelta = timedelta(0)
+def normalise(
+    data: pd.DataFrame | Mapping[str, Any], *, key: str, cutoff: timedelta = timedelta(0)
 ) -> pd.DataFrame:
     """Return the collections frame of raw rows, ordered by creation and id.
 
     The business day is that of `completed_at`, else of the final event, else of the moment a final
     state was first seen; `day_source` says which. `key` keys the hash of phones. Raises FrameError.
     """
-    raw = columns.frame(RAW, given)
+    raw = columns.frame(RAW, data)
     at = raw["completed_at"].fillna(raw["event_at"]).fillna(raw["final_seen_at"])
-    source = pd.Series(pd.NA, index=raw.index, dtype=Kind.TEXT.dtype)
+    source = pd.Series(pd.NA, index=raw.index, dtype=DType.TEXT.pandas)
     for name, word in (
         ("final_seen_at", "first seen"),
         ("event_at", "event"),
@@ -94,19 +94,19 @@ def _phones(phones: Any, key: str) -> tuple[Any, Any]:
     shapes = compute.dictionary_encode(alike)
     masks = pa.array([mask_phone(phone) for phone in shapes.dictionary.to_pylist()], pa.string())
     return tuple(
-        pd.array(compute.take(told, coded.indices), dtype=Kind.TEXT.dtype)
-        for told in (compute.take(masks, shapes.indices), _hashes(known, key))
+        pd.array(compute.take(texts, coded.indices), dtype=DType.TEXT.pandas)
+        for texts in (compute.take(masks, shapes.indices), _hashes(known, key))
     )
 
 
 def _hashes(phones: Any, key: str) -> Any:
-    given = phones.to_numpy(zero_copy_only=False).astype("object")
-    hashed = phone_hashes(given, key=key)
+    data = phones.to_numpy(zero_copy_only=False).astype("object")
+    hashed = phone_hashes(data, key=key)
     # Hex of a fixed width, so that offsets are known.
-    ends = np.arange(0, 16 * len(given) + 1, 16, dtype="int64")
+    ends = np.arange(0, 16 * len(data) + 1, 16, dtype="int64")
     text = hashed.astype(">u8").tobytes().hex().encode()
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.large_string(), len(given), buffers)
+    return pa.Array.from_buffers(pa.large_string(), len(data), buffers)
 
 
 def _order(at: "pd.Series[Any]", ids: "pd.Series[Any]") -> Any:
