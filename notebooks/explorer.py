@@ -20,8 +20,8 @@ from itables.widget import ITable
 from kusanya.business_day import EAT
 from kusanya.errors import KusanyaError
 from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs.load import MODE_VARIABLE
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.pack import write
 from kusanya.text import safe
 

@@ -19,7 +19,10 @@
     │   └── OutcomeUnknown          the same for a create: the customer may have been charged
     ├── WaitTimeout                 a collection was not final in time; it may still become so
     ├── IntentError                 an intent cannot be sent, resumed or decided as asked
-    ├── reconcile.ReconcileError    inputs or frames cannot be reconciled, or a pack not written
+    ├── ReconcileError              what reconciliation refuses
+    │   ├── FrameError              a frame does not have the columns and types of its schema
+    │   ├── InputRefused            a ledger, statement, mapping or tariff cannot be used
+    │   └── PackRefused             the pack cannot be written where it was asked for
     └── StoreError
         ├── StoreUnavailable        it cannot be opened, read or written now
         ├── StoreBusy               its queue is full; nothing was written, try again
@@ -233,3 +236,19 @@ class StoreTooNew(StoreError):  # noqa: N818 - reads as the condition it states
 
 class StoreDamaged(StoreError):  # noqa: N818 - reads as the condition it states
     """The store's contents do not agree with themselves; `kusanya store check` says where."""
+
+
+class ReconcileError(KusanyaError):
+    """Base of every refusal of reconciliation."""
+
+
+class FrameError(ReconcileError):
+    """A frame does not have the columns and types of its schema; the message names them."""
+
+
+class InputRefused(ReconcileError):  # noqa: N818 - reads as the condition it states
+    """An input cannot be used as it stands; the message says what to change."""
+
+
+class PackRefused(ReconcileError):  # noqa: N818 - reads as the condition it states
+    """The pack cannot be written; nothing is left behind."""

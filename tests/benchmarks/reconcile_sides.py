@@ -109,8 +109,8 @@ def ours(folder: Path) -> dict[str, Any]:
     """Answer the same questions through the public functions, from the same files."""
     from kusanya.reconcile.analysis import failures, fees
     from kusanya.reconcile.frames.days import period
+    from kusanya.reconcile.frames.engine import Dataset
     from kusanya.reconcile.matching import ledger
-    from kusanya.reconcile.sql.engine import Dataset
 
     march = period("2026-03")
     service = Dataset((folder / "collections.parquet",))

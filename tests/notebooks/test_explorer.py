@@ -13,8 +13,8 @@ from tests.kit.payments import polled
 
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import days
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.notebook import timeline
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store

@@ -66,7 +66,7 @@ def reconcile(
     Exits with 0 when all is explained, 1 for breaks (the pack is written) or a failed run.
     """
     from kusanya.errors import ConfigurationError
-    from kusanya.reconcile.inputs.tolerance import Tolerance
+    from kusanya.reconcile.frames.tolerance import Tolerance
     from kusanya.reconcile.pack.close import run
 
     chosen = profile_of(profile, store)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kusanya.errors import InputRefused
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.analysis.amount_bands import bands
-from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import TARIFF
 from kusanya.reconcile.frames.days import period

@@ -11,18 +11,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from kusanya.errors import ConfigurationError
+from kusanya.errors import ConfigurationError, FrameError, InputRefused
 from kusanya.reconcile.analysis import failures, fees
-from kusanya.reconcile.errors import FrameError, InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import business_days, cutoff, period
+from kusanya.reconcile.frames.engine import Dataset, Engine
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import exported, load
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.reconcile.notebook import environment_check, timeline
 from kusanya.reconcile.pack import close
-from kusanya.reconcile.sql.engine import Dataset, Engine
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict

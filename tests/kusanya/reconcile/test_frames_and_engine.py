@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kusanya.reconcile.errors import FrameError
+from kusanya.errors import FrameError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
-from kusanya.reconcile.sql.engine import Dataset, Engine
+from kusanya.reconcile.frames.engine import Dataset, Engine
 
 PAIR = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
 BEYOND_FLOAT = 2**53 + 1

@@ -15,13 +15,13 @@ import msgspec
 import pandas as pd
 import pytest
 
+from kusanya.errors import PackRefused
 from kusanya.reconcile.analysis import report
-from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import KEYS, LEDGER
 from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.pack import close, write
 
 openpyxl: Any = import_module("openpyxl")

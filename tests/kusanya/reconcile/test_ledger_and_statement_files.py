@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import cutoff
+from kusanya.reconcile.frames.quality import account, remarks
 from kusanya.reconcile.inputs import files, spreadsheets
 from kusanya.reconcile.inputs.mapping import Layout, read_mapping
-from kusanya.reconcile.inputs.quality import account, remarks
 
 openpyxl: Any = import_module("openpyxl")
 PLAIN = "reference,amount,currency,booked_at\n"

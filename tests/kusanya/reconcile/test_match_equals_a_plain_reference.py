@@ -15,7 +15,7 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import INTENTS, KEYS, LEDGER, MATCHES
 from kusanya.reconcile.frames.days import period
-from kusanya.reconcile.inputs.tolerance import Tolerance
+from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.matching import ledger
 
 MARCH = period("2026-03")

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from tests.kit.payments import by_event
 
 from kusanya import reconcile
-from kusanya.errors import ConfigurationError
+from kusanya.errors import ConfigurationError, PackRefused
 from kusanya.reconcile.analysis import report
 from kusanya.reconcile.analysis.report import CloseResult
-from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CLOSED
 from kusanya.reconcile.inputs import load

@@ -12,8 +12,8 @@ from kusanya.reconcile.analysis import failures, fees, report
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import KEYS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load, sample_faults
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.reconcile.matching import settlement
 
 MARCH = period("2026-03")

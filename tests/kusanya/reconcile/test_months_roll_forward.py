@@ -13,7 +13,7 @@ import pytest
 from tests.kit.intents import prepare_intent
 from tests.kit.payments import polled
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.matching import ledger
 from kusanya.state.observation import Observation

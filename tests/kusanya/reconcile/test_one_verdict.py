@@ -14,6 +14,7 @@ from tests.kit.payments import polled
 from kusanya import reconcile
 from kusanya.reconcile.analysis import report
 from kusanya.reconcile.analysis.report import CloseResult
+from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.notebook import views
 from kusanya.state.observation import Observation
@@ -106,7 +107,7 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
     ended = run(tmp_path, *names)
     assert told(ended) == {"suspected double payments": (1, 2_000)}
     assert (ended.verdict, ended.exit_code) == ("breaks", 1)
-    narrow = run(tmp_path, *names, tolerance=reconcile.tolerance.Tolerance(double_minutes=8))
+    narrow = run(tmp_path, *names, tolerance=Tolerance(double_minutes=8))
     assert (narrow.verdict, narrow.exit_code) == ("reconciled", 0)
 
 

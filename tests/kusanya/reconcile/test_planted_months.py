@@ -10,8 +10,8 @@ import pytest
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import cutoff, period
+from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs import sample, sample_faults
-from kusanya.reconcile.inputs.tolerance import Tolerance
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.wire import Mode
 from kusanya_service.simulation.tariff import DEFAULT_TARIFF, fee_of

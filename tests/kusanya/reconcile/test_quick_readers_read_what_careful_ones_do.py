@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kusanya.errors import InputRefused
 from kusanya.privacy import mask_phone
-from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.inputs import spreadsheets
 from kusanya.reconcile.inputs.mapping import Layout

@@ -10,11 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kusanya.reconcile.sql import spill
-from kusanya.reconcile.sql.engine import Engine
+from kusanya.reconcile.frames import spill
+from kusanya.reconcile.frames.engine import Engine
 
 ENDLESS_RUN = """
-from kusanya.reconcile.sql.engine import Engine
+from kusanya.reconcile.frames.engine import Engine
 from kusanya_console.cli.signals import interrupted_by_sigterm
 
 with interrupted_by_sigterm(), Engine(memory="30MB", threads=1) as engine:

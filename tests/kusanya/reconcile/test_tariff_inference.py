@@ -15,8 +15,8 @@ from kusanya.reconcile.analysis.tariff import fit, infer
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS
 from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.frames.prices import ROUNDINGS, Bands, Point, Rate, rounded
 from kusanya.reconcile.inputs import sample_faults
-from kusanya.reconcile.inputs.prices import ROUNDINGS, Bands, Point, Rate, rounded
 
 MARCH = period("2026-03")
 

@@ -125,7 +125,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_service/test_service_hostile_endpoints.py",
         ),
     ),
-    "prices": Room(("kusanya.reconcile.inputs.prices",), _FEES),
+    "prices": Room(("kusanya.reconcile.frames.prices",), _FEES),
     "fees": Room((), _FEES, queries=("priced", "unpaid", "daily", "exceptions")),
     "bridge": Room((), _MATCHING, queries=("ledger_bridge", "settlement_bridge")),
 }
@@ -294,7 +294,7 @@ def exchange_code(function: FunctionType, code: CodeType) -> None:
 
 def exchange_query(name: str, text: str) -> None:
     """Let a query ask something else."""
-    engine: Any = importlib.import_module("kusanya.reconcile.sql.engine")
+    engine: Any = importlib.import_module("kusanya.reconcile.frames.engine")
     engine.files = lambda _package: _Shelf(name, text)
     engine.query.cache_clear()
 

@@ -24,8 +24,8 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.inputs.tolerance import PLAIN
-from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.tolerance import PLAIN
 
 _CODES: Final = Schema("codes", {"code": DType.TEXT, "class": DType.TEXT, "advice": DType.TEXT})
 _COUNTED: Final = Schema(

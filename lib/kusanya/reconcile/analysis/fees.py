@@ -32,9 +32,9 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.inputs.prices import Bands, Model, Point
-from kusanya.reconcile.inputs.report_inputs import Inputs
-from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.prices import Bands, Model, Point
+from kusanya.reconcile.frames.report_inputs import Inputs
 
 
 def daily(

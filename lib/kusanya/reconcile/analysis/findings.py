@@ -12,7 +12,7 @@ import pandas as pd
 
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import FINDINGS
-from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching.ledger import Matched
 from kusanya.reconcile.matching.settlement import Settled
 

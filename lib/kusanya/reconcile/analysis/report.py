@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.analysis import failures, fees, findings
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BRIDGE,
@@ -20,12 +20,11 @@ from kusanya.reconcile.frames.columns import (
     MATCHES,
     SETTLED,
 )
-from kusanya.reconcile.inputs import quality
-from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.frames.engine import Engine, folders_of, query
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.reconcile.matching.ledger import Matched
 from kusanya.reconcile.matching.settlement import Settled
-from kusanya.reconcile.sql.engine import Engine, folders_of, query
 
 Progress = Callable[[str], None]
 """Called with what is being done, for people who wait."""

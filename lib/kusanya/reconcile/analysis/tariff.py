@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.reconcile.inputs.prices import ROUNDINGS, Band, Bands, Model, Point, Rate
+from kusanya.reconcile.frames.prices import ROUNDINGS, Band, Bands, Model, Point, Rate
 
 EXPLAINS: Final = Fraction(95, 100)
 """The share of rows that a model must explain."""

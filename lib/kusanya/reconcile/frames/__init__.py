@@ -1,1 +1,1 @@
-"""The columns, dtypes and days of every frame."""
+"""What every room stands on: frames and their columns, days, the engine, prices, tolerances."""

@@ -3,7 +3,22 @@
 The schemas lie by theme in the `*_columns` rooms, their types in `dtypes`.
 """
 
-from kusanya.reconcile.frames.close_columns import CHECKS, CLOSED, DELTA, FILES, FINDINGS, TIMELINE
+from kusanya.reconcile.frames.analysis_columns import (
+    CHARGED,
+    DAILY,
+    DRIFTED,
+    EXCEPTIONS,
+    EXPECTED,
+    HOURS,
+    INTEGRITY,
+    PARETO,
+    POINTS,
+    RATES,
+    RECOVERY,
+    STRADDLERS,
+    UNPAID,
+    UNPRICED,
+)
 from kusanya.reconcile.frames.dtypes import (
     DType,
     Schema,
@@ -13,19 +28,6 @@ from kusanya.reconcile.frames.dtypes import (
     from_arrow,
     records,
     to_arrow,
-)
-from kusanya.reconcile.frames.failure_columns import HOURS, PARETO, RATES, RECOVERY
-from kusanya.reconcile.frames.fee_columns import (
-    CHARGED,
-    DAILY,
-    DRIFTED,
-    EXCEPTIONS,
-    EXPECTED,
-    INTEGRITY,
-    POINTS,
-    STRADDLERS,
-    UNPAID,
-    UNPRICED,
 )
 from kusanya.reconcile.frames.input_columns import (
     ACCOUNT,
@@ -39,7 +41,20 @@ from kusanya.reconcile.frames.input_columns import (
     STATEMENT,
     TARIFF,
 )
-from kusanya.reconcile.frames.match_columns import AGEING, BRIDGE, DOUBLES, LINES, MATCHES, SETTLED
+from kusanya.reconcile.frames.result_columns import (
+    AGEING,
+    BRIDGE,
+    CHECKS,
+    CLOSED,
+    DELTA,
+    DOUBLES,
+    FILES,
+    FINDINGS,
+    LINES,
+    MATCHES,
+    SETTLED,
+    TIMELINE,
+)
 
 __all__ = [
     "ACCOUNT",

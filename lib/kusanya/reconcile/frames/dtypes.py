@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from kusanya.reconcile.errors import FrameError
+from kusanya.errors import FrameError
 
 
 class DType(Enum):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from kusanya.reconcile.frames.columns import COLLECTIONS, KEYS, LEDGER, DType, Schema
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
 
 _KNOWN: Final = Schema(
     "known",

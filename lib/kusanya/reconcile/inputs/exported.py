@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, INTENTS, KEYS, DType, Schema
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.sql.engine import Dataset, Engine
+from kusanya.reconcile.frames.engine import Dataset, Engine
 from kusanya.store.maintenance.export import INTENTS_FOLDER
 from kusanya.wire import Mode
 

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT, DType
 from kusanya.reconcile.frames.days import business_days
+from kusanya.reconcile.frames.quality import Quality, Remark
 from kusanya.reconcile.inputs import spreadsheets
 from kusanya.reconcile.inputs.mapping import (
     LEDGER_MAY,
@@ -23,7 +24,6 @@ from kusanya.reconcile.inputs.mapping import (
     STATEMENT_NEEDS,
     Layout,
 )
-from kusanya.reconcile.inputs.quality import Quality, Remark
 from kusanya.reconcile.inputs.spreadsheets import Sheet
 from kusanya.text import safe
 

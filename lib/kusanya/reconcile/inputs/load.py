@@ -17,6 +17,10 @@ from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CONTROL, INTENTS, KEYS
 from kusanya.reconcile.frames.days import DAY, Period, business_day, cutoff, month_of, period
+from kusanya.reconcile.frames.engine import Source
+from kusanya.reconcile.frames.quality import Quality
+from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.inputs import (
     elsewhere,
     exported,
@@ -28,11 +32,7 @@ from kusanya.reconcile.inputs import (
 )
 from kusanya.reconcile.inputs.mapping import read_mapping
 from kusanya.reconcile.inputs.normalisation import normalise
-from kusanya.reconcile.inputs.quality import Quality
-from kusanya.reconcile.inputs.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.inputs.store_reader import Progress
-from kusanya.reconcile.inputs.tolerance import PLAIN, Tolerance
-from kusanya.reconcile.sql.engine import Source
 from kusanya.store import Store
 from kusanya.store.records import RollupRow
 from kusanya.store.tables.engine import engines, only_store_errors

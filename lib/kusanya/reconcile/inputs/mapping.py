@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 
 EAT_NAME: Final = "Africa/Dar_es_Salaam"
 LEDGER_NEEDS: Final = ("amount", "currency", "booked_at")

@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.inputs.mapping import Layout
 

@@ -23,11 +23,11 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import TARIFF
+from kusanya.reconcile.frames.prices import ROUNDINGS
 from kusanya.reconcile.inputs.mapping import read_toml
-from kusanya.reconcile.inputs.prices import ROUNDINGS
 from kusanya.wire import Mode
 
 

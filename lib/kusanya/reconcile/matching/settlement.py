@@ -15,11 +15,11 @@ from kusanya.reconcile.frames.columns import (
     frame,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.inputs.report_inputs import Inputs
-from kusanya.reconcile.inputs.tolerance import PLAIN, TERMS, Tolerance, terms
+from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
 from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.breaks import RULES
-from kusanya.reconcile.sql.engine import Engine, Source, folders_of, query
 
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG})
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kusanya.errors import StoreError
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused, StoreError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CHECKS
 from kusanya.reconcile.inputs import exported, sample

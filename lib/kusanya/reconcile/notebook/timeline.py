@@ -9,8 +9,8 @@ import pandas as pd
 
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import TIMELINE
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs.load import STORE_VARIABLE
-from kusanya.reconcile.inputs.report_inputs import Inputs
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter
 

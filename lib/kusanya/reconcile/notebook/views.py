@@ -12,10 +12,9 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kusanya.business_day import EAT
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import DType
-from kusanya.reconcile.inputs import quality
-from kusanya.reconcile.inputs.report_inputs import Inputs
+from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.ledger import Matched
 from kusanya.reconcile.matching.settlement import Settled

@@ -16,7 +16,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from kusanya.errors import ConfigurationError, KusanyaError
+from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
 from kusanya.reconcile.analysis.report import (
     CloseResult,
     Progress,
@@ -25,7 +25,6 @@ from kusanya.reconcile.analysis.report import (
     closed,
     report,
 )
-from kusanya.reconcile.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
     CLOSED,
@@ -37,11 +36,11 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import period as as_period
+from kusanya.reconcile.frames.engine import Engine, folders_of, query
+from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.inputs.report_inputs import Inputs
-from kusanya.reconcile.inputs.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.pack import summary, write
-from kusanya.reconcile.sql.engine import Engine, folders_of, query
 
 _CLOSED: Final = "closed.parquet"
 _MANIFEST: Final = "manifest.json"

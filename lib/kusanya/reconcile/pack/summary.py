@@ -15,7 +15,7 @@ from kusanya.reconcile.analysis import findings
 from kusanya.reconcile.analysis.report import Report, ReportVerdict
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.days import Period, format_cutoff
-from kusanya.reconcile.inputs.report_inputs import EXPORT, Inputs
+from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.inputs.sample import STORE_ID as SAMPLE
 
 FORMAT: Final = 3

@@ -26,8 +26,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from kusanya.business_day import EAT
+from kusanya.errors import PackRefused
 from kusanya.reconcile.analysis.report import Page, Report
-from kusanya.reconcile.errors import PackRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CLOSED, DType
 from kusanya.reconcile.notebook import chart, views

@@ -1,1 +1,1 @@
-"""The SQL of the reconciliation and the engine that runs it."""
+"""The queries, one per file; the engine reads them by name."""

@@ -18,10 +18,9 @@ import duckdb
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.errors import FrameError
-from kusanya.reconcile.frames import columns
+from kusanya.errors import FrameError
+from kusanya.reconcile.frames import columns, spill
 from kusanya.reconcile.frames.columns import Schema
-from kusanya.reconcile.sql import spill
 
 MEMORY: Final = "1GB"
 """What the engine may hold in memory; what is more goes to a folder that is removed at the end."""

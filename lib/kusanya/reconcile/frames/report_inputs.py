@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.errors import InputRefused
+from kusanya.errors import InputRefused
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.inputs.quality import Quality
-from kusanya.reconcile.inputs.tolerance import PLAIN, Tolerance
-from kusanya.reconcile.sql.engine import Source
+from kusanya.reconcile.frames.engine import Source
+from kusanya.reconcile.frames.quality import Quality
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.wire import Mode
 
 EXPORT: Final = "export"
