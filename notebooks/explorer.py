@@ -22,7 +22,7 @@ from kusanya.errors import KusanyaError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs.load import MODE_VARIABLE
-from kusanya.reconcile.pack import write
+from kusanya.reconcile.pack.tables import to_csv
 from kusanya.text import safe
 
 ROWS: Final = 500
@@ -125,7 +125,7 @@ class Explorer:
         path = folder / f"collections-{self.mode.value}.csv"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write.to_csv(self._chosen[list(SHOWN)], path)
+            to_csv(self._chosen[list(SHOWN)], path)
         except OSError as error:
             self.exported.value = safe(f"not written: {error.strerror}")
             return None

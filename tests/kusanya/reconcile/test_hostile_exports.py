@@ -22,7 +22,7 @@ from kusanya.reconcile.frames.columns import KEYS, LEDGER
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.pack import close, write
+from kusanya.reconcile.pack import close, tables, workbook
 
 openpyxl: Any = import_module("openpyxl")
 Make = Callable[..., pd.DataFrame]
@@ -199,8 +199,8 @@ def test_no_export_holds_a_full_phone(folder: Path) -> None:
 def test_a_sheet_ends_at_its_limit_and_says_so(
     tmp_path: Path, made: report.Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write, "SHEET_ROWS", 4)
-    write.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
+    monkeypatch.setattr(workbook, "SHEET_ROWS", 4)
+    workbook.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
     told = {row[0].value: row[1].value for row in sheets(tmp_path)["summary"].iter_rows()}
     left = [value for name, value in told.items() if name.startswith("rows past")]
     assert left[0] > 0
@@ -212,7 +212,7 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
     book = xlsxwriter.Workbook(io.BytesIO())
     sheet = book.add_worksheet()
     with pytest.raises(PackRefused, match=r"not written \(code -1\)"):
-        write._cell(sheet, (1_048_576, 0), "x", {"text": None}, write._Counts())
+        workbook._cell(sheet, (1_048_576, 0), "x", {"text": None}, workbook._Counts())
     book.close()
 
 
@@ -243,13 +243,13 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
     ],
 )
 def test_text_that_begins_like_a_formula_is_made_plain(text: str, shown: str) -> None:
-    assert write.escape_formula(text) == shown
+    assert tables.escape_formula(text) == shown
 
 
 def test_what_was_exported_for_machines_can_be_read_again(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     frame = columns.frame(KEYS, {"id": ["=1", '"', None], "reference": ["a,b", "é", "\u202e"]})
-    write.to_raw_csv(frame, path)
+    tables.to_raw_csv(frame, path)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [["id", "reference"], ["=1", "a,b"], ['"', "é"], ["", "\u202e"]]

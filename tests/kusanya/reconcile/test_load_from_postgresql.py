@@ -14,7 +14,7 @@ import pytest
 from tests.kit.intents import prepare_intent
 
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.pack import close, summary, write
+from kusanya.reconcile.pack import close, summary, tables
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
@@ -156,7 +156,7 @@ def test_both_engines_close_with_the_same_figures(
     for name in ("bridge", "ageing", "fees", "tariff", "failure_codes", "recovery", "breaks"):
         paths = [tmp_path / f"{place}-{name}.raw.csv" for place in range(2)]
         for report, path in zip(made, paths, strict=True):
-            write.to_raw_csv(report.page(name).frame, path)
+            tables.to_raw_csv(report.page(name).frame, path)
         assert paths[0].read_bytes() == paths[1].read_bytes(), name
     assert summary.by_code(made[0]) == summary.by_code(made[1])
     assert {report.unexplained for report in made} == {0}

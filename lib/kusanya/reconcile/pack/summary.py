@@ -21,6 +21,8 @@ from kusanya.reconcile.inputs.sample import STORE_ID as SAMPLE
 FORMAT: Final = 3
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
+Summary = list[tuple[str, Any]]
+"""Lines of the first sheet: a label and its value."""
 
 
 def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def run_id(made_from: dict[str, Any]) -> str:
 
 def first_sheet(
     made: Report, run_id: str, verdict: ReportVerdict, made_from: dict[str, Any]
-) -> list[tuple[str, Any]]:
+) -> Summary:
     """Return the lines of the pack's first sheet, in order: label and value."""
     inputs = made.inputs
     facts: list[tuple[str, Any]] = [
