@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -31,8 +33,18 @@ def read_notebook() -> Callable[[str], dict[str, Any]]:
     return read
 
 
+@pytest.fixture(scope="session")
+def matplotlib_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with Matplotlib's font cache: a slow machine says that it builds it."""
+    folder = tmp_path_factory.mktemp("matplotlib")
+    settings = {**os.environ, "MPLCONFIGDIR": str(folder)}
+    program = "import matplotlib.font_manager"
+    subprocess.run([sys.executable, "-c", program], env=settings, capture_output=True, check=True)
+    return folder
+
+
 @pytest.fixture
-def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, matplotlib_folder: Path) -> Run:
     """Run a notebook top to bottom in a kernel of its own and return it with its outputs.
 
     The kernel has the environment that `kusanya notebooks` hands over, called with `--store` where
@@ -51,7 +63,8 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         (tmp_path / "empty.toml").touch()
         monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
         monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
-        for folder in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
+        monkeypatch.setenv("MPLCONFIGDIR", str(matplotlib_folder))
+        for folder in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
             (tmp_path / folder).mkdir(exist_ok=True)
             monkeypatch.setenv(folder, str(tmp_path / folder))
         notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
