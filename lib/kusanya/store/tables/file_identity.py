@@ -180,8 +180,8 @@ class FileIdentity:
             if seen.wal is None:
                 self._save_wal()
             self._lose(file.wal, "removed" if seen.wal is None else "replaced by another file")
-        if seen.changed != opened.changed:
-            self._judge_contents()
+        if seen.changed != opened.changed and not self._judge_contents():
+            return  # looked at again at the next use
         self._opened = seen
 
     def _save_wal(self) -> None:
@@ -190,7 +190,8 @@ class FileIdentity:
             self._anchor.execute("PRAGMA synchronous = FULL")
             self._anchor.execute("PRAGMA wal_checkpoint(FULL)")
 
-    def _judge_contents(self) -> None:
+    def _judge_contents(self) -> bool:
+        """Return whether the main file is whole; False while a checkpoint stands half-way."""
         before = self._contents
         found = None
         for look in range(_LOOKS):
@@ -199,10 +200,24 @@ class FileIdentity:
             found = self._read_main()
             if before is None or (found is not None and _follows(before, found)):
                 self._contents = found
-                return
-        if found is None:
-            raise StoreUnavailable(f"{self._file.path} cannot be read; nothing was acknowledged")
-        self._lose(self._file.path, "overwritten")
+                return True
+            if found is None and self._is_half_way(before):
+                return False
+        if found is not None:
+            self._lose(self._file.path, "overwritten")
+        raise StoreUnavailable(f"{self._file.path} cannot be read; nothing was acknowledged")
+
+    def _is_half_way(self, before: _Contents) -> bool:
+        """Return whether the store is whole with its -wal, though its main file alone is not.
+
+        A checkpoint leaves out what changed again behind a reader, so that the main file stays
+        torn for as long as somebody reads on.
+        """
+        try:
+            [row] = self._anchor.execute(_CONTENTS).fetchall()
+        except self._file.error:
+            return False
+        return None not in row and _follows(before, _Contents._make(row))
 
     def _lose(self, path: Path, what: str) -> None:
         self._lost = f"{path} was {what} while this program had it open: {_WHAT_TO_DO}"
