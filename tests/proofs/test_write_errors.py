@@ -104,7 +104,6 @@ def record_with_failing_syncs(
         resender.close()
     steps = read_trace(folder / "trace", below=store.parent)
     acks = acknowledged(steps)
-    assert len(acks) == 40
     failed = {Path(step.path).name for step in steps if isinstance(step, Synced) and not step.ok}
     return History(store.parent, steps, acks, before), failed
 
@@ -121,10 +120,11 @@ def test_what_a_failed_sync_left_in_doubt_is_not_acknowledged_later(
         folder = tmp_path / str(every)
         folder.mkdir()
         history, failed = record_with_failing_syncs(nursery, strace, folder, every=every)
-        if {"store.db", "store.db-wal"} <= failed:
+        # On a busy machine a trace may miss an answer; one that is not whole proves nothing.
+        if len(history.acks) == 40 and {"store.db", "store.db-wal"} <= failed:
             break
     else:
-        pytest.fail("no failing sync hit both a commit and a checkpoint")
+        pytest.fail("no failing sync hit both a commit and a checkpoint in a whole trace")
     tally = cut_everywhere(history, memory, states=rounds)
     assert (tally.losing, tally.broken[:3]) == (0, [])
 

@@ -72,7 +72,7 @@ def record_until_taken(store: Store, arrival: Arrival) -> Verdict:
     pytest.fail("the others were stopped too")
 
 
-@pytest.mark.parametrize("where", ["idle", "copy"])
+@pytest.mark.parametrize("where", ["idle", pytest.param("copy", marks=pytest.mark.ci)])
 def test_a_stopped_writer_stops_nobody_else(
     where: str, postgres_url: str, impatient: Store, make: Any
 ) -> None:
@@ -90,7 +90,7 @@ def test_a_stopped_writer_stops_nobody_else(
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("where", ["idle", "copy"])
+@pytest.mark.parametrize("where", ["idle", pytest.param("copy", marks=pytest.mark.ci)])
 def test_a_store_with_the_usual_limits_goes_on_beside_a_stopped_writer(
     where: str, postgres_url: str, make: Any
 ) -> None:
