@@ -1,6 +1,7 @@
 """What both clients are made of: checked settings and the logic that decides."""
 
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import SystemRandom
 from typing import Any, Final
@@ -16,7 +17,7 @@ from kusanya.secret import Secret
 from kusanya.wire import Mode
 
 
-class ClientBase:
+class ClientBase(ABC):
     """The constructor of both clients; see `Client` for its arguments."""
 
     def __init__(
@@ -58,8 +59,9 @@ class ClientBase:
         self._network = self._open_network(connection) if transport is None else None
         self._send = transport if self._network is None else self._network.send
 
+    @abstractmethod
     def _open_network(self, connection: Connection) -> Any:
-        raise NotImplementedError
+        """Return the transport that this client sends with."""
 
     @property
     def origin(self) -> str:

@@ -134,13 +134,7 @@ class Parquet(StorePart):
         _finish(growing, target)
 
     def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise StoreUnavailable(
-                "an export needs pyarrow: pip install 'kusanya[reconcile]'"
-            ) from None
+        pa, pq = _pyarrow()
         schema = _schema(pa)
         target = folder / f"business_day={day.isoformat()}" / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +179,9 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise StoreUnavailable("export needs pyarrow: install kusanya[reports]") from None
+        raise StoreUnavailable(
+            "an export needs pyarrow: pip install 'kusanya[reconcile]'"
+        ) from None
     return pa, pq
 
 

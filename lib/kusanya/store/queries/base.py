@@ -38,7 +38,7 @@ class StorePart:
 
     @contextmanager
     def _reading(self, doing: str) -> Iterator[Connection]:
-        """Lend a connection that sees one moment's committed rows and cannot write."""
+        """Yield a connection that sees one moment's committed rows and cannot write."""
         with only_store_errors(doing), self._engines.reading() as connection:
             yield connection
 
