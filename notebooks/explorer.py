@@ -27,7 +27,6 @@ from kusanya.text import safe
 
 ROWS: Final = 500
 """Rows in the table; the summary says how many there are in all."""
-ALL: Final = ("(all)", "")
 BY_COMPLETION: Final = "completion"
 BY_CREATION: Final = "creation"
 SHOWN: Final = (
@@ -174,7 +173,10 @@ class Explorer:
             before = widget.value
             values = sorted(inputs.frame[column].dropna().unique())
             # The label is safe text, the value is exact.
-            widget.options = [ALL, *((safe(str(value), 60), value) for value in values)]
+            widget.options = [
+                (f"any {widget.description.lower()}", ""),
+                *((safe(str(value), 60), value) for value in values),
+            ]
             widget.value = before if before in values else ""
         self._filter(None)
 
@@ -222,6 +224,12 @@ class Explorer:
         if collection_id is None or self.inputs is None:
             self.story.value = "Click a row to read what happened to it."
             self.timeline.update(_texts(columns.empty(columns.TIMELINE)))
+            return
+        self.show(collection_id)
+
+    def show(self, collection_id: str) -> None:
+        """Show what happened to a collection, of whatever day it is."""
+        if self.inputs is None:
             return
         facts = self._timeline(self.inputs, collection_id)
         self.story.value = f"What happened to {safe(collection_id)}:"

@@ -1,6 +1,8 @@
 """What every test shares: one asynchronous backend and the three tiers."""
 
 import gc
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # No deadlines: they are measured on the wall clock, and the machine may be busy.
     settings.register_profile("commit", derandomize=True, deadline=None)
     settings.register_profile("longer", print_blob=True, deadline=None)
+    # The tests start hundreds of programs, each of which would compile every module anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     everyday = config.getoption("--tier") == "commit"
     settings.load_profile("commit" if everyday else "longer")
 

@@ -9,7 +9,7 @@ import pytest
 from kusanya.store import Store
 
 INTERFACES = ("textual", "rich", "IPython", "ipywidgets", "typer")
-HEAVY = ("pandas", "duckdb", "pyarrow", "matplotlib")
+HEAVY = ("pandas", "duckdb", "pyarrow", "matplotlib", "apprise")
 
 LIBRARY = (
     "kusanya.client",
@@ -20,9 +20,10 @@ LIBRARY = (
     "kusanya.watch",
     "kusanya.catch_up",
     "kusanya.lookup",
-    "kusanya.health",
+    "kusanya.health.report",
     "kusanya.alarms.rules",
     "kusanya.alarms.anomalous_collections",
+    "kusanya.notify",
     "kusanya.filters",
     "kusanya.wording",
     "kusanya.profiles",
@@ -80,7 +81,9 @@ import asyncio, sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.cli import command_line, console, console_service, terminal
+from kusanya_console.cli import command_line
+from kusanya_console.cli.console import command as console, service as console_service
+from kusanya_console.cli.process import terminal
 from kusanya_console.app import ConsoleApp
 
 async def paint():

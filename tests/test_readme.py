@@ -23,7 +23,7 @@ PAGES = {
     for folder in (".", "console", "lib", "notebooks", "tests")
     for path in [ROOT / folder / "README.md"]
 }
-GROUPS = {"keys", "endpoints", "clock", "faults", "store", "intents"}
+GROUPS = {"breaks", "keys", "endpoints", "clock", "faults", "store", "intents", "mapping"}
 
 
 def examples(page: str, kind: str = "python") -> list[str]:
@@ -159,3 +159,21 @@ def test_the_example_of_a_configuration_is_one(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(text, encoding="utf-8")
     assert load(environ={"KUSANYA_CONFIG": str(config)}).mode is Mode.LIVE
+
+
+def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) -> None:
+    from kusanya.reconcile.inputs import mapping, tariff_file, tolerance_file
+    from kusanya.reconcile.pack import account_map
+
+    readers = {
+        "[ledger]": mapping.read_mapping,
+        "grace_days": lambda path: tolerance_file.read(str(path)),
+        "[[price]]": tariff_file.read,
+        "[accounts]": account_map.read,
+    }
+    blocks = examples("notebooks/README.md", "toml")
+    for holding, read in readers.items():
+        path = tmp_path / "settings.toml"
+        path.write_text(next(block for block in blocks if holding in block), encoding="utf-8")
+        assert read(path) is not None
+    assert len(blocks) == len(readers)

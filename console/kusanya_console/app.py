@@ -1,45 +1,47 @@
 """The console: reads one store, shows it, and says at every moment how old the picture is.
 
-The application owns what all screens share: the feed, the mode, the status line's facts, the way
-times are written. Screens own what they show. The store arrives built.
+The application owns what all screens share: the mode, the windows, the way times are written; what
+it reads is in `feed_runner`. Screens own what they show. The store arrives built.
 """
 
 import asyncio
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
+from textual import events
 from textual.binding import BindingType, Keymap
 from textual.command import Provider
 from textual.driver import Driver
 
 from kusanya.clock import Clock
-from kusanya.errors import ConfigurationError, StoreError
+from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
-    EndpointsLoaded,
-    FeedAdvanced,
-    FeedFailed,
     ListRequested,
+    ProfileRequested,
     ScreenRequested,
     TimelineRequested,
 )
-from kusanya_console.actions.runner import ActionRunner
+from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.alarm_bell import AlarmBell
 from kusanya_console.commands import wrong_keys
-from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.feed import Feed
+from kusanya_console.feed_runner import FeedRunner
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.palette import CommandProvider
 from kusanya_console.screens.base import ConsoleScreen
-from kusanya_console.screens.status_line import StatusBarState, alarm_words
+from kusanya_console.screens.status_line import StatusBarState
+from kusanya_console.ui import language
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
@@ -54,21 +56,23 @@ if TYPE_CHECKING:  # built by the caller
     from kusanya_console.dashboard.reader import ServiceReader
 
 TICK_S = 0.25
-BLURRED_TICKS = 4
-"""Without the terminal's focus only every so manieth tick reads."""
-_SENDER_EVERY_S = 10.0
-_BACKOFF_S = (1, 2, 4, 8, 16, 30)
+_TYPED_ON_S = 0.7
+"""Who types a number presses the next key sooner."""
+_LEAVING_S = 3.0
+"""So soon after the first time the second asks to leave."""
 LATER = {
     "deliveries": ("kusanya_console.deliveries.screen", "DeliveriesScreen"),
     "lookup": ("kusanya_console.lookup.screen", "LookupScreen"),
     "health": ("kusanya_console.health.screen", "HealthScreen"),
     "intents": ("kusanya_console.intents.screen", "IntentsScreen"),
     "service": ("kusanya_console.service.screen", "ServiceScreen"),
+    "audit": ("kusanya_console.audit.screen", "AuditScreen"),
+    "handover": ("kusanya_console.handover.screen", "HandoverScreen"),
 }
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
-class ConsoleApp(ActionRunner):
+class ConsoleApp(FeedRunner):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
@@ -77,7 +81,9 @@ class ConsoleApp(ActionRunner):
     why they are off. `service` and `service_admin` are the embedded service's dashboard,
     `forensics` knows the signing secrets. `sleep` and `monotonic` wait for a cursor to rest and for
     a phone to be masked again. Exports go into `folder`, by default the one that the console was
-    started in.
+    started in. `profiles` are those that the palette offers to go to: the caller does what
+    `next_profile` says once this has ended. `payees` are our names as customers' confirmation
+    messages show them.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -104,6 +110,7 @@ class ConsoleApp(ActionRunner):
         mode: Mode,
         clock: Clock,
         profile: str = "",
+        profiles: Sequence[str] = (),
         store_shown: str | None = None,
         ascii: bool = False,  # noqa: A002 - the option's own name
         queries: "ServiceQueries | None" = None,
@@ -117,9 +124,17 @@ class ConsoleApp(ActionRunner):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
         folder: Path | None = None,
+        payees: Sequence[str] = (),
+        bell: bool = True,
     ) -> None:
         super().__init__()
+        self._alarm_bell = AlarmBell(is_enabled=bell)
+        self.next_profile: str | None = None
+        """The profile that a person wants to see next, once this console has ended."""
         self.context = AppContext(
+            payees=tuple(payees),
+            profile=profile,
+            profiles=tuple(profiles),
             store=store,
             mode=mode,
             clock=clock,
@@ -138,18 +153,16 @@ class ConsoleApp(ActionRunner):
             crumb="",
             read_only=operator is None,
             virtual=virtual,
-            store=" ".join(part for part in (profile, shown) if part),
+            profile=profile,
+            store=shown,
         )
         self._feed = Feed(store, mode=mode, clock=clock)
         self.context.home = mode
         self._tick_s = tick_s
         self._jitter = jitter
-        self._reading = False
-        self._ticks = 0
-        self._failures = 0
-        self._retry_at = 0.0
-        self._loading_endpoints = False
-        self._endpoints_due = 0.0
+        self._leaving_until = float("-inf")
+        self._typed: tuple[str, float] | None = None
+        """The digit by which Lookup was left, and when."""
         if ascii:
             self._filters.append(AsciiFilter())
         for theme in THEMES:
@@ -194,18 +207,23 @@ class ConsoleApp(ActionRunner):
         """Go from dark to light to the terminal's own colours."""
         names = [theme.name for theme in THEMES]
         place = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(place + 1) % len(names)]
+        self.theme = name = names[(place + 1) % len(names)]
+        kept = f'theme = "{name.removeprefix("kusanya-")}" in config.toml keeps these colours'
+        self.notify(kept, markup=False, timeout=4)
+
+    def action_next_language(self) -> None:
+        """Go from English to Swahili, and back."""
+        language.use(
+            Language.SWAHILI if language.chosen() is Language.ENGLISH else Language.ENGLISH
+        )
+        if self.console_screen is not None:
+            self.console_screen.speak()
+        self._show_status()
+        kept = f'language = "{language.chosen().value}" in config.toml keeps it'
+        self.notify(f"{language.NAMES[language.chosen()]}: {kept}", markup=False, timeout=4)
 
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
-
-    @property
-    def console_screen(self) -> ConsoleScreen | None:
-        """Return the screen whose turn it is, also while a dialog lies over it."""
-        for screen in reversed(self.screen_stack):
-            if isinstance(screen, ConsoleScreen):
-                return screen
-        return None
 
     def show_result(self) -> None:
         """Show how what was asked or done last has ended."""
@@ -213,96 +231,49 @@ class ConsoleApp(ActionRunner):
         if screen is not None and screen.is_mounted:
             screen.show_result()
 
-    # --- the feed ------------------------------------------------------------------------------
+    # --- typing beside the look-up's box ---------------------------------------------------------
 
-    def _on_tick(self) -> None:
-        self._ticks += 1
-        if self.app_focus or self._ticks % BLURRED_TICKS == 0:
-            self.tick()
-
-    def tick(self) -> None:
-        """Read the store once, unless a reading is under way or the last failure is too fresh."""
-        if self._reading or self.context.clock.monotonic() < self._retry_at:
+    async def on_event(self, event: events.Event) -> None:
+        """Take a number or a reference that is typed beside the look-up's box for what it is."""
+        if (
+            isinstance(event, events.Key)
+            and not event.is_forwarded
+            and await self._types_beside(event)
+        ):
             return
-        self._reading = True
-        self.run_worker(self._read, thread=True, group="feed", name="feed")
+        await super().on_event(event)
 
-    def _read(self) -> None:
-        try:
-            snapshot = self._feed.read()
-        except StoreError as error:
-            self.post_message(FeedFailed(error))
-        else:
-            self.post_message(FeedAdvanced(snapshot))
+    async def _types_beside(self, event: events.Key) -> bool:
+        """Put a character into the look-up's box where it was meant for it; tell whether it was.
 
-    def on_feed_advanced(self, message: FeedAdvanced) -> None:
-        """Give the snapshot to the screen in view, in one batch."""
-        snapshot = message.snapshot
-        if snapshot.mode is not self.context.mode:
-            return  # it was being read when the mode changed; the next reading is under way
-        self._reading, self._failures, self._retry_at = False, 0, 0.0
-        self._status = msgspec.structs.replace(
-            self._status,
-            unknown=len(snapshot.alarm_inputs.unknown),
-            alarms=alarm_words(snapshot.alarm_inputs.with_sender(self.context.sender)),
-            updated_at=snapshot.at,
-            behind=snapshot.behind,
-            lost_at=None,
-        )
-        self.context.snapshot = snapshot
+        A digit that is a screen's key goes there at once. A further one right behind it is no
+        person's wish to see two screens: it is the second digit of a number.
+        """
+        screen, character = self.console_screen, event.character or ""
+        if screen is None or screen is not self.screen or not event.is_printable:
+            return False
+        begun, self._typed = self._typed, None
+        now = self.context.monotonic()
+        if begun is not None and character.isdigit() and now - begun[1] <= _TYPED_ON_S:
+            await self.switch_mode(self._window("lookup"))
+            self._type_into_lookup(f"{begun[0]}{character}")
+            self.call_after_refresh(self._arrived)
+            return True
+        if screen.NAME != "lookup" or getattr(screen, "is_typing", True):
+            return False
+        if event.key in screen.active_bindings:
+            leaves = screen.active_bindings[event.key].binding.action != "app.go('lookup')"
+            self._typed = (character, now) if character.isdigit() and leaves else None
+            return False
+        self._type_into_lookup(character)
+        return True
+
+    def _type_into_lookup(self, text: str) -> None:
+        from kusanya_console.lookup.screen import LookupScreen
+
         screen = self.console_screen
-        if screen is not None and screen.is_mounted:
-            with self.batch_update():
-                screen.advance(snapshot)
-                self._show_status()
-
-        self._load_endpoints()
-
-    def _load_endpoints(self) -> None:
-        """Ask the embedded service's dashboard now and then how our endpoints stand."""
-        service, now = self.context.service, self.context.clock.monotonic()
-        if service is None or self._loading_endpoints or now < self._endpoints_due:
-            return
-        self._loading_endpoints = True
-
-        def run() -> None:
-            try:
-                endpoints = service.load().endpoints
-            except DashboardError:
-                # The Service screen says why; what was heard last stays, it is still the best word.
-                self.post_message(EndpointsLoaded(None))
-            else:
-                self.post_message(EndpointsLoaded(endpoints))
-
-        self.run_worker(run, thread=True, group="sender", name="sender")
-
-    def on_endpoints_loaded(self, message: EndpointsLoaded) -> None:
-        """Take the sender's word for how our endpoints stand."""
-        self._loading_endpoints = False
-        self._endpoints_due = self.context.clock.monotonic() + _SENDER_EVERY_S
-        if message.endpoints is None or self.context.snapshot is None:
-            return
-        self.context.sender = message.endpoints
-        self._status = msgspec.structs.replace(
-            self._status,
-            alarms=alarm_words(self.context.snapshot.alarm_inputs.with_sender(message.endpoints)),
-        )
-        self._show_status()
-
-    def on_feed_failed(self) -> None:
-        """Say that the store is lost, keep what is shown, try again later and later."""
-        wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)] * (0.75 + self._jitter() / 2)
-        self._reading = False
-        self._failures += 1
-        self._retry_at = self.context.clock.monotonic() + wait
-        lost_at = self._status.lost_at or self.context.clock.now()
-        self._status = msgspec.structs.replace(self._status, lost_at=lost_at)
-        self._show_status()
-
-    def _show_status(self) -> None:
-        screen = self.console_screen
-        if screen is not None and screen.is_mounted:
-            screen.show_status(self._status)
+        if isinstance(screen, LookupScreen):
+            screen.type_on(text)
 
     # --- what screens ask for ------------------------------------------------------------------
 
@@ -313,10 +284,13 @@ class ConsoleApp(ActionRunner):
             if isinstance(self.screen, ConsoleScreen) and self.screen.is_mounted:
                 self.screen.entered()
             self.call_after_refresh(self._arrived)
+        elif self.console_screen is not None and self.console_screen is self.screen:
+            self.console_screen.entered()
 
     def _arrived(self) -> None:
         screen, snapshot = self.console_screen, self.context.snapshot
         if screen is not None and screen.is_mounted:
+            screen.speak()
             if snapshot is not None:
                 screen.advance(snapshot)
             self._show_status()
@@ -335,6 +309,36 @@ class ConsoleApp(ActionRunner):
                     shown=self.context.shown,
                 )
             )
+
+    def action_leave(self) -> None:
+        """Leave where it is asked for twice: the console stays open all day."""
+        now = self.context.monotonic()
+        if now <= self._leaving_until:
+            self.exit()
+            return
+        self._leaving_until = now + _LEAVING_S
+        self.notify("once more leaves the console", markup=False, timeout=_LEAVING_S)
+
+    def on_profile_requested(self, message: ProfileRequested) -> None:
+        """End this console so that another one begins on a profile of config.toml."""
+        if self._progress:
+            self.refuse_while_progress()
+        else:
+            self.next_profile = message.profile
+            self.exit()
+
+    def begin_with(self, notice: str) -> None:
+        """Say from the first paint on what a person must know."""
+        self.context.show(ActionResult(notice, ActionOutcome.FAILED))
+
+    def use_theme(self, name: str) -> None:
+        """Show one of the themes; raises ConfigurationError for what is none."""
+        named = {theme.name.removeprefix("kusanya-"): theme.name for theme in THEMES}
+        named |= {theme: theme for theme in self.available_themes}
+        if name not in named:
+            known = ", ".join(theme.name.removeprefix("kusanya-") for theme in THEMES)
+            raise ConfigurationError(f"theme of config.toml: {name!r} is none of {known}")
+        self.theme = named[name]
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""

@@ -28,8 +28,12 @@ LOOKUP: Final = "lookup"
 HEALTH: Final = "health"
 INTENTS: Final = "intents"
 SERVICE: Final = "service"
-_LISTS: Final = frozenset({LIVE, DELIVERIES})
-_PAYMENTS: Final = _LISTS | {LOOKUP, INTENTS}
+AUDIT: Final = "audit"
+HANDOVER: Final = "handover"
+_LISTS: Final = frozenset({LIVE, DELIVERIES, AUDIT})
+_MARKED: Final = frozenset({LIVE, DELIVERIES})
+"""Screens whose records can be marked."""
+_PAYMENTS: Final = frozenset({LIVE, DELIVERIES, LOOKUP, INTENTS})
 """Screens whose cursor points at a payment."""
 
 
@@ -49,6 +53,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Where it exists; empty means everywhere."""
     bar: int = 0
     """Its rank in the key bar, 1 first; 0 keeps it out."""
+    aside: bool = False
+    """A screen that the key bar names only while it is shown: there is no room for all."""
     types: bool = False
     """Opens a line to type into: at once, so that keys sent right behind it are typed there."""
 
@@ -84,6 +90,16 @@ COMMANDS: Final = (
         sentence="See the embedded service from its own side, and change it.",
     ),
     Command(
+        id="go.audit", keys=("7",), shown="7", label="Audit", action="app.go('audit')",
+        aside=True,
+        sentence="See who did what, when, and to which collection.",
+    ),
+    Command(
+        id="go.handover", keys=("8",), shown="8", label="Hand-over", action="app.go('handover')",
+        aside=True,
+        sentence="See what happened in this shift, who did what, and what is open.",
+    ),
+    Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
         sentence="Go to the next older record; following ends.",
         screens=_LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
@@ -114,7 +130,17 @@ COMMANDS: Final = (
         sentence="Follow the newest records, or stop following.", screens=_LISTS,
     ),
     Command(
-        id="list.pause", keys=("space",), shown="space", label="pause", action="pause", bar=1,
+        id="list.mark", keys=("space",), shown="space", label="mark", action="mark", bar=1,
+        sentence="Mark the record: copy, note, ask, export and resend then take all marked ones.",
+        screens=_MARKED,
+    ),
+    Command(
+        id="list.mark_all", keys=("asterisk",), shown="*", label="mark all", action="mark_all",
+        sentence="Mark what passes the filter, the newest thousand. esc unmarks.",
+        screens=_MARKED,
+    ),
+    Command(
+        id="list.pause", keys=("P",), shown="P", label="pause", action="pause", bar=9,
         sentence="Hold the list still; header and counts go on.", screens=_LISTS,
     ),
     Command(
@@ -122,6 +148,11 @@ COMMANDS: Final = (
         types=True,
         sentence="Narrow the list, as in: failed airtel amount>=5000 age<=15m. esc clears.",
         screens=_LISTS,
+    ),
+    Command(
+        id="list.save_view", keys=(), shown="", label="save view…", action="save_view",
+        kind=CommandKind.ACT, screens=_LISTS,
+        sentence="Save the filter under a name; @name stands for it, for everybody.",
     ),
     Command(
         id="list.search_on", keys=("greater_than_sign",), shown=">", label="search on",
@@ -170,7 +201,7 @@ COMMANDS: Final = (
     Command(
         id="pane.zoom", keys=("z",), shown="z", label="zoom", action="zoom",
         sentence="Give the detail the whole screen, or the list its place again.",
-        screens=_PAYMENTS | {HEALTH},
+        screens=_PAYMENTS | {HEALTH, AUDIT},
     ),
     Command(
         id="health.open", keys=("enter",), shown="enter", label="open", action="open",
@@ -186,6 +217,24 @@ COMMANDS: Final = (
         id="health.wider", keys=("plus", "equals_sign"), shown="+", label="wider",
         action="window(1)", sentence="Count failures over a longer time: hour, day, week.",
         screens=frozenset({HEALTH}), bar=2,
+    ),
+    Command(
+        id="handover.down", keys=("j", "down"), shown="j ↓", label="down", action="scroll(1)",
+        sentence="Scroll the page down.", screens=frozenset({HANDOVER}),
+    ),
+    Command(
+        id="handover.up", keys=("k", "up"), shown="k ↑", label="up", action="scroll(-1)",
+        sentence="Scroll the page up.", screens=frozenset({HANDOVER}),
+    ),
+    Command(
+        id="handover.earlier", keys=("minus",), shown="-", label="earlier", action="shift(-1)",
+        sentence="Begin a shift earlier: at 06:00, 14:00 or 22:00.", bar=1,
+        screens=frozenset({HANDOVER}),
+    ),
+    Command(
+        id="handover.later", keys=("plus", "equals_sign"), shown="+", label="later",
+        action="shift(1)", sentence="Begin a shift later.", bar=2,
+        screens=frozenset({HANDOVER}),
     ),
     Command(
         id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
@@ -209,6 +258,11 @@ COMMANDS: Final = (
     Command(
         id="copy.id", keys=("y",), shown="y", label="copy", action="copy_id", bar=8,
         sentence="Copy the reference; on Deliveries the event's id, on Health the report.",
+    ),
+    Command(
+        id="copy.notice", keys=(), shown="", label="copy outage notice", action="copy_notice",
+        sentence="Copy what customers are told of the network under the cursor, in both languages.",
+        screens=frozenset({HEALTH}),
     ),
     Command(
         id="list.export", keys=("ctrl+s",), shown="^s", label="export", action="export",
@@ -239,6 +293,11 @@ COMMANDS: Final = (
         id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=CommandKind.ACT,
         sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
         screens=_PAYMENTS,
+    ),
+    Command(
+        id="act.keep_receipt", keys=("K",), shown="K", label="keep receipt",
+        action="keep_receipt", kind=CommandKind.ACT, screens=frozenset({LOOKUP}),
+        sentence="Keep the receipt of a pasted message with its payment; Lookup then finds it.",
     ),
     Command(
         id="act.reveal", keys=("v",), shown="v", label="reveal phone", action="reveal",
@@ -318,6 +377,10 @@ COMMANDS: Final = (
         sentence="Go from dark to light to the terminal's own colours, and round again.",
     ),
     Command(
+        id="view.language", keys=(), shown="", label="language", action="app.next_language",
+        sentence="Go from English to Kiswahili, and back.",
+    ),
+    Command(
         id="view.mode", keys=(), shown="", label="the other mode", action="app.other_mode",
         sentence="Go from LIVE MODE to TEST MODE or back; every window is emptied first.",
     ),
@@ -334,8 +397,12 @@ COMMANDS: Final = (
         action="app.command_palette", sentence="Find a command by its name.", bar=91,
     ),
     Command(
+        id="app.leave", keys=("q", "ctrl+c"), shown="q", label="leave", action="app.leave",
+        sentence="Leave the console: press it twice.",
+    ),
+    Command(
         id="app.quit", keys=("ctrl+q",), shown="^q", label="quit", action="app.quit",
-        sentence="Leave the console.",
+        sentence="Leave the console at once.",
     ),
 )  # fmt: skip
 
@@ -368,7 +435,7 @@ def bindings_of(screen: str) -> list[BindingType]:
 _SPELLED: Final[Mapping[str, str]] = {
     "slash": "/", "question_mark": "?", "exclamation_mark": "!", "greater_than_sign": ">",
     "minus": "-", "plus": "+", "colon": ":", "escape": "esc", "pagedown": "PgDn", "pageup": "PgUp",
-    "left_square_bracket": "[", "right_square_bracket": "]",
+    "left_square_bracket": "[", "right_square_bracket": "]", "asterisk": "*",
 }  # fmt: skip
 
 

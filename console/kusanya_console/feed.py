@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms import inputs
-from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.inputs import AlarmInputs, AlarmReader
 from kusanya.business_day import day_start
 from kusanya.clock import Clock
-from kusanya.health import Health
+from kusanya.health.report import Health
 from kusanya.store import Store
 from kusanya.store.records import (
     Change,
@@ -28,12 +28,13 @@ from kusanya.store.records import (
 )
 from kusanya.wire import FINAL, Mode, Status
 
+_HOUR: Final = timedelta(hours=1)
 _STEP: Final = 1000
 _STEPS: Final = 5
 """A backlog is read in at most so many steps a tick, so that the screen keeps moving."""
 TREND_MINUTES: Final = 15
 EXAMINED_EVERY: Final = timedelta(seconds=5)
-"""How old the alarms' inputs may grow: they take some ten queries."""
+"""How old the alarms' inputs and the last hour's figures may grow: they take some ten queries."""
 _EXAMINED_EVERY_S: Final = EXAMINED_EVERY.total_seconds()
 _TREND_ROWS: Final = 1000
 
@@ -91,6 +92,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     """When the store was read."""
     hour: Figures
+    """Of the last 60 minutes."""
     day: Figures
     arrivals: Arrivals
     trends: dict[str, tuple[int, ...]]
@@ -101,6 +103,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     arrived: frozenset[str] = frozenset()
     """Ids of deliveries that came since the snapshot before."""
     intents: frozenset[str] = frozenset()
+    audited: frozenset[str] = frozenset()
+    """Ids of audit rows written since the snapshot before, of either mode."""
     behind: timedelta = timedelta()
     """Age of the oldest change not yet read; zero when all are."""
 
@@ -108,6 +112,14 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     def health(self) -> Health:
         """Return how endpoints and channels stand."""
         return self.alarm_inputs.health
+
+
+class _PartOfHour(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies in the last 60 minutes and before the present hour, as of one instant."""
+
+    at: datetime
+    collections: tuple[RollupRow, ...]
+    arrivals: tuple[DeliveryRollupRow, ...]
 
 
 class Feed:
@@ -122,8 +134,11 @@ class Feed:
         self._mode = mode
         self._clock = clock
         self._last: Snapshot | None = None
+        self._alarms = AlarmReader(store, mode)
         self._inputs: AlarmInputs | None = None
         self._inputs_at = 0.0
+        self._part: _PartOfHour | None = None
+        self._part_at = 0.0
         self._born: dict[str, tuple[datetime, str]] = {}
         self._counted: Counter[tuple[datetime, str]] = Counter()
         self._buckets: dict[tuple[datetime, str], tuple[datetime, str]] = {}
@@ -148,7 +163,7 @@ class Feed:
             recent, changed = tuple(known.values()), changed | known.keys()
         self._note(recent, now)
         alarm_inputs = self._alarm_inputs(now)
-        if last is None or mine or _hour(now) != _hour(last.at):
+        if last is None or mine or _minute(now) != _minute(last.at):
             hour, day, arrivals = self._figures(now)
             unknown = inputs.unknown_intents(self._store, self._mode)
         else:
@@ -166,6 +181,7 @@ class Feed:
             changed=changed,
             arrived=_ids(mine, ChangeKind.DELIVERY),
             intents=_ids(mine, ChangeKind.INTENT),
+            audited=_ids(mine, ChangeKind.AUDIT),
             behind=behind,
         )
         self._last = snapshot
@@ -188,18 +204,37 @@ class Feed:
         # A service's clock may stand still for hours while the store goes on, or leap by days.
         if last is None or waited >= _EXAMINED_EVERY_S or abs(now - last.at) >= EXAMINED_EVERY:
             self._inputs_at = self._clock.monotonic()
-            self._inputs = last = inputs.load(self._store, self._mode, now=now)
+            self._inputs = last = self._alarms.read(now=now)
         return last
 
     def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
-        until = _hour(now) + timedelta(hours=1)
+        turn = _hour(now)
+        until = turn + _HOUR
         rollups = self._store.rollups.collections(self._mode, since=day_start(now), until=until)
-        arrivals = self._store.rollups.deliveries(self._mode, since=_hour(now), until=until)
+        arrivals = self._store.rollups.deliveries(self._mode, since=turn, until=until)
+        before = self._before_this_hour(now)
+        present = [row for row in rollups if row.hour >= turn]
         return (
-            _sum([row for row in rollups if row.hour >= _hour(now)]),
+            _sum((*before.collections, *present)),
             _sum(rollups),
-            _arrivals(arrivals),
+            _arrivals((*before.arrivals, *arrivals)),
         )
+
+    def _before_this_hour(self, now: datetime) -> "_PartOfHour":
+        """Return what lies in the last 60 minutes and before the present hour.
+
+        It is counted by the row, so only every few seconds.
+        """
+        last, waited = self._part, self._clock.monotonic() - self._part_at
+        if last is None or waited >= _EXAMINED_EVERY_S or _minute(now) != _minute(last.at):
+            span = {"since": now - _HOUR, "until": _hour(now)}
+            self._part_at = self._clock.monotonic()
+            self._part = last = _PartOfHour(
+                at=now,
+                collections=self._store.rollups.within(self._mode, **span),
+                arrivals=self._store.rollups.arrivals_within(self._mode, **span),
+            )
+        return last
 
     def _note(self, rows: Sequence[CollectionRow], now: datetime) -> None:
         first = _minute(now) - timedelta(minutes=TREND_MINUTES - 1)

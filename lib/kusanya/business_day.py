@@ -20,6 +20,14 @@ def day_start(instant: datetime) -> datetime:
     return instant.astimezone(EAT).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
+def format_instant(instant: datetime, *, now: datetime) -> str:
+    """Return an instant in EAT: the time of today, else the day and the time."""
+    local = instant.astimezone(EAT)
+    if local.date() == now.astimezone(EAT).date():
+        return f"{local:%H:%M:%S}"
+    return f"{local:%Y-%m-%d %H:%M:%S}"
+
+
 def read_instant(text: str, *, now: datetime) -> datetime:
     """Return the instant that a person names: "today 02:13" in EAT, or ISO 8601 with its zone.
 

@@ -52,6 +52,8 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     became_final: int = 0
     missing_events: int = 0
     """Final states learned here of which no event had told."""
+    missed: tuple[str, ...] = ()
+    """The collections that reached them."""
     still_open: int = 0
     unknown: tuple[str, ...] = ()
     """Ids that the service does not know: of collections, and of events that were delivered."""
@@ -263,7 +265,9 @@ def _ask(run: _Run, row: CollectionRow) -> Effects[None]:
         run.found.still_open += 1
         return
     run.found.became_final += 1
-    run.found.missing_events += poll.missing_event
+    if poll.missing_event:
+        run.found.missing_events += 1
+        run.found.missed = run.listed(run.found.missed, row.id)
 
 
 def _check(run: _Run, event: EventRow) -> Effects[None]:

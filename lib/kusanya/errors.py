@@ -19,6 +19,7 @@
     │   └── OutcomeUnknown          the same for a create: the customer may have been charged
     ├── WaitTimeout                 a collection was not final in time; it may still become so
     ├── IntentError                 an intent cannot be sent, resumed or decided as asked
+    ├── NotificationError           an address did not take a message
     ├── ReconcileError              what reconciliation refuses
     │   ├── FrameError              a frame does not have the columns and types of its schema
     │   ├── InputRefused            a ledger, statement, mapping or tariff cannot be used
@@ -190,6 +191,8 @@ class IntentReason(StrEnum):
     """The collection that a person named is none, or not what became of it."""
     UNSEEN_COLLECTION = "unseen_collection"
     """Nobody could look at the collection that a person named."""
+    ASK_FIRST = "ask_first"
+    """The store was restored and does not know what was created since its backup."""
     CHANGED = "changed"
     """It is no longer what the caller was shown."""
 
@@ -212,6 +215,10 @@ class IntentError(KusanyaError):
     def retryable(self) -> bool:
         """Tell whether the same call may pass later, without anybody deciding or mending."""
         return self.reason in _PASSING
+
+
+class NotificationError(KusanyaError):
+    """An address did not take a message; the text says why and holds nothing of the address."""
 
 
 class StoreError(KusanyaError):

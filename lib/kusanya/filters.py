@@ -4,20 +4,20 @@
 
 Terms stand side by side and all must hold; the values of one term are separated by commas and any
 may hold; a leading - negates a term; quotes keep spaces together. `!` alone means whatever is not
-plainly well. A bare word is a status, a channel or a failure code, else the beginning of a
-reference. `parse` and `describe` are each other's inverse. Pure.
+plainly well. A bare word is a status, a channel or a failure code, else a part of a reference.
+`parse` and `describe` are each other's inverse. Pure.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from kusanya.business_day import EAT, day_start
+from kusanya.collection_columns import KEY_TYPES, FieldType
 from kusanya.failure_codes import CHANNEL_NAMES, CHANNELS, FAILURE_CODES
 from kusanya.privacy import PhoneError, normalise_phone
 from kusanya.state.observation import CONTRADICTION
@@ -38,30 +38,8 @@ class FilterError(ValueError):
         self.position = position
 
 
-class FieldType(StrEnum):
-    """What the values of a key are."""
-
-    WORD = "word"
-    PREFIX = "prefix"
-    PHONE = "phone"
-    NUMBER = "number"
-    AGE = "age"
-    TIME = "time"
-
-
 KEYS: Final[Mapping[str, FieldType]] = {
-    "status": FieldType.WORD,
-    "channel": FieldType.WORD,
-    "code": FieldType.WORD,
-    "ref": FieldType.PREFIX,
-    "phone": FieldType.PHONE,
-    "amount": FieldType.NUMBER,
-    "fee": FieldType.NUMBER,
-    "currency": FieldType.WORD,
-    "id": FieldType.WORD,
-    "age": FieldType.AGE,
-    "at": FieldType.TIME,
-    "event": FieldType.WORD,
+    **KEY_TYPES,
     "type": FieldType.WORD,
     "endpoint": FieldType.WORD,
     "verdict": FieldType.WORD,
@@ -69,8 +47,12 @@ KEYS: Final[Mapping[str, FieldType]] = {
     "try": FieldType.NUMBER,
     "answer": FieldType.NUMBER,
     "intent": FieldType.WORD,
+    "actor": FieldType.PART,
+    "act": FieldType.PART,
+    "outcome": FieldType.PART,
+    "meta": FieldType.ENTRY,
 }
-"""Every key of the grammar and what its values are."""
+"""Every key of the grammar and what its values are: those of collections, then all others."""
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -109,7 +91,7 @@ class Term(msgspec.Struct, frozen=True):
     values: tuple[Value, ...]
     negated: bool = False
     exact: bool = False
-    """True for `ref=…`: the whole reference, not its beginning."""
+    """True for `ref=…`: the whole reference, not a part of it."""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -121,6 +103,9 @@ class Filter(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.terms) or self.unwell
+
+
+_VIEW: Final = re.compile(r"(?<!\S)@(\S*)")
 
 
 def parse(text: str, *, keys: Collection[str] = KEYS.keys(), whose: str = "rows") -> Filter:
@@ -143,6 +128,23 @@ def parse(text: str, *, keys: Collection[str] = KEYS.keys(), whose: str = "rows"
             raise FilterError(said, position=position)
         terms.append(term)
     return Filter(tuple(terms), unwell)
+
+
+def expand(text: str, views: Mapping[str, str]) -> str:
+    """Return a filter with each @name replaced by what was saved under it.
+
+    Raises FilterError for a name that nothing was saved under.
+    """
+
+    def saved(word: re.Match[str]) -> str:
+        found = views.get(word[1])
+        if found is None:
+            names = ", ".join(f"@{name}" for name in sorted(views)) or "none yet"
+            said = f"no view was saved as @{word[1]}; there are {names}"
+            raise FilterError(said, position=word.start())
+        return found
+
+    return _VIEW.sub(saved, text)
 
 
 def describe(found: Filter) -> str:
@@ -199,7 +201,7 @@ def _term(word: str) -> Term:
     if not pieces:
         raise FilterError(f"{key}{op} needs a value")
     values = tuple(read(key, op, piece) for piece in pieces)
-    return Term(key, values, negated, exact=kind is FieldType.PREFIX and op == "=")
+    return Term(key, values, negated, exact=kind is FieldType.PART and op == "=")
 
 
 def _bare(word: str, *, negated: bool) -> Term:
@@ -225,6 +227,13 @@ def _read_word(key: str, op: str, piece: str) -> Value:
     return word
 
 
+def _read_entry(key: str, _op: str, piece: str) -> Value:
+    name, sign, value = piece.partition("=")
+    if not (name.strip() and sign and value.strip()):
+        raise FilterError(f"{key} takes a name and its value, as in {key}:order_id=A-1")
+    return f"{name.strip()}={value.strip()}"
+
+
 def _slip(key: str, word: str) -> str:
     """Return what is wrong with a word that nobody can have meant, or nothing.
 
@@ -240,7 +249,14 @@ def _slip(key: str, word: str) -> str:
     return ""
 
 
-def _read_phone(_key: str, _op: str, piece: str) -> Value:
+_PHONE_END: Final = re.compile(r"[0-9]{3,8}")
+"""The digits of a phone that screens show, or some more of its end."""
+
+
+def _read_phone(_key: str, op: str, piece: str) -> Value:
+    shown = piece.rpartition("•")[2]
+    if op == ":" and _PHONE_END.fullmatch(shown):
+        return shown
     try:
         return normalise_phone(piece)
     except PhoneError as error:
@@ -328,11 +344,12 @@ def _length(when: time | date) -> timedelta:
 
 _READERS: Final[Mapping[FieldType, Callable[[str, str, str], Value]]] = {
     FieldType.WORD: _read_word,
-    FieldType.PREFIX: _read_word,
+    FieldType.PART: _read_word,
     FieldType.PHONE: _read_phone,
     FieldType.NUMBER: _read_number,
     FieldType.AGE: _read_age,
     FieldType.TIME: _read_time,
+    FieldType.ENTRY: _read_entry,
 }
 
 

@@ -8,9 +8,12 @@ from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call
 from kusanya.client.observations import poll_observation
 from kusanya.store import Store
+from kusanya.tracing import SpanName, record_span
 from kusanya.wire import Collection, Mode
 
 _log = logging.getLogger("kusanya.polling")
+_log_asked = logging.getLogger("kusanya.polling.asked")
+"""One line for each answer: on a logger of its own, because most of them say nothing new."""
 
 
 class Poll(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +32,18 @@ def poll_collection(
     Nothing is recorded where it is not final and still has `known_status`: polling leaves no rows
     behind. Raises what `Client.get_collection` does, and StoreError.
     """
+    began = core.clock.monotonic()
     found = yield from core.collection(collection_id)
+    record_span(
+        SpanName.POLL,
+        mode=mode.value,
+        reference=found.reference,
+        ended_at=core.clock.now(),
+        took_s=core.clock.monotonic() - began,
+        attributes={"collection_id": found.id, "status": str(found.status)},
+    )
+    asked = {"collection_id": found.id, "mode": mode.value, "status": str(found.status)}
+    _log_asked.info("collection asked about", extra=asked)
     if not found.is_final and found.status == known_status:
         return Poll(collection=found)
     fact = poll_observation(found, at=core.clock.now(), heard_in=mode)

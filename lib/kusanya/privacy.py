@@ -5,10 +5,11 @@ that leaves an audit row (`store.audit.reveal_phone`). The redacting log filter 
 behind types that already hide their values.
 """
 
+import hashlib
 import json
 import logging
 import re
-from typing import Final
+from typing import Any, Final
 
 from kusanya.assumptions import PHONE_MAX_DIGITS, PHONE_MIN_DIGITS
 
@@ -84,6 +85,19 @@ def mask_phone(phone: str) -> str:
     whole = len(digits) >= len(_COUNTRY) + PHONE_MIN_DIGITS
     head = f"+{_COUNTRY}" if whole and digits.startswith(_COUNTRY) else ""
     return f"{head}•••••{digits[-_SHOWN:]}"
+
+
+def phone_hashes(phones: Any, *, key: str) -> Any:
+    """Return a 64-bit number per phone as a numpy array; `phones` is a numpy array of str objects.
+
+    It stands for a phone where collections are grouped by customer and nobody may see a number.
+    SipHash under `key`, the store's own: without it a number cannot be guessed from its hash, and
+    two stores say different things of one customer. Needs pandas.
+    """
+    from pandas.util import hash_array
+
+    secret = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+    return hash_array(phones, hash_key=secret, categorize=False)
 
 
 _SPACED: Final = r"(?:[\s().\-\u00a0\u2010-\u2015]*[0-9])"

@@ -2,9 +2,12 @@
 
 `config.toml` lies in the platform's configuration folder (or where KUSANYA_CONFIG says: then it
 must be there) and holds no secrets. Environment variables KUSANYA_* win over it. API keys and
-signing secrets come from the environment, else from the system's keyring where one is installed.
+signing secrets come from the environment or from files that it names, else from the system's
+keyring where one is installed.
 
     default_profile = "main"
+    language = "en"                       # of the console: en, or sw for Kiswahili
+    bell = true                           # of the console, for urgent alarms while it has no focus
 
     [profiles.main]
     mode = "live"
@@ -27,7 +30,9 @@ import platformdirs
 from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
 from kusanya.secret import Secret, signing_secret
+from kusanya.secret_files import SecretText, find_secret
 from kusanya.wire import Mode
+from kusanya.wording import Language
 
 APPLICATION: Final = "kusanya"
 DEFAULT_PROFILE: Final = "main"
@@ -60,6 +65,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     endpoints: tuple[EndpointSecret, ...]
     dashboard_url: str | None
     dashboard_token: Secret | None
+    payees: tuple[str, ...] = ()
+    """Our names as customers' confirmation messages show them."""
+    secrets_from_files: bool = False
+    """Whether API key or signing secrets were read from files, which may change."""
 
     def __repr__(self) -> str:
         # The address of a store may hold a password; Store.url_shown is for people.
@@ -86,8 +95,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         """Return the API key; raises ConfigurationError where none is known."""
         if self.api_key is None:
             raise ConfigurationError(
-                "no API key: set KUSANYA_API_KEY, or save one in the system's keyring under "
-                f"service {APPLICATION!r} and name {self.name}:api_key"
+                "no API key: set KUSANYA_API_KEY or KUSANYA_API_KEY_FILE, or save one in the "
+                f"system's keyring under service {APPLICATION!r} and name {self.name}:api_key"
             )
         return self.api_key
 
@@ -109,6 +118,7 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     key_prefix: str = KEY_PREFIX
     endpoints: tuple[str, ...] = ()
     dashboard_url: str | None = None
+    payees: tuple[str, ...] = ()
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,6 +126,12 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     profiles: dict[str, _Section] = {}
     keys: dict[str, str] = {}
     """The console's key map: command id to key."""
+    theme: str = "kusanya"
+    """The console's theme."""
+    language: Language = Language.ENGLISH
+    """The language of the console."""
+    bell: bool = True
+    """Whether the console rings for an urgent alarm while it has no focus."""
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -152,6 +168,7 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         )
     section = file.profiles.get(chosen, _Section())
     mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
+    api_key, signing = find_secret("API_KEY", environ), find_secret("SECRETS", environ)
     return Profile(
         name=chosen,
         mode=mode or Mode.TEST,
@@ -162,16 +179,47 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         or default_store(chosen, environ=environ),
         signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
         key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
-        api_key=_secret(environ, "KUSANYA_API_KEY") or _keyring(f"{chosen}:api_key"),
-        endpoints=_endpoints(environ, chosen, section.endpoints),
+        api_key=_secret(api_key) or _keyring(f"{chosen}:api_key"),
+        endpoints=_endpoints(signing, chosen, section.endpoints),
         dashboard_url=environ.get("KUSANYA_DASHBOARD_URL") or section.dashboard_url,
-        dashboard_token=_secret(environ, "KUSANYA_DASHBOARD_TOKEN"),
+        dashboard_token=_secret(find_secret("DASHBOARD_TOKEN", environ)),
+        payees=section.payees,
+        secrets_from_files=api_key.is_from_file or signing.is_from_file,
     )
+
+
+def profile_names(*, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the names of config.toml's profiles, sorted; raises ConfigurationError."""
+    return tuple(sorted(_read_config(environ).profiles))
 
 
 def key_map(*, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the console's remapped keys from the file's [keys] table: command id to key."""
     return dict(_read_config(environ).keys)
+
+
+def theme_name(*, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the console's theme from the file: kusanya, light, terminal, or one of Textual's."""
+    return _read_config(environ).theme
+
+
+def interface_language(*, environ: Mapping[str, str] = os.environ) -> Language:
+    """Return the console's language: KUSANYA_LANG, else the file's, else English.
+
+    Raises ConfigurationError for a language that it does not speak.
+    """
+    asked = environ.get("KUSANYA_LANG", "").partition("_")[0].partition(".")[0].casefold()
+    if not asked:
+        return _read_config(environ).language
+    try:
+        return Language(asked)
+    except ValueError:
+        raise ConfigurationError(f"KUSANYA_LANG is en or sw, not {asked!r}") from None
+
+
+def has_bell(*, environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the console may ring the terminal's bell; True where the file says nothing."""
+    return _read_config(environ).bell
 
 
 def parse_endpoint_secrets(text: str) -> tuple[EndpointSecret, ...]:
@@ -226,22 +274,27 @@ def _mode(text: str | None, fallback: Mode | None) -> Mode | None:
         raise ConfigurationError(f"KUSANYA_MODE is 'live' or 'test', not {text[:20]!r}") from None
 
 
-def _secret(environ: Mapping[str, str], name: str) -> Secret | None:
-    value = environ.get(name, "")
-    if not value:
+def _secret(found: SecretText) -> Secret | None:
+    if not found.text:
         return None
     try:
-        return Secret(value)
+        return Secret(found.text)
     except ValueError:
-        raise ConfigurationError(f"{name} has white space around it") from None
+        raise ConfigurationError(f"{found.source} has white space around it") from None
 
 
 def _endpoints(
-    environ: Mapping[str, str], profile: str, names: tuple[str, ...]
+    found: SecretText, profile: str, names: tuple[str, ...]
 ) -> tuple[EndpointSecret, ...]:
-    given = environ.get("KUSANYA_SECRETS", "")
-    if given:
-        return parse_endpoint_secrets(given)
+    if found.is_from_file:
+        lines = [line.strip().rstrip(",") for line in found.text.splitlines()]
+        listed = ",".join(line for line in lines if line and not line.startswith("#"))
+        try:
+            return parse_endpoint_secrets(listed)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{found.source}: {error}") from None
+    if found.text:
+        return parse_endpoint_secrets(found.text)
     kept = ((name, _keyring(f"{profile}:endpoint:{name}")) for name in names)
     return tuple(
         EndpointSecret(name=name, secrets=(secret,)) for name, secret in kept if secret is not None

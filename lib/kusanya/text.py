@@ -62,39 +62,6 @@ def _mark(character: str) -> str:
     return _NAMED.get(code) or f"⟨{code:04X}⟩"
 
 
-class Untrusted:
-    """Text from outside, as a type with few exits, so that showing it raw is a type error.
-
-    `plain()` is for a person's eyes and `exact()` for storing or comparing. `str()` of one is
-    the safe form, so that a forgotten conversion shows marks and not escapes.
-    """
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def plain(self, limit: int = DEFAULT_LIMIT) -> str:
-        """Return the safe form."""
-        return safe(self._text, limit)
-
-    def exact(self) -> str:
-        """Return the text as received, for storing and comparing, never for showing."""
-        return self._text
-
-    def __str__(self) -> str:
-        return safe(self._text)
-
-    def __repr__(self) -> str:
-        return f"Untrusted({safe(self._text)!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Untrusted) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash((Untrusted, self._text))
-
-
 def claimed(text: str, *, who: str, actor: str) -> str:
     """Return a text with the name that a caller gave itself, where the store knows another."""
     return text if actor.strip() in {"", who} else f"{text} (as {actor})".lstrip()

@@ -224,6 +224,37 @@ _TENS: Final = ("", "kumi", "ishirini", "thelathini", "arobaini", "hamsini")
 _PARTS: Final = ((4, "alfajiri"), (6, "asubuhi"), (12, "mchana"), (16, "jioni"), (19, "usiku"))
 
 
+def outage_notice(channel: str, *, since: datetime) -> tuple[Wording, Wording]:
+    """Return what customers are told of a network that confirms no payments, in both languages.
+
+    `channel` is the name that customers know it by. It promises no time, and asks nobody to pay a
+    second time.
+    """
+    english = Wording(
+        language=Language.ENGLISH,
+        sentence=(
+            f"Payments by {channel} are delayed since {clock_english(since)}. The fault lies in "
+            "the network, and we are following it up."
+        ),
+        next_step=(
+            "Have you approved a payment already? Please do not pay again: we tell you when it is "
+            f"confirmed. Otherwise pay by another network, or wait. {_PIN[0]}"
+        ),
+    )
+    swahili = Wording(
+        language=Language.SWAHILI,
+        sentence=(
+            f"Malipo kwa {channel} yanachelewa tangu {clock_swahili(since)}. Tatizo liko "
+            "kwenye mtandao, na tunalifuatilia."
+        ),
+        next_step=(
+            "Umeshathibitisha malipo? Tafadhali usilipe tena: tutakujulisha yakithibitishwa. "
+            f"Kama bado, lipa kwa mtandao mwingine au subiri. {_PIN[1]}"
+        ),
+    )
+    return english, swahili
+
+
 def clock_english(at: datetime) -> str:
     """Return the time of an aware instant in East Africa: 14:05."""
     return at.astimezone(EAT).strftime("%H:%M")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from email.utils import formatdate
 from typing import Any, Final
 
 from kusanya_service.simulation.faults import PIECES, pieces_of
@@ -53,6 +54,18 @@ async def send_json(
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         body = b""
     await send({"type": "http.response.body", "body": body})
+
+
+def with_date(send: Send, now_ms: Callable[[], int]) -> Send:
+    """Return a `send` that dates each answer by the service's own clock."""
+
+    async def dated(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            date = formatdate(now_ms() / 1000, usegmt=True).encode()
+            message["headers"] = [*message["headers"], (b"date", date)]
+        await send(message)
+
+    return dated
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:

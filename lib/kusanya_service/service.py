@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya_service.asgi import App, Receive, Scope, Send, send_json
+from kusanya_service.asgi import App, Receive, Scope, Send, send_json, with_date
 from kusanya_service.dashboard.app import make_dashboard
 from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes
 from kusanya_service.dashboard.deliveries import DeliveryRoutes
@@ -118,6 +118,7 @@ class Service:
         if scope["method"] == "HEAD":
             # The server sends the same answer without its body.
             scope = dict(scope, method="GET")
+        send = with_date(send, self.parts.timeline.now_ms)
         path: str = scope["path"]
         if b"%2f" in scope["raw_path"].lower():
             # Decoded, it would be a slash between two parts of another path.

@@ -326,7 +326,7 @@ def _index(connection: Connection) -> None:
     connection.execute(text(insert))
     if connection.dialect.name == "sqlite":
         _pend(connection, 2**20)
-    connection.execute(text("UPDATE feed_head SET searched = seq"))
+    connection.execute(text("UPDATE feed_head SET searched = seq, texts_searched = seq"))
 
 
 def _pend(connection: Connection, size: int) -> None:

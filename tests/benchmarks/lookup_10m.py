@@ -32,10 +32,10 @@ from sqlalchemy import event as listening
 from sqlalchemy import select
 
 from kusanya.business_day import day_start
-from kusanya.health import health
+from kusanya.health.report import health
 from kusanya.lookup import find, load_timeline
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, Key, Order
+from kusanya.store.records import CollectionFilter, CollectionRow, DeliveryFilter, Key, SortOrder
 from kusanya.store.tables.schema import observation
 from kusanya.wire import Mode
 
@@ -114,7 +114,7 @@ QUESTIONS: Final = (
         "page by amount",
         None,
         lambda s, r, _: s.collections.page(
-            LIVE, order=Order.AMOUNT, older_than=Key(r.amount, r.id)
+            LIVE, order=SortOrder.AMOUNT, older_than=Key(r.amount, r.id)
         ),
     ),
     Question("oldest page", None, lambda s, _r, _c: s.collections.oldest(LIVE)),

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import itertools
 import os
 import pty
 import re
@@ -161,6 +162,12 @@ async def settle(pilot: Pilot[Any]) -> None:
         await asyncio.sleep(0)
     screen = pilot.app.screen
     _draw(screen._compositor, screen_stack=pilot.app._background_screens)
+
+
+@pytest.fixture
+def slow_fingers() -> Callable[[], float]:
+    """Return a clock by which every key is pressed long after the one before."""
+    return itertools.count(step=10.0).__next__
 
 
 @pytest.fixture

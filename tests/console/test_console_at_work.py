@@ -78,13 +78,13 @@ async def test_a_paused_list_stands_still_while_counts_go_on(
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
-        await pilot.press("space")
+        await pilot.press("P")
         seed.life(2001, at=clock.now(), status="succeeded")
         await clock.advance(40)
         await ticked(pilot, settled)
         assert "paused 40 s, 1 changes wait" in lines(app)[0]
         assert not any("INV-484001" in line for line in lines(app))
-        await pilot.press("space")
+        await pilot.press("P")
         await settled(pilot)
         assert any("INV-484001" in line for line in lines(app))
 
@@ -196,10 +196,10 @@ async def test_the_two_modes_never_mix(
 
 
 async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
-    opened: Opened, seed: Any, settled: Settled
+    opened: Opened, seed: Any, settled: Settled, slow_fingers: Callable[[], float]
 ) -> None:
     seed.busy(5)
-    async with opened("enter") as (app, pilot):
+    async with opened("enter", monotonic=slow_fingers) as (app, pilot):
         await pilot.press("s")
         await settled(pilot)
         assert any("clipboard, say:" in line for line in lines(app)), "not typed into the box"
@@ -356,7 +356,7 @@ async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
             == "There is not enough money in your account. Top up, charges included, then tell us."
         )
         assert swahili == "Salio lako halitoshi. Ongeza salio, kisha tujulishe."
-        await pilot.press("Y")
+        await pilot.press("Y", "enter")
         await settled(pilot)
         assert "INV-7" in app.clipboard
         assert "+255•••••412" in app.clipboard

@@ -14,7 +14,7 @@ from kusanya.clock import ManualClock
 from kusanya.filters import Filter, parse
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store import Store
-from kusanya.store.records import Arrival, MissingEventRow, Order, Verdict
+from kusanya.store.records import Arrival, MissingEventRow, SortOrder, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
@@ -50,7 +50,7 @@ def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:
 def pages(store: Store, clock: ManualClock) -> ListPages[Arrived]:
     """Return the list of arrivals and missing events."""
     context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
-    return DELIVERY_LIST.pages(context, Filter(), Order.CREATED)
+    return DELIVERY_LIST.pages(context, Filter(), SortOrder.CREATED)
 
 
 def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
@@ -145,8 +145,8 @@ def test_a_missing_event_that_the_filter_hides_has_not_arrived(
 ) -> None:
     missed(seed, 901, at=clock.now() - timedelta(seconds=50), amount=7_000)
     context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
-    window = DELIVERY_LIST.pages(context, parse("amount:7000"), Order.CREATED).newest()
-    other = DELIVERY_LIST.pages(context, parse("amount:8000"), Order.CREATED)
+    window = DELIVERY_LIST.pages(context, parse("amount:7000"), SortOrder.CREATED).newest()
+    other = DELIVERY_LIST.pages(context, parse("amount:8000"), SortOrder.CREATED)
     assert other.refreshed(window, [row.id for row in window.rows]) == window
 
 

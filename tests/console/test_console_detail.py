@@ -1,6 +1,7 @@
 """What a person does with the record under the cursor: its order, its parts, its copies."""
 
 import json
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -14,7 +15,7 @@ from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.filters import Filter
-from kusanya.store.records import CollectionRow, Order
+from kusanya.store.records import CollectionRow, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.app import ConsoleApp
@@ -127,7 +128,7 @@ async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
         assert len(table.window.rows) == everything
 
 
-def hurried(context: AppContext, query: Filter, order: Order) -> ListPages[CollectionRow]:
+def hurried(context: AppContext, query: Filter, order: SortOrder) -> ListPages[CollectionRow]:
     """Return the list with a search that has no time left after its first step."""
     pages = COLLECTION_LIST.pages(context, query, order)
     pages._budget_s = -1
@@ -232,7 +233,7 @@ async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
     async with opened(size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("j", "j", "j")
         await settled(pilot)
-        await pilot.press("Y")
+        await pilot.press("Y", "enter")
         await settled(pilot)
         path = tmp_path / "kusanya-card-live-INV-482901.txt"
         assert path.stat().st_mode & 0o777 == 0o600
@@ -245,17 +246,37 @@ async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
         assert "255754000901" not in text
         assert "754000901" not in text
         assert "kusanya-card-live-INV-482901.txt" in shown(app).replace("\n", "").replace(" ", "")
-        await pilot.press("Y")
+        await pilot.press("Y", "enter")
         await settled(pilot)
         assert (tmp_path / "kusanya-card-live-INV-482901-2.txt").exists(), "nothing is overwritten"
 
 
 async def test_a_card_that_cannot_be_kept_says_why(
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(10)
+    async with opened("Y", "enter", size=SIZE, folder=tmp_path / "gone") as (app, pilot):
+        assert "there is no folder" in shown(app)
+        assert app.clipboard == ""
+        folder = str(tmp_path)
+        await pilot.press(*["ctrl+u"], *folder, "enter")
+        await settled(pilot)
+        assert "name a file, not a folder" in shown(app)
+        await pilot.press(*"/card.txt", "enter")
+        await settled(pilot)
+        assert (tmp_path / "card.txt").read_text() == app.clipboard
+
+
+async def test_the_card_is_only_copied_where_no_file_is_wanted(
     opened: Opened, seed: Any, tmp_path: Path
 ) -> None:
     seed.busy(10)
-    async with opened("Y", size=SIZE, folder=tmp_path / "gone") as (app, _pilot):
-        assert "saving the card failed: cannot write" in shown(app)
+    async with opened("Y", "escape", size=SIZE, folder=tmp_path) as (app, _pilot):
+        assert app.clipboard.startswith(
+            "evidence card, LIVE MODE\nmade 04 Mar 2026 15:24:07 EAT by "
+        )
+        assert "04 Mar 2026 15:23:" in app.clipboard, "every instant bears its date"
+    assert "card" not in " ".join(os.listdir(tmp_path))  # noqa: PTH208 - names
 
 
 async def test_the_json_is_copied_exactly_but_for_the_phone(

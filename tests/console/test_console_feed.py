@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import Verdict
@@ -24,6 +26,31 @@ def test_the_first_snapshot_primes_and_the_next_ones_tell_what_changed(
     assert second.changed == {done.id}
     assert len(second.arrived) == 1
     assert feed.read().changed == frozenset()
+
+
+def test_the_last_60_minutes_reach_into_the_hour_before(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    now = clock.now()  # 15:24:07 in East Africa
+    for n, ago in enumerate((5, 30, 59, 61)):
+        seed.life(1 + 10 * n, at=now - timedelta(minutes=ago))
+    snapshot = Feed(store, mode=Mode.LIVE, clock=clock).read()
+    assert snapshot.hour.of("succeeded").count == 3
+    assert snapshot.arrivals.total == 3
+    assert snapshot.hour.of("succeeded").amount == sum(
+        row.amount for row in store.collections.page(Mode.LIVE, limit=3).rows
+    )
+
+
+@pytest.mark.anyio
+async def test_a_minute_later_what_is_an_hour_old_is_gone(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    seed.life(1, at=clock.now() - timedelta(minutes=59))
+    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    assert feed.read().hour.of("succeeded").count == 1
+    await clock.advance(61)
+    assert feed.read().hour.of("succeeded").count == 0
 
 
 def test_figures_count_this_hour_and_sum_the_eat_day_of_one_mode(

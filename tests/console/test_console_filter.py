@@ -12,7 +12,7 @@ from textual.widgets import Input
 from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, parse
 from kusanya.store import Store
-from kusanya.store.records import Order
+from kusanya.store.records import SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.deliveries.list import DELIVERY_LIST
@@ -36,6 +36,14 @@ def context(store: Store, clock: ManualClock) -> AppContext:
         ("! contradiction", ["INV-482901"]),
         ("ref=INV-482900", ["INV-482900"]),
         ("phone:0754000555", ["INV-482902"]),
+        ("phone:555", ["INV-482902"]),
+        ("phone:+255•••••555", ["INV-482902"]),
+        ("ref:v-482900", ["INV-482900"]),
+        ("82900", ["INV-482900"]),
+        ("ref:82 on_hold", []),
+        ("ref:82 status:on_hold", ["INV-482900"]),
+        ("id:col_0000000000000903,col_0000000000000902", ["INV-482903", "INV-482902"]),
+        ("-id:col_0000000000000903 INV-4829 expired", []),
         ("-succeeded -failed -expired -created", ["INV-482900", "INV-482901"]),
         ("event:evt_0000000000000903", ["INV-482903"]),
         ("INV-4829 age<=1m", ["INV-482900"]),
@@ -53,8 +61,41 @@ def test_a_filter_keeps_what_it_names(
 ) -> None:
     seed.busy(12)
     query = parse(text, keys=COLLECTION_KEYS)
-    page = COLLECTION_LIST.pages(context, query, Order.CREATED).newest()
+    page = COLLECTION_LIST.pages(context, query, SortOrder.CREATED).newest()
     assert [row.reference for row in page.rows] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("meta:order_id=a-1", ["INV-482005", "INV-482003"]),
+        ("meta:order_id=A-1 description:bus", ["INV-482003"]),
+        ("meta:order_id=A-1 meta:branch=dar", ["INV-482005"]),
+        ("-meta:branch=dar INV-48200", ["INV-482003"]),
+        ("meta:branch=dar,order_id=A-1", ["INV-482005", "INV-482004", "INV-482003"]),
+        ('description:"School Fees"', ["INV-482005", "INV-482004"]),
+        ('"description=school fees, term 2"', []),
+        ('"description=School fees for April"', ["INV-482005"]),
+        ("-description:fees INV-48200", ["INV-482003"]),
+        ("description:fe", ["INV-482005", "INV-482004"]),
+    ],
+)
+def test_metadata_and_descriptions_are_sought_and_combined(
+    text: str, found: list[str], context: AppContext, seed: Any
+) -> None:
+    for n, texts in (
+        (3, {"metadata": {"order_id": "A-1"}, "description": "Bus ticket"}),
+        (4, {"metadata": {"branch": "Dar"}, "description": "SCHOOL FEES"}),
+        (5, {"metadata": {"order_id": "A-1", "branch": "dar"},
+             "description": "School fees for April"}),
+    ):  # fmt: skip
+        seed.life(
+            n, at=context.clock.now() - timedelta(minutes=30 - n), status="succeeded", **texts
+        )
+    query = parse(text, keys=COLLECTION_KEYS)
+    pages = COLLECTION_LIST.pages(context, query, SortOrder.CREATED)
+    assert [row.reference for row in pages.newest().rows] == found
+    assert [row.reference for row in pages.oldest().rows] == found
 
 
 @pytest.mark.parametrize(
@@ -75,7 +116,7 @@ def test_deliveries_have_keys_of_their_own(
 ) -> None:
     seed.busy(12)
     query = parse(text, keys=DELIVERY_KEYS)
-    page = DELIVERY_LIST.pages(context, query, Order.CREATED).newest()
+    page = DELIVERY_LIST.pages(context, query, SortOrder.CREATED).newest()
     assert len(page.rows) == count
 
 
@@ -96,7 +137,7 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
         pending.append(store.submit(seed.observation(born)))
     for future in pending:
         future.result()
-    pages = COLLECTION_LIST.pages(context, parse("fee:1"), Order.CREATED)
+    pages = COLLECTION_LIST.pages(context, parse("fee:1"), SortOrder.CREATED)
     pages._budget_s = 0
     window = pages.newest()
     assert window.rows == ()

@@ -45,6 +45,17 @@ async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_i
         assert f"7a1d{2:028}c9" not in open_, "the key is shown by its ends alone"
 
 
+async def test_the_closed_windows_counted_are_those_that_the_rows_call_closed(
+    opened: Opened, seed: Any
+) -> None:
+    seed.intent(1, sent_ago=timedelta(hours=26), state=None)
+    seed.intent(2, sent_ago=timedelta(hours=25), state=IntentState.UNKNOWN)
+    seed.intent(3, sent_ago=timedelta(minutes=1), state=IntentState.UNKNOWN)
+    async with opened("5", size=(160, 50)) as (app, _):
+        assert sum("closed: decide" in line for line in lines(app)) == 2
+        assert "window closed 2" in lines(app)[2]
+
+
 async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
@@ -70,7 +81,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
     for n in range(100, 220):
         seed.intent(n, sent_ago=timedelta(seconds=20), state=IntentState.PREPARED, **lost)
     async with opened(size=(160, 50)) as (app, pilot):
-        assert "◌ 41 held up" in lines(app)[0], "those of seconds ago are under way and hide none"
+        assert "◌ 41 stalled" in lines(app)[0], "those of seconds ago are under way and hide none"
         await pilot.press("4")
         await settled(pilot)
         told = " ".join(" ".join(lines(app)).split())
@@ -80,7 +91,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]
         assert listed[2:5] == ["INV-431003", "INV-431061", "INV-431059"]
-        assert "unknown 3     held up 41" in lines(app)[2]
+        assert "unknown 3     stalled 41" in lines(app)[2]
         await pilot.press("j", "j", "j", "j")
         await settled(pilot)
         card = " ".join(" ".join(lines(app)).split())

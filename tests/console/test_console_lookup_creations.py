@@ -90,7 +90,7 @@ async def test_the_sentence_the_card_and_the_body_of_a_creation_can_be_copied(
         await pilot.press("J")
         await settled(pilot)
         assert app.clipboard == '{"amount":3}'
-        await pilot.press("Y")
+        await pilot.press("Y", "enter")
         await settled(pilot)
         (card,) = tmp_path.glob("kusanya-card-live-INV-431003*.txt")
         assert "no new request: wait" in card.read_text()

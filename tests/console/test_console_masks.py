@@ -63,7 +63,7 @@ async def test_no_screen_card_copy_or_export_shows_a_whole_phone(
                 await settled(pilot)
                 box = f"│ {name}"
                 seen.append(shown(app).replace(box, ""))
-        for key in ("J", "Y", "y", "s"):
+        for key in ("J", "Y", "enter", "y", "s"):
             await pilot.press(key)
             await settled(pilot)
             seen.append(app.clipboard)

@@ -137,7 +137,7 @@ async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_head
 def test_an_alarm_for_which_there_is_no_room_is_counted(width: int) -> None:
     words = (
         "✕ 1 disabled", "✕ 2 failing", "≠ wrong mode", "? 1 closing", "✕ 2 stuck", "◐ silent",
-        "◌ 4 held up",
+        "◌ 4 stalled",
     )  # fmt: skip
     standing = StatusBarState(
         mode=Mode.LIVE, crumb="Deliveries", unknown=3, updated_at=NOW,
@@ -146,8 +146,18 @@ def test_an_alarm_for_which_there_is_no_room_is_counted(width: int) -> None:
     said = "".join(piece for piece, _ in line(standing, Look(NOW), width))
     named = sum(
         word in said
-        for word in ("disabled", "failing", "wrong mode", "closing", "stuck", "silent", "held up")
+        for word in ("disabled", "failing", "wrong mode", "closing", "stuck", "silent", "stalled")
     )
     rest = 0 if "✕ +" not in said else int(said.split("✕ +")[1].split()[0])
     assert named + rest == 7
     assert len(said.rstrip()) <= width
+
+
+def test_the_header_cuts_the_address_of_the_store_and_never_the_profile() -> None:
+    standing = StatusBarState(
+        mode=Mode.LIVE, crumb="Live", updated_at=NOW, profile="night-shift-main",
+        store="postgresql://kusanya@db.internal.example/payments",
+    )  # fmt: skip
+    said = "".join(piece for piece, _ in line(standing, Look(NOW), 160))
+    assert "night-shift-main …" in said
+    assert "example/payments" in said

@@ -57,7 +57,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.app import ConsoleApp
 from kusanya_console.output import Refused
-from kusanya_console.cli.terminal import run_app
+from kusanya_console.cli.process.terminal import run_app
 
 class App(ConsoleApp):
     def on_ready(self):

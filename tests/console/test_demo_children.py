@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kusanya_console.app import ConsoleApp
-from kusanya_console.cli.terminal import look_after
+from kusanya_console.cli.process.terminal import look_after
 from kusanya_console.demo.processes import Child, ChildFailed
 
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
@@ -43,7 +43,7 @@ def test_a_complaint_is_found_between_the_lines_of_a_childs_work(tmp_path: Path)
 def test_a_child_that_fails_while_its_parent_lives_ends_with_its_own_code() -> None:
     script = (
         "import sys\n"
-        "from kusanya_console.cli.parent_watch import stop_when_stdin_closes\n"
+        "from kusanya_console.cli.process.parent_watch import stop_when_stdin_closes\n"
         "stop_when_stdin_closes()\n"
         "sys.stdout.write('ready'); sys.stdout.flush()\n"
         "sys.exit(3)"

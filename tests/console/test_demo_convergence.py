@@ -2,15 +2,15 @@
 
 import pytest
 
-from kusanya_console.demo.convergence import Kept, compare
+from kusanya_console.demo.convergence import StoredState, compare
 
 TRUTH = {"id": "col_1", "status": "succeeded", "amount": 5000, "fee": 75}
-KEPT = Kept(status="succeeded", amount=5000, fee=75, event_id="evt_1", contradictions=0)
+KEPT = StoredState(status="succeeded", amount=5000, fee=75, event_id="evt_1", contradictions=0)
 
 
 def verdict(
     truth: dict[str, object] = TRUTH,
-    kept: Kept | None = KEPT,
+    kept: StoredState | None = KEPT,
     announced: tuple[str, str] = ("col_1", "succeeded"),
 ) -> list[str]:
     found = compare([truth], kept=lambda _: kept, announced=lambda _: announced)
@@ -30,13 +30,15 @@ def test_three_equal_accounts_converge() -> None:
         (TRUTH | {"fee": 76}, KEPT, ("col_1", "succeeded"), "other money"),
         (
             TRUTH,
-            Kept(status="succeeded", amount=5000, fee=75, event_id=None, contradictions=0),
+            StoredState(status="succeeded", amount=5000, fee=75, event_id=None, contradictions=0),
             ("col_1", "succeeded"),
             "has not arrived",
         ),
         (
             TRUTH,
-            Kept(status="succeeded", amount=5000, fee=75, event_id="evt_1", contradictions=1),
+            StoredState(
+                status="succeeded", amount=5000, fee=75, event_id="evt_1", contradictions=1
+            ),
             ("col_1", "succeeded"),
             "contradictory",
         ),
@@ -55,7 +57,7 @@ def test_three_equal_accounts_converge() -> None:
     ],
 )
 def test_every_disagreement_is_told(
-    truth: dict[str, object], kept: Kept | None, announced: tuple[str, str], what: str
+    truth: dict[str, object], kept: StoredState | None, announced: tuple[str, str], what: str
 ) -> None:
     (told,) = verdict(truth, kept, announced)
     assert what in told

@@ -2,12 +2,13 @@
 
 from datetime import datetime
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.store import Store
 from kusanya.store.queries.intent_attempts import _under_key
 from kusanya.store.queries.intent_rows import added, new_intent_id
 from kusanya.store.records import IntentRow, IntentState
-from kusanya.store.tables.values import NAME_MAX, clean
-from kusanya.store.writer.batch import Writing
+from kusanya.store.tables.values import clean
+from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 
@@ -26,7 +27,7 @@ def prepare_intent(
 ) -> IntentRow:
     """Keep an intent that was not sent, as earlier versions did, or return the one of this key."""
 
-    def act(writing: Writing) -> IntentRow:
+    def act(writing: Transaction) -> IntentRow:
         known = _under_key(writing, mode, profile, idempotency_key, body)
         if known is not None:
             return known

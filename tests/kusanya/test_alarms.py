@@ -1,19 +1,28 @@
 """The alarm rules: what raises an alarm, what tells its outbreaks apart, how a header counts."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from kusanya.alarms.alarm import Alarm, HeaderAlarm, Severity
+from kusanya.alarms.disputes import Dispute
+from kusanya.alarms.history import FailureRate
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.alarms.rules import Alarm, HeaderAlarm, Severity, in_header, raised
+from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
-from kusanya.health import EndpointHealth, Health, StuckChannel, Unwatched
+from kusanya.health.report import EndpointHealth, Health, UnusableDeliveries, Unwatched
+from kusanya.health.stuck_prompts import StuckChannel
+from kusanya.state.anomalies import AnomalyKind
+from kusanya.store.records import IntentRow, IntentState, Poller, Restore, UnsentNotice, Verdict
 from kusanya.webhooks.schedule import Fuse
 from kusanya.wire import Mode
 
+ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 QUIET = AlarmInputs(
@@ -60,7 +69,13 @@ def test_an_alarm_of_each_kind_says_what_is_wrong_and_what_helps() -> None:
             endpoints=(failing("shop", since=NOON - HOUR),),
             stuck=(
                 StuckChannel(
-                    channel="MPESA_TZ", young=0, late=0, stuck=3, phones=3, oldest_at=NOON - HOUR
+                    channel="MPESA_TZ",
+                    young=0,
+                    late=0,
+                    stuck=3,
+                    phones=3,
+                    oldest_at=NOON - HOUR,
+                    overdue=3,
                 ),
             ),
             unwatched=Unwatched(open_since=NOON - 3 * HOUR, last_poll_at=None),
@@ -79,7 +94,7 @@ def test_an_alarm_of_each_kind_says_what_is_wrong_and_what_helps() -> None:
         HeaderAlarm("✕ 1 failing", Severity.URGENT),
         HeaderAlarm("✕ 1 stuck", Severity.URGENT),
         HeaderAlarm("◐ silent", Severity.WARNING),
-        HeaderAlarm("◌ 2 held up", Severity.WARNING),
+        HeaderAlarm("◌ 2 stalled", Severity.WARNING),
     )
 
 
@@ -110,8 +125,121 @@ def test_an_endpoint_counts_once_and_a_disabled_one_does_not_count_as_failing() 
 
 def test_stuck_prompts_of_one_phone_are_no_outage_and_stand_in_no_header() -> None:
     one = StuckChannel(
-        channel="MPESA_TZ", young=0, late=0, stuck=3, phones=1, oldest_at=NOON - HOUR
+        channel="MPESA_TZ", young=0, late=0, stuck=3, phones=1, oldest_at=NOON - HOUR, overdue=3
     )
     [alarm] = alarms(with_health(stuck=(one,)))
     assert (alarm.severity, alarm.header) == (Severity.WARNING, "")
     assert "one phone: a customer, no outage." in alarm.sentence
+
+
+def test_every_rule_has_a_paragraph_of_the_runbook_and_an_entry_of_its_own() -> None:
+    text = (ROOT / "console" / "README.md").read_text(encoding="utf-8")
+    headings = [line.removeprefix("### ") for line in text.splitlines() if line.startswith("### ")]
+    anchors = {heading.lower().replace(":", "").replace(" ", "-") for heading in headings}
+    assert {rule.runbook.partition("#")[2] for rule in RULES} == {
+        anchor for anchor in anchors - {"alarm-store-lost"} if anchor.startswith("alarm-")
+    }
+    assert len({rule.code for rule in RULES}) == len(RULES)
+
+
+def every_alarm() -> list[Alarm]:
+    """Return an alarm of each rule, as one reading raises them."""
+    dispute: Any = {"collection_id": "col_1", "urgent": True}
+    sender: Any = {"url": "http://127.0.0.1/a", "mode": "live"}
+    unusable: Any = {"endpoint": "shop", "mode": Mode.LIVE, "count": 2, "last_hour": NOON}
+    inputs = msgspec.structs.replace(
+        with_health(
+            endpoints=(failing("shop", since=NOON - HOUR),),
+            stuck=(
+                StuckChannel(
+                    channel="MPESA_TZ",
+                    young=0,
+                    late=0,
+                    stuck=3,
+                    phones=3,
+                    overdue=3,
+                    oldest_at=NOON - HOUR,
+                ),
+            ),
+            unwatched=Unwatched(open_since=NOON - 3 * HOUR, last_poll_at=None),
+            unusable=(
+                UnusableDeliveries(verdict=Verdict.UNPARSEABLE, **unusable),
+                UnusableDeliveries(verdict=Verdict.WRONG_MODE, **unusable),
+            ),
+        ),
+        stalled=StalledIntents(unsent=2, since=NOON - HOUR),
+        unknown=(intent(first_sent_at=NOON - 22 * HOUR),),
+        missing_events=2,
+        disputes=(
+            Dispute(kind=AnomalyKind.TWO_FINALS, **dispute),
+            Dispute(kind=AnomalyKind.FEE_CHANGED, **dispute),
+        ),
+        failure_rates=(
+            FailureRate(channel="MPESA_TZ", since=NOON, finals=100, failed=90, usual=0.1),
+        ),
+        pollers=(poller(timedelta(seconds=200)),),
+        free_bytes=150_000_000,
+        send_failures=(UnsentNotice(target="slack://…", since=NOON, reason="answered 404"),),
+        restore=Restore(at=NOON, known_to=NOON - HOUR),
+        sender=(
+            SenderEndpoint(id="we_1", status="disabled", **sender),
+            SenderEndpoint(id="we_2", status="enabled", failing_since=NOON - HOUR, **sender),
+        ),
+    )
+    silent = msgspec.structs.replace(
+        inputs, silence=Silence(since=NOON, missed=1, last_arrival_at=None)
+    )
+    return [*alarms(inputs), *(one for one in alarms(silent) if one.code == "silent")]
+
+
+def test_each_rule_raises_its_own_alarm_and_says_what_to_do() -> None:
+    found = {one.code: one for one in every_alarm()}
+    assert found.keys() == {rule.code for rule in RULES}
+    worst = {rule.code: rule.severity for rule in RULES}
+    for code, alarm in found.items():
+        assert alarm.severity is worst[code]
+        assert alarm.next_step or code in {"sender_failing", "failing"}
+        assert alarm.runbook == f"console/README.md#alarm-{code.replace('_', '-')}"
+        assert not re.search(r"\d{7,}", alarm.text), "a phone"
+        assert not re.search(r"\([1-9]\)|\b[A-Z] on |\bwith [a-zA-Z]\b", alarm.text), "a key"
+
+
+def test_clocks_disks_and_rates_raise_nothing_below_their_bounds() -> None:
+    quiet = msgspec.structs.replace(
+        QUIET,
+        pollers=(poller(timedelta(seconds=29)), poller(timedelta(seconds=-29)), poller(None)),
+        free_bytes=1_000_000_000,
+        failure_rates=(
+            FailureRate(channel="A", since=NOON, finals=100, failed=35, usual=0.2),
+            FailureRate(channel="B", since=NOON, finals=19, failed=19, usual=0.2),
+            FailureRate(channel="C", since=NOON, finals=30, failed=20, usual=None),
+        ),
+        missing_events=0,
+    )
+    assert alarms(quiet) == []
+    skewed = msgspec.structs.replace(QUIET, pollers=(poller(timedelta(seconds=-30)),))
+    [alarm] = alarms(skewed)
+    assert (alarm.severity, alarm.subject) == (Severity.WARNING, "till-3")
+    assert "till-3 is 30 s ahead of the service's answers" in alarm.sentence
+    two = (poller(timedelta(seconds=-40)), poller(timedelta(seconds=-41)))
+    assert len(alarms(msgspec.structs.replace(QUIET, pollers=two))) == 1, "one for each machine"
+
+
+def test_a_disabled_endpoint_is_a_new_stage_of_the_same_outbreak() -> None:
+    [first] = alarms(with_health(endpoints=(failing("shop", since=NOON - HOUR),)))
+    [later] = alarms(with_health(endpoints=(failing("shop", since=NOON - 80 * HOUR),)))
+    assert (first.key, first.stage) == (later.key, "")
+    assert later.stage == "disabled"
+
+
+def intent(*, first_sent_at: datetime) -> IntentRow:
+    return IntentRow(
+        id="int_1", seq=1, idempotency_key="key", body=b"{}", mode=Mode.LIVE, profile="main",
+        reference="order-1", amount=5000, phone="255754000001", state=IntentState.UNKNOWN,
+        prepared_at=first_sent_at, first_sent_at=first_sent_at, collection_id=None, outcome=None,
+        attempts=1,
+    )  # fmt: skip
+
+
+def poller(offset: timedelta | None) -> Poller:
+    return Poller(name="till-3:17:ab", mode=Mode.LIVE, polled_at=NOON, clock_offset=offset)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kusanya.collection_columns import FieldType
 from kusanya.filters import (
     KEYS,
-    FieldType,
     Filter,
     FilterError,
     Range,
@@ -32,6 +32,9 @@ NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
         ("insufficient_funds", Term("code", ("insufficient_funds",))),
         ("INV-48", Term("ref", ("INV-48",))),
         ("ref=INV-48", Term("ref", ("INV-48",), exact=True)),
+        ("meta:order_id=A-1", Term("meta", ("order_id=A-1",))),
+        ("-meta:a=1,b=2", Term("meta", ("a=1", "b=2"), negated=True)),
+        ('description:"school fees"', Term("description", ("school fees",))),
         ("channel:airtel,mixx", Term("channel", ("AIRTEL_TZ", "TIGO_TZ"))),
         ("channel:NEW_TZ", Term("channel", ("NEW_TZ",))),
         ("channel=foo", Term("channel", ("foo",))),
@@ -43,6 +46,8 @@ NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
         ("amount:40,5000", Term("amount", (Range(40, 40), Range(5_000, 5_000)))),
         ("phone:0754123456", Term("phone", ("255754123456",))),
         ('"phone:+255 754-123-456"', Term("phone", ("255754123456",))),
+        ("phone:011", Term("phone", ("011",))),
+        ("phone:+255•••••412", Term("phone", ("412",))),
         ("amount:5000", Term("amount", (Range(5000, 5000),))),
         ("amount:5000..20000", Term("amount", (Range(5000, 20000),))),
         ("amount:1,3..4", Term("amount", (Range(1, 1), Range(3, 4)))),
@@ -90,6 +95,8 @@ def test_conditions_stand_side_by_side_and_all_must_hold() -> None:
         ("at<15:00", "at takes <= or >="),
         ("phone:0454123456", "begins with 6 or 7"),
         ('ref:"INV', "a quote is open"),
+        ("meta:A-1", "meta takes a name and its value, as in meta:order_id=A-1"),
+        ("meta:order_id=", "meta takes a name and its value"),
     ],
 )
 def test_what_cannot_be_read_is_named(text: str, says: str) -> None:
@@ -129,11 +136,15 @@ def _terms(draw: st.DrawFn) -> Term:
     key = draw(st.sampled_from(sorted(KEYS)))
     kind = KEYS[key]
     negated = draw(st.booleans())
-    if kind in {FieldType.WORD, FieldType.PREFIX}:
+    if kind is FieldType.ENTRY:
+        pairs = st.tuples(_words, _words).map(lambda pair: [text.strip() for text in pair])
+        name, value = draw(pairs.filter(lambda pair: all(pair) and "=" not in pair[0]))
+        return Term(key, (f"{name}={value}",), negated)
+    if kind in {FieldType.WORD, FieldType.PART}:
         values = draw(st.lists(_words, min_size=1, max_size=3))
         if key == "channel":
             values = [f"{value}_TZ" for value in values]
-        exact = kind is FieldType.PREFIX and draw(st.booleans())
+        exact = kind is FieldType.PART and draw(st.booleans())
         return Term(key, tuple(values), negated, exact)
     if kind is FieldType.PHONE:
         digits = draw(st.integers(600_000_000, 799_999_999))

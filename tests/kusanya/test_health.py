@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from kusanya.clock import ManualClock
-from kusanya.health import DeliveryPlan, SlotState, attempt_of, delivery_plan, health, succeeded
+from kusanya.health.report import (
+    DeliveryPlan,
+    SlotState,
+    attempt_of,
+    delivery_plan,
+    health,
+    succeeded,
+)
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryRow, Verdict

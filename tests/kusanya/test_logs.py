@@ -7,11 +7,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kusanya import logs
+from kusanya import Store, logs
+from kusanya.errors import StoreError
+from kusanya.store.queries.notes_and_audit import audited
+from kusanya.store.writer.batch import Transaction
+from kusanya.wire import Mode
 
 SECRETS = (
     "whsec_c4n4ry5ecretc4n4ry",
@@ -144,3 +149,32 @@ def test_a_stream_that_takes_no_lines_stops_nothing_and_shows_nothing(
     _log.warning("lost for %s", SECRETS[0])
     logs.configure("off")
     assert capsys.readouterr().err == ""
+
+
+def test_an_act_is_a_line_once_it_is_durable_and_without_a_persons_words(
+    tmp_path: Path, records: io.StringIO
+) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        row = store.audit.add(
+            actor="asha", act="resend", subject="evt_1", detail="she asked: 0754 000 013"
+        )
+        with pytest.raises(StoreError, match="no such collection"):
+            store.audit.reveal_phone("col_none", Mode.LIVE, actor="asha", why="a call")
+    first, second = map(json.loads, records.getvalue().splitlines())
+    assert first["logger"] == "kusanya.audit"
+    assert (first["audit_id"], first["act"], first["subject"]) == (row.id, "resend", "evt_1")
+    assert (first["actor"], first["outcome"]) == (row.actor, "done")
+    assert (second["act"], second["outcome"]) == ("reveal_phone", "unknown collection")
+    assert "she asked" not in records.getvalue()
+
+
+def test_an_act_that_is_taken_back_leaves_no_line(tmp_path: Path, records: io.StringIO) -> None:
+    def act(writing: Transaction) -> None:
+        audited(writing, actor="asha", act="resend", subject=None, detail="", outcome="done")
+        raise LookupError("changed her mind")
+
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(LookupError):
+            store.audit._act(act)
+        store.audit.add(actor="asha", act="note")
+    assert [json.loads(line)["act"] for line in records.getvalue().splitlines()] == ["note"]

@@ -191,6 +191,24 @@ def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -
     assert [(match.row.id, match.kind) for match in found.matches] == [("col_1", MatchKind.NOTE)]
 
 
+def test_a_receipt_that_a_statement_gave_leads_to_its_payment(store: Store) -> None:
+    heard(store, collection("1"))
+    heard(store, collection("2", mode="test"))
+    for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
+        store.receipts.record(subject, mode, "9XK41PLM2", source="mpesa.csv", actor="support")
+    found = ask(store, " 9xk41plm2 ")
+    assert [(match.row.id, match.kind) for match in found.matches] == [("col_1", MatchKind.RECEIPT)]
+    timeline = load_timeline(store, "col_1", Mode.LIVE, now=NOW)
+    assert timeline is not None
+    entry = timeline.entries[-1]
+    assert (entry.kind, entry.word, entry.source) == (
+        EventKind.RECEIPT,
+        "receipt",
+        "mpesa.csv",
+    )
+    assert entry.detail == "9XK41PLM2, of the operator"
+
+
 def test_an_empty_box_asks_nothing(store: Store) -> None:
     assert ask(store, "   ") == LookupResult(text="")
 
@@ -229,7 +247,8 @@ def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> No
     assert [moment.kind for moment in moments] == [
         EventKind.INTENT, EventKind.SENT, EventKind.STATUS, EventKind.NOTE,
     ]  # fmt: skip
-    assert moments[-1].word == "receipt QF12"
+    assert moments[-1].detail == "receipt QF12"
+    assert moments[-1].source == "amina"
 
 
 def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown(
@@ -293,3 +312,26 @@ def test_a_prompt_that_waits_too_long_is_called_late(store: Store) -> None:
     heard(store, collection("7", minutes_ago=2))
     assert advice(told(store, "7")).topic == "created"
     assert advice(told(store, "7", now=NOW + timedelta(minutes=2))).topic == "created_late"
+
+
+def test_metadata_and_descriptions_are_found_by_name_and_by_their_text(store: Store) -> None:
+    paid: dict[str, Any] = {"metadata": {"order_id": "A-77"}, "description": "School fees, term 2"}
+    heard(store, collection("100001", **paid))
+    heard(store, collection("100002", minutes_ago=9, description="Bus to Mbeya"))
+
+    def kinds(text: str) -> list[tuple[str, MatchKind]]:
+        result = find(store, text, mode=Mode.LIVE, now=NOW, day=day_start)
+        return [(match.row.reference, match.kind) for match in result.matches]
+
+    assert kinds("meta:order_id=a-77") == [("INV-100001", MatchKind.METADATA)]
+    assert kinds('description:"school fees"') == [("INV-100001", MatchKind.DESCRIPTION)]
+    assert kinds("description:to description:fees") == []
+    assert kinds("meta:order_id=A-77 description:bus") == []
+    assert kinds("A-77") == [("INV-100001", MatchKind.METADATA)]
+    assert kinds("bus to mbeya") == [("INV-100002", MatchKind.DESCRIPTION)]
+    assert kinds("INV-100002") == [("INV-100002", MatchKind.REFERENCE)]
+    refused = find(store, "meta:A-77", mode=Mode.LIVE, now=NOW, day=day_start)
+    assert refused.trouble == "meta takes a name and its value, as in meta:order_id=A-1"
+    short = find(store, "description:to", mode=Mode.LIVE, now=NOW, day=day_start)
+    assert short.trouble is not None
+    assert "3 letters" in short.trouble

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.text import Untrusted, safe
+from kusanya.text import safe
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,3 @@ def test_the_result_is_one_short_line_without_anything_a_terminal_acts_on(
     }
     assert len(shown.splitlines()) <= 1
     assert safe(shown, limit) == shown
-
-
-def test_untrusted_text_converts_to_its_safe_form() -> None:
-    text = Untrusted("a\x1b\n")
-    assert str(text) == f"{text}" == text.plain() == "a␛⏎"
-    assert repr(text) == "Untrusted('a␛⏎')"
-    assert text.exact() == "a\x1b\n"
-    assert text.plain(2) == "a…"
-    assert text == Untrusted("a\x1b\n")
-    assert text != "a␛⏎"
-    assert len({text, Untrusted("a\x1b\n")}) == 1

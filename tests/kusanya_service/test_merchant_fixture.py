@@ -99,6 +99,7 @@ def test_the_fixture_needs_nothing_else_of_the_project() -> None:
         "clock",
         "errors",
         "http_limits",  # how a connection is bounded, in receiver and service alike
+        "http_limits.forwarded",
         "http_limits.places",
         "http_limits.protocol",
         "http_limits.server",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nbclient import NotebookClient
 
-from kusanya_console.cli.notebooks import environment
+from kusanya_console.cli.finance.notebooks import environment
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 Run = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.kit.payments import polled
 
-from kusanya.reconcile.analysis import failures, fees, report
+from kusanya.reconcile.analysis import failures, report
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.reconcile.notebook import views
@@ -41,11 +41,12 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
 ) -> None:
     ran = run_notebook("20_daily_reconciliation")
     day = load.inputs()
-    summary = fees.daily(day.collections, period=day.period)
+    made = report.report(day)
+    summary = views.brief(made.page("fees").frame)
     codes = failures.pareto(day.collections, period=day.period)
     matched, settled = ledger.of(day), settlement.of(day)
     assert stderr(ran) == ""
-    assert "sample data" in html(ran, "load")
+    assert "sample data" in html(ran, "heading")
     assert (
         html(ran, "summary") == views.table(summary, "Fees by business day and channel").to_html()
     )
@@ -56,7 +57,11 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     assert html(ran, "settlement") == paid.to_html()
     assert "image/png" in outputs(ran, "summary-chart")[0].data
     assert "image/png" in outputs(ran, "codes-chart")[0].data
-    assert html(ran, "verdict") == views.verdict(report.report(day)).to_html()
+    assert html(ran, "verdict") == views.verdict(made).to_html()
+    # The verdict and the way to it stand on top; what it is made from below.
+    places = [cell.id for cell in ran.cells]
+    top = ("load", "verdict", "bridge", "settlement", "breaks", "summary", "heading", "quality")
+    assert [place for place in places if place in top] == list(top)
     assert ">3, KES 42,000; 42, TZS 1,329,051<" in html(ran, "verdict")
 
 

@@ -177,5 +177,24 @@ def test_the_daily_report_is_read_in_jupyterlab(lab: Lab, browser: Any) -> None:
     picture(page, "daily")
     page.locator("caption:has-text('From the ledger to the service')").scroll_into_view_if_needed()
     picture(page, "bridge")
+    listed = page.locator("table.dataTable").first
+    heads = listed.locator("thead th")
+    place = heads.all_inner_texts().index("amount of the service")
+    listed.scroll_into_view_if_needed()
+    heads.nth(place).click()
+    cells = listed.locator(f"tbody tr td:nth-child({place + 1})")
+    page.wait_for_function("cell => cell.innerText === '174,400'", arg=cells.first.element_handle())
+    amounts = [int(text.replace(",", "")) for text in cells.all_inner_texts() if text]
+    assert amounts == sorted(amounts, reverse=True)
+    picture(page, "breaks")
+    story = listed.locator("a[href^='#story-']").first
+    name = str(story.get_attribute("href"))
+    assert page.locator(name).count() == 1
+    story.click()
+    page.wait_for_function(
+        "name => Math.abs(document.querySelector(name).getBoundingClientRect().top) < innerHeight",
+        arg=name,
+    )
+    picture(page, "story")
     assert outside == []
     page.close()

@@ -17,12 +17,12 @@ from tests.proofs.kit.deliveries import event_body
 from tests.proofs.kit.postgres import Server, programs
 
 from kusanya.business_day import day_start
-from kusanya.health import health
+from kusanya.health.report import health
 from kusanya.lookup import find
 from kusanya.receiver import EndpointSecrets, classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter, DeliveryFilter, Key, Order, Verdict
+from kusanya.store.records import CollectionFilter, DeliveryFilter, Key, SortOrder, Verdict
 from kusanya.webhooks import sign
 from kusanya.wire import Mode
 
@@ -44,14 +44,16 @@ CALLS: Final[dict[str, Callable[[Store], object]]] = {
     "one box, part": found("rder-1"),
     "one box, phone": found("0754000005"),
     "one box, amount and time": found("5000 12:00"),
+    "one box, receipt": found("SJ31HG4K5"),
+    "breaks": lambda s: s.breaks.page(TEST, older_than=Key(5, "")),
     "newest page": lambda s: s.collections.page(TEST),
     "older page": lambda s: s.collections.page(TEST, older_than=KEY),
-    "amount page": lambda s: s.collections.page(TEST, order=Order.AMOUNT, older_than=KEY),
+    "amount page": lambda s: s.collections.page(TEST, order=SortOrder.AMOUNT, older_than=KEY),
     "an amount": lambda s: s.collections.page(
         TEST, where=CollectionFilter(amount_min=77_501, amount_max=77_502)
     ),
     "large amounts": lambda s: s.collections.page(TEST, where=CollectionFilter(amount_min=10**7)),
-    "final page": lambda s: s.collections.page(TEST, order=Order.FINAL, older_than=KEY),
+    "final page": lambda s: s.collections.page(TEST, order=SortOrder.FINAL, older_than=KEY),
     "common beginning": lambda s: s.collections.by_prefix(TEST, "o"),
     "unwell": lambda s: s.collections.page(TEST, where=CollectionFilter(unwell=True)),
     "failure code": lambda s: s.collections.page(
@@ -87,6 +89,8 @@ def store() -> Iterator[Store]:
             headers = ((b"service-signature", sign(body, SECRET, int(NOW.timestamp())).encode()),)
             opened.submit(classify(body, headers, arrived_at=NOW, endpoints=endpoints))
         opened.record(classify(event_body(301), headers, arrived_at=NOW, endpoints=endpoints))
+        receipts = [(f"col_{number}", f"SJ31HG4K{number}") for number in range(300)]
+        opened.receipts.record_all(receipts, TEST, source="mpesa.csv", actor="asha")
         yield opened
     server.remove()
     shutil.rmtree(folder)

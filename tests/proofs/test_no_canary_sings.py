@@ -22,13 +22,13 @@ from tests.proofs.kit.deliveries import Sender, request_of
 from kusanya.business_day import day_start
 from kusanya.client import Client
 from kusanya.errors import KusanyaError, StoreUnavailable
-from kusanya.health import health
+from kusanya.health.report import health
 from kusanya.intents import create_safely, resume
 from kusanya.lookup import find, load_timeline
 from kusanya.profiles import load
 from kusanya.receiver import EndpointSecrets, app
 from kusanya.receiver.endpoints import Endpoints
-from kusanya.receiver.serve import Serving, run
+from kusanya.receiver.serve import RunningReceiver, run
 from kusanya.state.anomalies import anomalies
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt
@@ -103,9 +103,9 @@ def seen() -> Iterator[Seen]:
 
 
 @contextmanager
-def receiving(store: Store, secret: str, seen: Seen) -> Iterator[Serving]:
+def receiving(store: Store, secret: str, seen: Seen) -> Iterator[RunningReceiver]:
     """Run a receiver on loopback and keep what it tells its program."""
-    ready: queue.Queue[Serving] = queue.Queue()
+    ready: queue.Queue[RunningReceiver] = queue.Queue()
 
     def received(arrival: Arrival, receipt: Receipt) -> None:
         seen.add("arrival", arrival)

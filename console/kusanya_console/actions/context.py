@@ -10,6 +10,7 @@ import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
+from kusanya.saved_views import SavedView
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.results import (
@@ -42,6 +43,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     collection_id: str | None = None
     event_id: str | None = None
     intent_id: str | None = None
+    copied: str = ""
+    """What is copied of it, where that is not its name."""
 
 
 class AppContext(msgspec.Struct, kw_only=True):
@@ -57,8 +60,13 @@ class AppContext(msgspec.Struct, kw_only=True):
     service_admin: "ServiceAdmin | None" = None
     forensics: "Forensics | None" = None
     """Explains why a delivery was rejected, where the endpoints' secrets are known."""
+    payees: tuple[str, ...] = ()
+    """Our names as customers' confirmation messages show them."""
     home: Mode | None = None
     """The mode of the profile and its key, where another one is looked at now."""
+    profile: str = ""
+    profiles: tuple[str, ...] = ()
+    """Profiles of config.toml that one can go to."""
     monotonic: Callable[[], float] = time.monotonic
     past: bool = False
     """True where the store is shown as it was: there is nobody to ask and nothing to change."""
@@ -73,6 +81,10 @@ class AppContext(msgspec.Struct, kw_only=True):
     sender: tuple[SenderEndpoint, ...] = ()
     """Our endpoints as the embedded service told of them last; empty without a dashboard."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    views: tuple[SavedView, ...] = ()
+    """Saved filters, as they were read last."""
+    drafts: dict[str, str] = {}
+    """Notes that could not be kept, by whom they are about: they are offered again."""
     keys: Mapping[str, str] = {}
     """Keys that a person has put in place of a command's own, by its id."""
 
@@ -137,7 +149,16 @@ class AppContext(msgspec.Struct, kw_only=True):
         if self.revealed is not None and (now or self.monotonic() >= self.masked_at):
             self.show(ActionResult(f"the phone of {self.revealed.name} is masked again"))
 
+    def views_of(self, name: str) -> dict[str, str]:
+        """Return the saved filters of a list, by their names."""
+        return {view.name: view.text for view in self.views if view.of == name}
+
     @property
     def look(self) -> Look:
         """Return the present instant and the way to write it."""
         return Look(self.clock.now(), self.times)
+
+    @property
+    def dated_look(self) -> Look:
+        """Return the way to write what is kept or sent on: every instant with its date."""
+        return Look(self.clock.now(), self.times, is_dated=True)

@@ -6,7 +6,6 @@ from typing import Any
 from textual.message import Message
 
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya.errors import StoreError
 from kusanya.filters import Filter
 from kusanya.privacy import mask_text
 from kusanya_console.actions.results import ActionResult, RevealedPhone
@@ -24,12 +23,12 @@ class FeedAdvanced(Message):
 class FeedFailed(Message):
     """The store could not be read; it is tried again by itself."""
 
-    def __init__(self, error: StoreError) -> None:
+    def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
 
 
-class Fetched(Message):
+class FetchFinished(Message):
     """A screen's question was answered; `generation` tells whether it still wants to know."""
 
     def __init__(self, what: str, generation: int, value: Any) -> None:
@@ -40,9 +39,9 @@ class Fetched(Message):
 
 
 class FetchFailed(Message):
-    """A screen's question could not be answered by the store."""
+    """A screen's question could not be answered: a StoreError, or a fault of the program."""
 
-    def __init__(self, what: str, generation: int, error: StoreError) -> None:
+    def __init__(self, what: str, generation: int, error: Exception) -> None:
         super().__init__()
         self.what = what
         self.generation = generation
@@ -80,6 +79,11 @@ class CopyRequested(Message):
         self.text = text
 
 
+def copyable(reference: str, record_id: str) -> str:
+    """Return a reference for the clipboard, or the id where the reference holds a phone number."""
+    return record_id if mask_text(reference) != reference else reference
+
+
 def copy_reference(reference: str, record_id: str) -> CopyRequested:
     """Return a request to copy a reference, or the id where the reference holds a phone number."""
     if mask_text(reference) != reference:
@@ -94,6 +98,14 @@ class ActionRequested(Message):
         super().__init__()
         self.progress = progress
         self.run = run
+
+
+class ActionProgressed(Message):
+    """What was asked or done goes on; `sentence` says how far it has come."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
 
 
 class ActionFinished(Message):
@@ -118,3 +130,11 @@ class ScreenRequested(Message):
     def __init__(self, screen: str) -> None:
         super().__init__()
         self.screen = screen
+
+
+class ProfileRequested(Message):
+    """Somebody wants to go on with another profile of config.toml."""
+
+    def __init__(self, profile: str) -> None:
+        super().__init__()
+        self.profile = profile

@@ -4,6 +4,7 @@ Built only where writing is allowed. A refusal and a failure are audited too, so
 tells what was tried.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final, NoReturn
 
@@ -14,6 +15,8 @@ from kusanya.client.requests import DEFAULT_PROFILE
 from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
+from kusanya.lookup import MessageMatch
+from kusanya.saved_views import delete_view, save_view
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
@@ -27,7 +30,7 @@ from kusanya_console.actions.results import (
 )
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.reader import ServiceReader, path_part
-from kusanya_console.dashboard.records import SentDelivery, understood
+from kusanya_console.dashboard.records import SentDelivery, parse_answer
 from kusanya_console.ui.format import format_duration, format_text
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
@@ -109,6 +112,19 @@ class OperatorActions:
 
         return self._audit.run("note", row.id, f"{len(text)} characters", write)
 
+    def keep_receipts(self, messages: Sequence[MessageMatch], mode: Mode) -> ActionResult:
+        """Keep the receipts of customers' messages with the one payment that each fits."""
+        kept = []
+        for message in messages:
+            row, receipt = message.row, message.confirmation.receipt
+            if row is None or receipt is None:
+                raise KusanyaError("the message fits no payment alone: no receipt was kept")
+            source = f"message of {message.confirmation.sender}"
+            # The store audits it in the same transaction.
+            self._store.receipts.record(row.id, mode, receipt, source=source, actor=self._actor)
+            kept.append(f"{safe(receipt, 40)} with {format_text(row.reference, 60)}")
+        return ActionResult(f"kept receipt {', '.join(kept)}; Lookup finds it from now on")
+
     def examine(self, intent: IntentRow, collection_id: str) -> Candidate:
         """Compare the collection that a person names with the intent, at the service if it can be.
 
@@ -140,14 +156,33 @@ class OperatorActions:
             f"decided {format_text(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}"
         )
 
-    def acknowledge(self, alarm: str, *, name: str, why: str) -> ActionResult:
-        """Record that a person looks after an alarm; it stays on the screen, named with them."""
+    def save_view(self, of: str, name: str, text: str) -> ActionResult:
+        """Save a filter of a list under a name; the store audits it."""
+        try:
+            view = save_view(self._store, of=of, name=name.removeprefix("@"), text=text)
+        except ValueError as error:
+            raise KusanyaError(str(error)) from error
+        said = format_text(view.text, 200)
+        return ActionResult(f"saved as @{view.name}: {said}; it is in the palette too")
+
+    def delete_view(self, of: str, name: str) -> ActionResult:
+        """Delete a saved filter; the store audits it."""
+        delete_view(self._store, of=of, name=name)
+        return ActionResult(f"deleted the view @{name}")
+
+    def acknowledge(self, alarm: str, *, name: str, why: str, before: str = "") -> ActionResult:
+        """Record that a person looks after an alarm; it stays on the screen, named with them.
+
+        `before` looked after it until now: whoever takes it over is told so, and so is the audit.
+        """
 
         def keep() -> ActionResult:
-            said = f"acknowledged, by {safe(self._actor, 60)}: {safe(name, 120)}"
+            after = f" in place of {safe(before, 60)}" if before else ""
+            said = f"acknowledged{after}, by {safe(self._actor, 60)}: {safe(name, 120)}"
             return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
 
-        return self._audit.run(ACKNOWLEDGE, alarm, why, keep)
+        taken = f"{why} (taken over from {before})" if before else why
+        return self._audit.run(ACKNOWLEDGE, alarm, taken, keep)
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
         """Return a whole phone number once the store has audited the reveal."""
@@ -199,7 +234,7 @@ class OperatorActions:
         def send() -> ActionResult:
             found = ServiceReader(dashboard).sent(event_id)
             done = [
-                understood(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
+                parse_answer(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
                 for one in found
             ]
             said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"

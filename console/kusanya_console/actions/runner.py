@@ -9,8 +9,14 @@ from textual.app import App
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.messages import ActionFinished, ActionRequested, CopyRequested
+from kusanya_console.actions.messages import (
+    ActionFinished,
+    ActionProgressed,
+    ActionRequested,
+    CopyRequested,
+)
 from kusanya_console.actions.results import ActionOutcome, ActionResult, RevealedPhone
+from kusanya_console.ui.crash import failure_place
 
 _CLIPPED: Final = 10_000
 
@@ -39,9 +45,19 @@ class ActionRunner(App[None]):
                 result = message.run()
             except KusanyaError as error:
                 result = _failed(f"{progress} failed: {safe(str(error), 400)}")
+            except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
+                result = _failed(
+                    f"{progress} ended in {failure_place(error)}, and what became of it is not "
+                    "known: look at the record before anything is done again"
+                )
             self.post_message(ActionFinished(result))
 
         self.run_worker(run, thread=True, group="action", name="action")
+
+    def on_action_progressed(self, message: ActionProgressed) -> None:
+        """Show how far it has come."""
+        if self._progress:
+            self._show(ActionResult(message.sentence, ActionOutcome.UNDER_WAY))
 
     def on_action_finished(self, message: ActionFinished) -> None:
         """Show the result, then what it changed."""

@@ -29,8 +29,8 @@ from kusanya_console.dashboard.records import (
     FaultRule,
     ServiceKey,
     ServiceTime,
+    parse_answer,
     rows,
-    understood,
 )
 from kusanya_console.ui.format import format_duration
 
@@ -112,7 +112,7 @@ class ServiceAdmin:
 
         def make() -> ActionResult:
             answer = self._dashboard.post("keys", {"mode": mode.value})
-            key = understood(answer, ServiceKey)
+            key = parse_answer(answer, ServiceKey)
             made.append(_secret(answer, "key"))
             return ActionResult(f"{mode.value} key {safe(key.id, 40)} is made; it was shown once")
 
@@ -139,7 +139,7 @@ class ServiceAdmin:
 
         def register() -> ActionResult:
             answer = self._dashboard.post("endpoints", {"url": url, "mode": mode.value})
-            endpoint = understood(answer, SenderEndpoint)
+            endpoint = parse_answer(answer, SenderEndpoint)
             made.append(_secret(answer, "secret"))
             return ActionResult(f"{_named(endpoint)} is registered; its secret was shown once")
 
@@ -201,7 +201,7 @@ class ServiceAdmin:
         def advance() -> ActionResult:
             body = {"seconds": length.total_seconds()}
             answer = self._dashboard.post("clock/advance", body, patient=True)
-            now = understood(answer, ServiceTime).now.astimezone(EAT)
+            now = parse_answer(answer, ServiceTime).now.astimezone(EAT)
             return ActionResult(
                 f"the clock moved by {format_duration(length, parts=4)} to "
                 f"{now:%a %d %b %Y %H:%M:%S} EAT; everything due until then has happened"

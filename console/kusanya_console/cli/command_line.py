@@ -15,22 +15,15 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import quiet_logs
-from kusanya_console.cli import (
-    console,
-    create,
-    dashboard,
-    demo,
-    lookup,
-    notebooks,
-    receive,
-    reconcile,
-    service,
-    store,
-    watch,
-)
+from kusanya_console.cli import create, deploy, handover, health, lookup, receive, service, watch
+from kusanya_console.cli.console import command as console
+from kusanya_console.cli.console import dashboard, demo
 from kusanya_console.cli.extras import version_line, with_its_packages
-from kusanya_console.cli.log_option import start_log
+from kusanya_console.cli.finance import breaks, gap, journals, mapping, notebooks, reconcile
 from kusanya_console.cli.plain_values import taking_plain_values
+from kusanya_console.cli.process.log_option import start_log
+from kusanya_console.cli.store import command as store
+from kusanya_console.cli.talk import command as talk
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, complain, say
 
 app = typer.Typer(
@@ -44,14 +37,22 @@ app = typer.Typer(
 for room in (
     demo,
     console,
+    talk,
     lookup,
     create,
     watch,
+    health,
+    handover,
     receive,
     service,
     dashboard,
     store,
+    deploy,
     reconcile,
+    gap,
+    journals,
+    breaks,
+    mapping,
     notebooks,
 ):
     room.add_to(app)
@@ -109,7 +110,7 @@ def _options_of_all(
             metavar="text|json|off",
             help="Write what happens to standard error; KUSANYA_LOG otherwise. "
             "By default text for receive, watch and service, without a line for each "
-            "delivery that was taken.",
+            "delivery that was taken and each question that was asked.",
         ),
     ] = None,
 ) -> None:

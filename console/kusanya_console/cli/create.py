@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
+from kusanya_console.cli.options import AsJson, ClockName, ProfileName, StoreUrl, profile_of
 from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kusanya.client import Client
+    from kusanya.clock import Clock
     from kusanya.profiles import Profile
     from kusanya.store import Store
     from kusanya.store.records import IntentRow
@@ -59,6 +60,7 @@ def collect(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the outcome is final.")] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Ask a customer to pay, crash-safe: saved before it is sent, never sent twice.
@@ -67,11 +69,13 @@ def collect(
     """
     from kusanya.errors import KusanyaError
     from kusanya.intents import create_safely
+    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
     chosen = profile_of(profile, store)
     metadata = _metadata(meta or [])
-    with Store.open(chosen.store) as opened, client_of(chosen) as client:
+    time = parse_clock(clock)
+    with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
         try:
             made = create_safely(
                 opened,
@@ -109,16 +113,18 @@ def intents(
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """List creations whose outcome is not known, with the time left to replay them."""
     if context.invoked_subcommand is not None:
         return
     from kusanya.intents import open_intents
+    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
     chosen = profile_of(profile, store)
-    present = now()
+    present = parse_clock(clock).now()
     with Store.open(chosen.store, read_only=True) as opened:
         every = list(open_intents(opened, chosen.mode))
     rows = [row for row in every if row.profile == chosen.name]
@@ -141,19 +147,21 @@ def intents_resume(
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Replay unanswered creations: same key, same bytes; exit 1 if any stays unanswered."""
     from kusanya.errors import IntentError, IntentReason, KusanyaError
     from kusanya.intents import open_intents, resolve_waiting, resume
     from kusanya.privacy import mask_text
+    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
-    chosen = profile_of(profile, store)
+    chosen, time = profile_of(profile, store), parse_clock(clock)
     resumed: list[dict[str, str]] = []
     left: list[dict[str, str]] = []
-    with Store.open(chosen.store) as opened, client_of(chosen) as client:
-        settled = resolve_waiting(opened, now=now(), mode=chosen.mode)
+    with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
+        settled = resolve_waiting(opened, now=time.now(), mode=chosen.mode)
         if settled and not as_json:
             say(f"{settled} settled by what the store knows already")
         waiting = (
@@ -209,6 +217,8 @@ def intents_decide(
     ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
 ) -> None:
     """Record a person's decision on a creation that nothing else can settle; audited.
 
@@ -216,14 +226,16 @@ def intents_decide(
     another mode, reference, amount or phone is refused.
     """
     from kusanya.intents import decide
+    from kusanya.privacy import mask_text
+    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
     if (collection is None) is not nothing_created:
         raise Refused("say either --collection col_... or --nothing-created", code=USAGE)
-    chosen = profile_of(profile, store)
-    with Store.open(chosen.store) as opened, ExitStack() as stack:
+    chosen, time = profile_of(profile, store), parse_clock(clock)
+    with Store.open(chosen.store, clock=time) as opened, ExitStack() as stack:
         asking = chosen.api_key is not None and chosen.base_url is not None
-        client = stack.enter_context(client_of(chosen)) if asking else None
+        client = stack.enter_context(client_of(chosen, clock=time)) if asking else None
         try:
             decided = decide(
                 opened,
@@ -231,20 +243,26 @@ def intents_decide(
                 actor=opened.audit.actor,
                 why=why,
                 collection_id=collection,
-                now=now(),
+                now=time.now(),
                 client=client,
                 unseen=unseen,
             )
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
-    say(safe(f"{decided.id}  {decided.reference}  {decided.state}: {decided.outcome}", 400))
+    if as_json:
+        say_json(_record(decided, time.now()) | {"collection_id": decided.collection_id})
+    else:
+        said = f"{decided.id}  {mask_text(decided.reference)}  {decided.state}: {decided.outcome}"
+        say(safe(said, 400))
 
 
-def client_of(profile: "Profile") -> "Client":
+def client_of(profile: "Profile", *, clock: "Clock | None" = None) -> "Client":
     """Return a client for the profile's service; raises ConfigurationError for what is missing."""
     from kusanya.client import Client
 
-    return Client(profile.need_api_key(), base_url=profile.need_base_url(), mode=profile.mode)
+    return Client(
+        profile.need_api_key(), base_url=profile.need_base_url(), mode=profile.mode, clock=clock
+    )
 
 
 def _what_is_known(store: "Store", profile: "Profile", reference: str, *, said: str) -> str:
@@ -279,7 +297,7 @@ def _wait(store: "Store", client: "Client", made: "Collection") -> "Collection":
     from kusanya.client.observations import poll_observation
 
     final = client.wait(made.id)
-    store.record(poll_observation(final, at=now()))
+    store.record(poll_observation(final, at=client.core.clock.now()))
     return final
 
 

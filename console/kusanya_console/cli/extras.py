@@ -21,13 +21,21 @@ class Extra(NamedTuple):
 
 
 _SERVER: Final = ("uvicorn", "httptools")
-_TABLES: Final = ("duckdb", "openpyxl", "pandas", "pyarrow", "xlsxwriter")
+_TABLES: Final = (
+    *("defusedxml", "duckdb", "mt940", "ofxtools", "openpyxl", "pandas", "pyarrow", "xlrd"),
+    "xlsxwriter",
+)
 NEEDS: Final = {
-    "console": Extra("console", ("textual",)),
+    "console": Extra("console", ("polib", "textual")),
+    "talk": Extra("console", ("polib", "textual")),
     "demo": Extra("demo", ("aiohttp", "textual", "prometheus_client", "starlette", *_SERVER)),
     "receive": Extra("receiver", ("prometheus_client", *_SERVER)),
     "service": Extra("testing", ("starlette", *_SERVER)),
     "reconcile": Extra("reconcile", _TABLES),
+    "gap": Extra("reconcile", _TABLES),
+    "journals": Extra("reconcile", _TABLES),
+    **dict.fromkeys(("breaks list", "breaks note", "breaks resolve"), Extra("reconcile", _TABLES)),
+    **dict.fromkeys(("mapping list", "mapping show", "mapping try"), Extra("reconcile", _TABLES)),
     "store export": Extra("reconcile", ("pyarrow", "numpy")),
     "notebooks": Extra(
         "notebooks", ("jupyterlab", "ipywidgets", "itables", "matplotlib", *_TABLES)

@@ -1,12 +1,20 @@
 """`kusanya find`, `show`, `verify`: look things up without the console."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
+from kusanya_console.cli.options import (
+    AsJson,
+    ProfileName,
+    StoreUrl,
+    now,
+    profile_of,
+    since_of,
+)
 from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
 
 if TYPE_CHECKING:
@@ -16,6 +24,8 @@ if TYPE_CHECKING:
     from kusanya.store import Store
     from kusanya.wire import Mode
 
+_MESSAGES_MAX = 100_000
+"""Characters that are read of a message; none has as many."""
 _CONTRADICTION = 3
 """Exit code of `find` and `show` where the facts of a payment contradict each other."""
 
@@ -24,7 +34,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command(epilog="Example: kusanya find INV-000042")(find)
     app.command(epilog="Example: kusanya show col_...")(show)
-    app.command(epilog="Example: kusanya audit --limit 20")(audit)
+    app.command(epilog="Example: kusanya audit --actor asha --since 18:00")(audit)
     app.command(
         epilog="Example: kusanya verify --body body.json --header 't=...,v1=...' --secret whsec_..."
     )(verify)
@@ -34,10 +44,15 @@ def find(
     text: Annotated[
         str,
         typer.Argument(
-            help="A reference or a part of it, an id, a phone, or an amount and a time."
+            help="A reference or a part of it, an id, a phone, an amount and a time, or a whole "
+            "confirmation message of a customer; - reads it from standard input."
         ),
     ],
     *,
+    keep_receipt: Annotated[
+        bool,
+        typer.Option("--keep-receipt", help="Record the message's receipt with its one payment."),
+    ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -45,22 +60,30 @@ def find(
     """Find payments and unanswered creations as support would ask for them.
 
     Says what to tell the customer and whether a new request is safe; times are East Africa's.
-    Exits with 1 when nothing matches, with 3 when facts about a match contradict each other.
+    Exits with 1 when nothing matches or a message may be forged, with 3 when facts about a match
+    contradict each other.
     """
     from kusanya import lookup
     from kusanya.business_day import day_start
     from kusanya_console.cli import lookup_words
 
     chosen, present = profile_of(profile, store), now()
-    with _open(chosen.store) as opened:
-        found = lookup.find(opened, text, mode=chosen.mode, now=present, day=day_start)
+    asked = sys.stdin.read(_MESSAGES_MAX) if text == "-" else text
+    with _open(chosen.store, read_only=not keep_receipt) as opened:
+        found = lookup.find(
+            opened, asked, mode=chosen.mode, now=present, day=day_start, payees=chosen.payees
+        )
+        if keep_receipt:
+            _keep_receipts(opened, found, chosen.mode)
         if as_json:
             say_json({"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present))
         else:
             for line in lookup_words.found_lines(opened, found, present):
                 say(line)
     if not found.count:
-        raise Refused(_nothing(chosen.mode, found))
+        raise Refused(lookup_words.nothing_line(chosen.mode, found))
+    if any(message.is_doubtful for message in found.messages):
+        stop(FAILED)
     if any(match.row.contradictions for match in found.matches):
         stop(_CONTRADICTION)
 
@@ -81,37 +104,57 @@ def show(
 
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
-        told = _story_of(opened, identifier, chosen.mode, present)
-        if told is None:
+        timeline = _story_of(opened, identifier, chosen.mode, present)
+        if timeline is None:
             raise Refused(f"the store knows no {safe(identifier, 60)}; try kusanya find")
         if as_json:
-            say_json(lookup_words.story_json(opened, told))
+            say_json(lookup_words.story_json(opened, timeline))
         else:
-            for line in lookup_words.story_lines(opened, told):
+            for line in lookup_words.story_lines(opened, timeline):
                 say(line)
-    if told.contradicts:
+    if timeline.contradicts:
         stop(_CONTRADICTION)
 
 
 def audit(
     *,
+    actor: Annotated[str, typer.Option(help="Only acts of people with this in their name.")] = "",
+    act: Annotated[str, typer.Option(help="Only such acts, as in: reveal phone.")] = "",
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only from then on: 18:00, yesterday 18:00, 2026-03-04 18:00."),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many acts, newest first.")] = 50,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what people did, newest first: who, when, what, on what, why, and how it ended."""
+    """List what people did, newest first: who, when, what, to which payment, why, how it ended.
+
+    Phones are masked; times are East Africa's.
+    """
+    from kusanya.lookup import load_subjects
+    from kusanya.store.records import AuditFilter
     from kusanya_console.cli import lookup_words
 
+    where = AuditFilter(
+        actors=(actor,) if actor else (),
+        acts=(act,) if act else (),
+        since=None if since is None else since_of("--since", since, now=now()),
+    )
     with _open(profile_of(profile, store).store) as opened:
-        page = opened.audit.page(limit=limit)
+        page = opened.audit.page(where=where, limit=limit)
+        subjects = load_subjects(opened, (row.subject for row in page.rows))
     if as_json:
-        say_json({"data": [lookup_words.audit_json(row) for row in page.rows], "more": page.more})
+        said = [lookup_words.audit_json(row, subjects) for row in page.rows]
+        say_json({"data": said, "more": page.more})
         return
     for row in page.rows:
-        say(lookup_words.audit_line(row))
-    if not page.rows:
+        say(lookup_words.audit_line(row, subjects))
+    if not page.rows and where == AuditFilter():
         say("none: nobody has acted on this store yet")
+    elif not page.rows:
+        say("none: no act is as you asked")
     elif page.more:
         say("more: give a higher --limit")
 
@@ -154,19 +197,25 @@ def verify(
         stop(FAILED)
 
 
-def _nothing(mode: "Mode", found: "LookupResult") -> str:
-    if found.trouble:
-        return f"not a phone number: {found.trouble}"
-    if found.elsewhere:
-        other = "test" if mode == "live" else "live"
-        return f"nothing in {mode.value} mode; {found.elsewhere} match in {other} mode"
-    return f"nothing in {mode.value} mode matches"
+def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode") -> None:
+    kept = [message for message in found.messages if message.keeps_receipt]
+    if not kept:
+        raise Refused("no receipt was kept: no message here fits one payment alone")
+    for message in kept:
+        if message.row is not None and message.confirmation.receipt is not None:
+            store.receipts.record(
+                message.row.id,
+                mode,
+                message.confirmation.receipt,
+                source=f"message of {message.confirmation.sender}",
+                actor=store.audit.actor,
+            )
 
 
-def _open(url: str) -> "Store":
+def _open(url: str, *, read_only: bool = True) -> "Store":
     from kusanya.store import Store
 
-    return Store.open(url, read_only=True)
+    return Store.open(url, read_only=read_only)
 
 
 def _story_of(

@@ -3,15 +3,19 @@
 Pure but for reading stories from the store. Times for people are East Africa's, JSON holds UTC.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from kusanya.business_day import EAT
+from kusanya.health.report import attempt_of
 from kusanya.lookup import (
     CreationTimeline,
+    EventKind,
     LookupResult,
+    MessageMatch,
     NewRequest,
+    Subject,
     Timeline,
     advice,
     creation_advice,
@@ -24,6 +28,8 @@ from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
 from kusanya.store.records import AuditRow, CollectionRow, IntentRow
 from kusanya.text import safe
+from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya.wire import Mode
 from kusanya.wording import Advice, Wording
 
 _STORIES: Final = 5
@@ -32,14 +38,16 @@ _STORIES: Final = 5
 
 def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[str]:
     """Yield what was found: a line each, and what to say about the best."""
+    for message in found.messages:
+        yield from _message_lines(message)
     left = _STORIES
     for match in found.creations:
         yield f"{_creation_line(match.intent)}  (by {match.kind.value})"
-        told = load_creation_timeline(store, match.intent.id, now=now) if left > 0 else None
+        timeline = load_creation_timeline(store, match.intent.id, now=now) if left > 0 else None
         left -= 1
-        if told is not None:
-            yield from _replay_lines(told)
-            yield from _say_lines(creation_advice(told), new_request(told))
+        if timeline is not None:
+            yield from _replay_lines(timeline)
+            yield from _say_lines(creation_advice(timeline), new_request(timeline))
     for found_row in found.matches:
         yield f"{_line(found_row.row)}  (by {found_row.kind.value})"
         if found_row.row.contradictions:
@@ -54,8 +62,25 @@ def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[st
             yield from _say_lines(advice(known), new_request(known))
     if left < 0:
         yield "kusanya show ID says what to tell the customer about the others"
+    if found.looked_at:
+        yield f"looked for: {found.looked_at}, East Africa Time"
     if found.more:
         yield "more begin with this: type more of the reference"
+
+
+def nothing_line(mode: Mode, found: LookupResult) -> str:
+    """Return why nothing was found, or where else there is something."""
+    if found.messages:
+        return "no payment of ours fits the message"
+    if found.trouble and found.is_message:
+        return found.trouble
+    if found.trouble:
+        return f"not a phone number: {found.trouble}"
+    if found.elsewhere:
+        other = "test" if mode == "live" else "live"
+        return f"nothing in {mode.value} mode; {found.elsewhere} match in {other} mode"
+    looked_for = f" (looked for {found.looked_at})" if found.looked_at else ""
+    return f"nothing in {mode.value} mode matches{looked_for}"
 
 
 def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, Any]:
@@ -67,56 +92,87 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
         matches.append(_record(match.row) | {"found_by": match.kind.value} | said)
     creations = []
     for one in found.creations:
-        told = load_creation_timeline(store, one.intent.id, now=now)
-        if told is not None:
-            creations.append(_creation_record(told) | {"found_by": one.kind.value})
-    return {"data": matches, "creations": creations, "more": found.more}
+        timeline = load_creation_timeline(store, one.intent.id, now=now)
+        if timeline is not None:
+            creations.append(_creation_record(timeline) | {"found_by": one.kind.value})
+    return {
+        "data": matches,
+        "creations": creations,
+        "messages": [_message_record(message) for message in found.messages],
+        "more": found.more,
+        "looked_for": found.looked_at or None,
+    }
 
 
-def story_lines(store: Store, told: Timeline | CreationTimeline) -> Iterator[str]:
+def _message_lines(message: MessageMatch) -> Iterator[str]:
+    yield message.summary
+    yield f"  {'! ' if message.is_doubtful else ''}{safe(message.sentence, 400)}"
+    if message.keeps_receipt:
+        yield "  give --keep-receipt to keep the receipt with this payment"
+
+
+def _message_record(message: MessageMatch) -> dict[str, Any]:
+    said = message.confirmation
+    return {
+        "sender": said.sender,
+        "language": said.language.value,
+        "direction": said.direction.value,
+        "amount": said.amount,
+        "receipt": said.receipt,
+        "at": None if said.at is None else said.at.isoformat(),
+        "payee": said.payee,
+        "collection_id": None if message.row is None else message.row.id,
+        "doubtful": message.is_doubtful,
+        "sentence": message.sentence,
+    }
+
+
+def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator[str]:
     """Yield all that is known of one payment or creation."""
-    if isinstance(told, CreationTimeline):
-        yield _creation_line(told.intent)
-        yield from _replay_lines(told)
-        yield from _say_lines(creation_advice(told), new_request(told))
-        for moment in told.entries:
+    if isinstance(timeline, CreationTimeline):
+        yield _creation_line(timeline.intent)
+        yield from _replay_lines(timeline)
+        yield from _say_lines(creation_advice(timeline), new_request(timeline))
+        for moment in timeline.entries:
             said = mask_text(f"{moment.word}  {moment.detail}".rstrip())
-            yield safe(f"  {_at(moment.at)}  {said}", 400)
+            by = f" by {moment.source}" if moment.kind is EventKind.NOTE else ""
+            yield safe(f"  {_at(moment.at)}  {said}{by}", 600)
         return
-    row = told.row
+    row = timeline.row
     net = "-" if row.net is None else f"{row.net:,}"
     yield _line(row)
     yield f"mode {row.mode.value}  fee {row.fee:,}  net {net}"
     yield f"created {_at(row.created_at)}  completed {_at(row.completed_at)}"
     if row.failure_message:
         yield f"reason  {safe(mask_text(row.failure_message))}"
-    yield from _say_lines(advice(told), new_request(told))
+    yield from _say_lines(advice(timeline), new_request(timeline))
     for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
         yield safe(
             f"  {_at(seen.observed_at)}  {seen.collection.status:<10} by {seen.source}{event}"
         )
-    for one in reversed(told.deliveries):
-        attempt = "?" if one.attempt is None else one.attempt
+    for one in reversed(timeline.deliveries):
         yield safe(
-            f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, attempt "
-            f"{attempt} of 7, we answered {one.answer}"
+            f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, "
+            f"{_attempt_words(attempt_of(one))}, we answered {one.answer}"
         )
     for note in store.notes.of(row.id, row.mode):
         yield safe(f"  {_at(note.at)}  note by {note.author}: {mask_text(note.text)}", 600)
-    for intent in told.around.creations:
+    for proof in store.receipts.of(row.id, row.mode):
+        yield safe(f"  {_at(proof.at)}  receipt {proof.receipt}, from {proof.source}", 400)
+    for intent in timeline.around.creations:
         yield f"  ? open beside it: {_creation_line(intent)}"
-    for odd in _odd(store, told):
+    for odd in _odd(store, timeline):
         yield safe(f"  {'≠' if odd.urgent else '!'} {odd.sentence}", 400)
 
 
-def story_json(store: Store, told: Timeline | CreationTimeline) -> dict[str, Any]:
+def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str, Any]:
     """Return all that is known of one payment or creation for scripts."""
-    if isinstance(told, CreationTimeline):
-        return _creation_record(told)
+    if isinstance(timeline, CreationTimeline):
+        return _creation_record(timeline)
     return (
-        _record(told.row)
-        | _said(advice(told), new_request(told))
+        _record(timeline.row)
+        | _said(advice(timeline), new_request(timeline))
         | {
             "observations": [
                 {
@@ -127,7 +183,11 @@ def story_json(store: Store, told: Timeline | CreationTimeline) -> dict[str, Any
                     "replayed": seen.replayed,
                     "event_id": seen.event_id,
                 }
-                for seen in store.collections.observations(told.row.id, told.row.mode)
+                for seen in store.collections.observations(timeline.row.id, timeline.row.mode)
+            ],
+            "receipts": [
+                {"receipt": proof.receipt, "source": proof.source, "recorded_at": proof.at}
+                for proof in store.receipts.of(timeline.row.id, timeline.row.mode)
             ],
             "deliveries": [
                 {
@@ -138,40 +198,48 @@ def story_json(store: Store, told: Timeline | CreationTimeline) -> dict[str, Any
                     "attempt": one.attempt,
                     "answer": one.answer,
                 }
-                for one in reversed(told.deliveries)
+                for one in reversed(timeline.deliveries)
             ],
             "notes": [
                 {"at": note.at, "author": note.author, "text": mask_text(note.text)}
-                for note in store.notes.of(told.row.id, told.row.mode)
+                for note in store.notes.of(timeline.row.id, timeline.row.mode)
             ],
-            "open_creations": [one.id for one in told.around.creations],
-            "anomalies": [odd.sentence for odd in _odd(store, told)],
+            "open_creations": [one.id for one in timeline.around.creations],
+            "anomalies": [odd.sentence for odd in _odd(store, timeline)],
         }
     )
 
 
-def audit_line(row: AuditRow) -> str:
-    """Return one act as a line."""
+def audit_line(row: AuditRow, subjects: Mapping[str, Subject]) -> str:
+    """Return one act as a line, with the reference of what it was done to where that has one."""
     said = mask_text(f"{row.detail}  {row.outcome}".strip())
-    return safe(f"{_at(row.at)}  {row.actor}  {row.act}  {row.subject or '-'}  {said}", 600)
+    of = subjects.get(row.subject or "")
+    named = "" if of is None else f"  {mask_text(of.reference)}"
+    about = f"{mask_text(row.subject or '-')}{named}"
+    return safe(f"{_at(row.at)}  {row.actor}  {row.act}  {about}  {said}", 600)
 
 
-def audit_json(row: AuditRow) -> dict[str, Any]:
+def audit_json(row: AuditRow, subjects: Mapping[str, Subject]) -> dict[str, Any]:
     """Return one act for scripts."""
+    of = subjects.get(row.subject or "")
     return {
         "id": row.id,
         "at": row.at,
         "actor": row.actor,
         "act": row.act,
-        "subject": row.subject,
+        "subject": None if row.subject is None else mask_text(row.subject),
+        "reference": None if of is None else mask_text(of.reference),
+        "mode": None if of is None else of.mode.value,
         "detail": mask_text(row.detail),
         "outcome": mask_text(row.outcome),
     }
 
 
-def _odd(store: Store, told: Timeline) -> tuple[Anomaly, ...]:
+def _odd(store: Store, timeline: Timeline) -> tuple[Anomaly, ...]:
     return anomalies(
-        told.state, store.collections.observations(told.row.id, told.row.mode), now=told.at
+        timeline.state,
+        store.collections.observations(timeline.row.id, timeline.row.mode),
+        now=timeline.at,
     )
 
 
@@ -180,6 +248,11 @@ def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Ite
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
         yield safe(f"  ≠ {one.sentence}", 400)
+
+
+def _attempt_words(number: int | None) -> str:
+    """Return which attempt an arrival was; one that was asked for has no place in the plan."""
+    return "an attempt outside the plan" if number is None else f"attempt {number} of {ATTEMPTS}"
 
 
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:
@@ -225,8 +298,8 @@ def _record(row: CollectionRow) -> dict[str, Any]:
     }
 
 
-def _creation_record(told: CreationTimeline) -> dict[str, Any]:
-    intent = told.intent
+def _creation_record(timeline: CreationTimeline) -> dict[str, Any]:
+    intent = timeline.intent
     return {
         "id": intent.id,
         "mode": intent.mode.value,
@@ -238,10 +311,10 @@ def _creation_record(told: CreationTimeline) -> dict[str, Any]:
         "prepared_at": intent.prepared_at,
         "first_sent_at": intent.first_sent_at,
         "attempts": intent.attempts,
-        "replay_safe_until": told.replay_until,
+        "replay_safe_until": timeline.replay_until,
         "outcome": None if intent.outcome is None else mask_text(intent.outcome),
         "collection_id": intent.collection_id,
-    } | _said(creation_advice(told), new_request(told))
+    } | _said(creation_advice(timeline), new_request(timeline))
 
 
 def _line(row: CollectionRow) -> str:
@@ -264,16 +337,16 @@ def _creation_line(row: IntentRow) -> str:
     )
 
 
-def _replay_lines(told: CreationTimeline) -> Iterator[str]:
-    if not told.is_open:
-        if told.intent.outcome:
-            yield safe(f"  outcome: {mask_text(told.intent.outcome)}", 400)
-    elif told.replay_until is None:
+def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
+    if not timeline.is_open:
+        if timeline.intent.outcome:
+            yield safe(f"  outcome: {mask_text(timeline.intent.outcome)}", 400)
+    elif timeline.replay_until is None:
         yield "  its replay window is over: a person decides, kusanya intents decide"
     else:
         yield (
-            f"  a replay is safe until {_at(told.replay_until)}: kusanya intents resume "
-            f"{safe(told.intent.id, 60)}"
+            f"  a replay is safe until {_at(timeline.replay_until)}: kusanya intents resume "
+            f"{safe(timeline.intent.id, 60)}"
         )
 
 

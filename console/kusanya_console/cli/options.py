@@ -1,16 +1,19 @@
 """Options that several commands share, declared once, and how they become values."""
 
+import re
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
 
+from kusanya.business_day import EAT
 from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import Profile, load
 from kusanya_console.output import USAGE, Refused
 
+_TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
 ProfileName = Annotated[
     str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")
 ]
@@ -67,6 +70,19 @@ def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = 
     if instant > now:
         raise Refused(f"{option}: {text} is yet to come", code=USAGE)
     return instant
+
+
+def since_of(option: str, text: str, *, now: datetime) -> datetime:
+    """Return the past instant from which on somebody wants to know; raises Refused for no time.
+
+    A time alone is the last one there was: 18:00 is yesterday's in the morning.
+    """
+    if _TIME_ALONE.fullmatch(text.strip()):
+        present = now.astimezone(EAT)
+        hour, minute = map(int, text.strip().split(":")[:2])
+        if hour < 24 and minute < 60 and (hour, minute) > (present.hour, present.minute):  # noqa: PLR2004
+            return instant_of(option, f"yesterday {text.strip()}", now=now)
+    return instant_of(option, text, now=now)
 
 
 def now() -> datetime:

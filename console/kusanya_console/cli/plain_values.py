@@ -20,9 +20,9 @@ def taking_plain_values(command: Any, parent: typer.Context | None = None) -> An
     for under in getattr(command, "commands", {}).values():
         taking_plain_values(under, context)
     for parameter in command.get_params(context):
-        told = getattr(parameter, "type_descriptor", None)
-        if told is not None and told.parameter_info.parser is None:
-            parameter._runtime_param = _AsItStands(told.annotation)  # noqa: SLF001 - no other door
+        descriptor = getattr(parameter, "type_descriptor", None)
+        if descriptor is not None and descriptor.parameter_info.parser is None:
+            parameter._runtime_param = _AsItStands(descriptor.annotation)  # noqa: SLF001 - no other door
     return command
 
 

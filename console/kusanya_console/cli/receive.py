@@ -1,7 +1,7 @@
 """`kusanya receive`: the webhook receiver."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
@@ -23,9 +23,9 @@ from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
     from kusanya.clock import Clock
-    from kusanya.profiles import Profile
+    from kusanya.profiles import EndpointSecret, Profile
     from kusanya.receiver.double_check import DoubleCheck
-    from kusanya.receiver.serve import Serving
+    from kusanya.receiver.serve import RunningReceiver
     from kusanya.store import Store
 
 
@@ -74,9 +74,16 @@ def receive(
     request_seconds: Annotated[
         float, typer.Option(min=0.1, max=8.0, help="Time for a whole request to arrive.")
     ] = 8.0,
+    drain_seconds: Annotated[
+        float,
+        typer.Option(min=0, max=600, help="Told to stop: not ready, but at work, for so long."),
+    ] = 0.0,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Network of your own proxies, as 10.0.0.0/8; may repeat."),
+        typer.Option(
+            help="Network of your own proxies, as 10.0.0.0/8, whose X-Forwarded-For is believed; "
+            "may repeat."
+        ),
     ] = None,
     metrics: Annotated[
         bool, typer.Option(help="Answer /metrics; turn it off where the port is public.")
@@ -87,24 +94,32 @@ def receive(
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
     """Receive signed deliveries; answer 2xx only after each is durable in the store."""
+    from kusanya.alarms.gauges import StoreGauges
     from kusanya.http_limits import ConnectionLimits
-    from kusanya.profiles import parse_endpoint_secrets
+    from kusanya.profiles import load, parse_endpoint_secrets
     from kusanya.receiver import EndpointSecrets
     from kusanya.receiver.serve import run
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
-    from kusanya_console.cli.parent_watch import stop_when_stdin_closes
+    from kusanya_console.cli.process.parent_watch import stop_when_stdin_closes
 
     chosen = profile_of(profile, store)
     if mode is not None:
         chosen = replace(chosen, mode=mode, mode_given=True)
     its_mode = _usable(chosen.need_mode)
+
+    def endpoints_of(given: "Sequence[EndpointSecret]") -> tuple[EndpointSecrets, ...]:
+        if not given:
+            raise ConfigurationError(
+                "no signing secret: set KUSANYA_SECRETS or KUSANYA_SECRETS_FILE, or give --secret"
+            )
+        return tuple(
+            EndpointSecrets(name=one.name, mode=its_mode, secrets=one.secrets) for one in given
+        )
+
     given = _usable(parse_endpoint_secrets, ",".join(secret)) if secret else chosen.endpoints
-    if not given:
-        raise Refused("no signing secret: set KUSANYA_SECRETS or give --secret", code=USAGE)
-    endpoints = tuple(
-        _usable(EndpointSecrets, name=one.name, mode=its_mode, secrets=one.secrets) for one in given
-    )
+    endpoints = _usable(endpoints_of, given)
+    is_reread = chosen.secrets_from_files and not secret
     bounds = _usable(
         ConnectionLimits,
         connections=connections,
@@ -115,7 +130,7 @@ def receive(
     )
     time = parse_clock(clock)
 
-    def ready(serving: "Serving") -> None:
+    def ready(serving: "RunningReceiver") -> None:
         # What was imported lives as long as the process: looking through it for garbage would hold
         # up deliveries for 50 ms every few thousand.
         gc.freeze()
@@ -138,9 +153,12 @@ def receive(
             clock=time,
             signature_header=chosen.signature_header,
             connections=bounds,
+            drain_s=drain_seconds,
+            reread=(lambda: endpoints_of(load(profile).endpoints)) if is_reread else None,
             on_ready=ready,
             double_check=_checks(chosen, opened, double_check, time, stack) if is_checked else None,
             metrics=metrics,
+            gauges=StoreGauges(opened, its_mode, clock=time) if metrics else None,
         )
 
 

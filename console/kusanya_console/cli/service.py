@@ -48,7 +48,7 @@ def service(
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
     """Run the embedded service until Ctrl-C; its first line says how to reach it."""
-    from kusanya_console.cli.parent_watch import stop_when_stdin_closes
+    from kusanya_console.cli.process.parent_watch import stop_when_stdin_closes
     from kusanya_service.errors import PaymentServiceError
     from kusanya_service.options import Options, parse_places
     from kusanya_service.server import run

@@ -1,23 +1,36 @@
 """`kusanya catch-up`, `watch`: ask the service about what no event has ended."""
 
 import sys
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
-from kusanya_console.output import FAILED, complain, say, say_json, say_poll_result, stop
+from kusanya_console.cli.options import AsJson, ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.process.alarm_thread import AlarmThread
+from kusanya_console.output import (
+    FAILED,
+    USAGE,
+    Refused,
+    complain,
+    say,
+    say_json,
+    say_poll_result,
+    stop,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
     from kusanya.catch_up import CaughtUp, Progress
+    from kusanya.clock import Clock
+    from kusanya.profiles import Profile
     from kusanya.store import Store
 
 _NAMED = 20
-"""Unanswered questions that are named; --json lists more."""
+"""Unanswered questions, and missed ones, that are named; --json lists more."""
 _LONGEST_PAUSE_S = 60.0
 """Before a database that did not answer is tried again."""
 _BAR = 30
@@ -31,18 +44,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def catch_up(
-    *, profile: ProfileName = None, store: StoreUrl = None, as_json: AsJson = False
+    *,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
 ) -> None:
     """Poll everything that is not final, once, and check events; run it after a downtime.
 
     Exits with 1 when something was left without an answer or unasked; running it again goes on.
     """
     from kusanya.catch_up import catch_up as run
+    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.cli.create import client_of
 
-    chosen = profile_of(profile, store)
-    with Store.open(chosen.store) as opened, client_of(chosen) as client:
+    chosen, time = profile_of(profile, store), parse_clock(clock)
+    with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
         found = run(opened, client, progress=_bar() if sys.stderr.isatty() else None)
     if as_json:
         say_json(found)
@@ -52,29 +70,119 @@ def catch_up(
         stop(FAILED)
 
 
-def watch(*, profile: ProfileName = None, store: StoreUrl = None) -> None:
-    """Keep asking about collections past their time, a few at once, until Ctrl-C."""
-    import signal
+def watch(
+    *,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send alarms there: an http(s) URL, or an apprise URL (mailto, slack, …); may "
+            "repeat."
+        ),
+    ] = None,
+    exec_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exec", help="Run this program for alarms, with JSON on its standard input."
+        ),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Answer /livez, /readyz and /metrics on this port."),
+    ] = None,
+    metrics_host: Annotated[
+        str, typer.Option(help="Address of that port; without a password, so keep it inside.")
+    ] = "127.0.0.1",
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+) -> None:
+    """Keep asking about collections past their time, a few at once, until Ctrl-C.
+
+    With --notify or --exec, people are told of alarms: once for each cause, whichever of several
+    watchers runs, and again when it has recovered. KUSANYA_NOTIFY holds addresses too, separated by
+    blanks, or the file that KUSANYA_NOTIFY_FILE names: an address is a secret, and options are seen
+    by every user of the machine. At SIGHUP an API key from a file is read again.
+    """
     import threading
 
+    from kusanya.alarms.notices.targets import targets
+    from kusanya.errors import ConfigurationError, KusanyaError
+    from kusanya.secret_files import find_secret
+    from kusanya.service_clock import parse_clock
     from kusanya.watch import poll_open
+    from kusanya.watch.poller import new_name
     from kusanya_console.cli.create import client_of
 
     chosen = profile_of(profile, store)
-    asked_to_stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked_to_stop.set())
-    opened = _open_when_there(chosen.store, asked_to_stop)
+    try:
+        urls = [*(notify or ()), *find_secret("NOTIFY").text.split()]
+        given = targets(urls, exec_ or ())
+        time = parse_clock(clock)
+    except ConfigurationError as error:
+        raise Refused(str(error), code=USAGE) from error
+    asked_to_stop, hung_up = threading.Event(), threading.Event()
+    _catch_signals(asked_to_stop, hung_up if chosen.secrets_from_files else None)
+
+    def is_interrupted() -> bool:
+        return asked_to_stop.is_set() or hung_up.is_set()
+
+    opened = _open_when_there(chosen.store, asked_to_stop, clock=time)
     if opened is None:
         return
-    with opened, client_of(chosen) as client:
-        say(f"watching {opened.url_shown} in {chosen.mode.value} mode")
-        client.run(
-            poll_open(opened, client.core, stop=asked_to_stop.is_set, on_result=say_poll_result)
-        )
+    with ExitStack() as stack:
+        stack.enter_context(opened)
+        client_of(chosen, clock=time).close()  # refuses here what cannot be used
+        on_result = say_json if as_json else say_poll_result
+        if not as_json:
+            say(f"watching {opened.url_shown} in {chosen.mode.value} mode")
+        if metrics_port is not None:
+            from kusanya.alarms.gauges import StoreGauges
+            from kusanya_console.cli.process.monitor import serving_pages
+
+            gauges = StoreGauges(opened, chosen.mode, clock=time)
+            pages = serving_pages(opened, gauges, host=metrics_host, port=metrics_port)
+            say(f"metrics on {stack.enter_context(pages)}")
+        watcher = AlarmThread(opened, chosen.mode, given, by=new_name(), clock=time)
+        watcher.start()
+        try:
+            while not asked_to_stop.is_set():
+                hung_up.clear()
+                with client_of(chosen, clock=time) as client:
+                    steps = poll_open(opened, client.core, stop=is_interrupted, on_result=on_result)
+                    client.run(steps)
+                if hung_up.is_set():
+                    chosen = _read_again(chosen, lambda: profile_of(profile, store), clock=time)
+        except KusanyaError as error:
+            watcher.stop(error)
+            raise
+        watcher.stop()
 
 
-def _open_when_there(url: str, stop: "Event") -> "Store | None":
+def _catch_signals(stop: "Event", hung_up: "Event | None") -> None:
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    if hung_up is not None and sys.platform != "win32":
+        signal.signal(signal.SIGHUP, lambda *_: hung_up.set())
+
+
+def _read_again(chosen: "Profile", read: "Callable[[], Profile]", *, clock: "Clock") -> "Profile":
+    """Return what the files hold now; where that cannot be used, what they held before."""
+    from kusanya.errors import ConfigurationError
+    from kusanya_console.cli.create import client_of
+
+    try:
+        found = read()
+        client_of(found, clock=clock).close()
+    except (ConfigurationError, Refused) as error:
+        complain(f"the API key stays as it was: {error}")
+        return chosen
+    return found
+
+
+def _open_when_there(url: str, stop: "Event", *, clock: "Clock | None" = None) -> "Store | None":
     """Open the store as soon as its database answers, as a watch waits later; None when stopped."""
     from kusanya.errors import StoreAway
     from kusanya.store import Store
@@ -82,7 +190,7 @@ def _open_when_there(url: str, stop: "Event") -> "Store | None":
     pause_s = 0.0
     while True:
         try:
-            return Store.open(url)
+            return Store.open(url, clock=clock)
         except StoreAway as error:
             if not pause_s:
                 complain(f"{str(error).partition('; ')[0]}; trying again until it can be opened")
@@ -96,6 +204,10 @@ def _tell(found: "CaughtUp") -> None:
         f"asked about {found.asked} collections: {found.became_final} became final, "
         f"{found.missing_events} of them without an event, {found.still_open} still open"
     )
+    for name in found.missed[:_NAMED]:
+        say(f"missed: {safe(name)} became final and no event told of it")
+    if len(found.missed) > _NAMED:
+        say(f"and {found.missing_events - _NAMED:,} more of these: --json lists them")
     say(f"checked {found.events_checked} events, settled {found.settled} intents")
     for event_id in found.events_differing:
         say(f"event {safe(event_id)} differs from what was delivered: look at it")

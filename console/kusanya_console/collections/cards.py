@@ -5,6 +5,8 @@ Pure: lines from frozen values. Every text that came from outside passes `cell` 
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from kusanya.lookup import (
     Around,
     CreationTimeline,
@@ -19,25 +21,28 @@ from kusanya.privacy import mask_phone
 from kusanya.state.anomalies import Anomaly
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.wording import Advice, Wording
+from kusanya.wording import Advice, Language, Wording
 from kusanya_console.collections.evidence import Evidence
-from kusanya_console.ui import vocabulary
+from kusanya_console.ui import language, vocabulary
 from kusanya_console.ui.format import (
     Line,
     Look,
     cell,
     fit,
+    fit_id,
     format_duration,
     format_exact_instant,
     format_gap,
-    format_instant,
+    format_moment,
     format_money,
     format_text,
     labelled,
     rule,
     spread,
+    stamp,
     wrapped,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -66,6 +71,7 @@ _GLYPHS = {
     EventKind.REPEAT: ("↻", MUTED),
     EventKind.REFUSED: ("✕", FAILED),
     EventKind.NOTE: ("•", PLAIN),
+    EventKind.RECEIPT: ("•", PLAIN),
 }
 
 
@@ -97,14 +103,14 @@ def collection_card(
         ),
         spread([_fee(row), ("   ", PLAIN), _net(row)], [(mask_phone(row.phone), PLAIN)], width),
         _BLANK,
-        labelled("created", (format_instant(row.created_at, look), PLAIN)),
+        labelled("created", (format_moment(row.created_at, look), PLAIN)),
     ]
     if row.completed_at is not None:
         after = format_duration(row.completed_at - row.created_at)
         lines.append(
             labelled(
                 "completed",
-                (format_instant(row.completed_at, look), PLAIN),
+                (format_moment(row.completed_at, look), PLAIN),
                 (f"   after {after}", MUTED),
             )
         )
@@ -112,7 +118,7 @@ def collection_card(
         by = f"   by {(row.learned_from or 'an unknown source').replace('_', ' ')}"
         lines.append(
             labelled(
-                "learned", (format_instant(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED)
+                "learned", (format_moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED)
             )
         )
     lines += _reason(row, width)
@@ -122,13 +128,13 @@ def collection_card(
         return lines
     lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
     lines += [_BLANK, rule("story", width)]
-    for told in found.story.entries:
-        glyph, said = _told(told)
-        lines.append(((fit(format_instant(told.at, look), 9), MUTED), ("  ", PLAIN), glyph, said))
-        if told.detail:
-            lines += wrapped(format_text(told.detail), width, indent=13, role=MUTED)
+    for entry in found.story.entries:
+        glyph, word = _entry_word(entry)
+        lines.append(((stamp(entry.at, look), MUTED), ("  ", PLAIN), glyph, word))
+        if entry.detail:
+            lines += wrapped(format_text(entry.detail), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
-    return [*lines, *wrapped(spoken(advice(found.story).english), width)]
+    return [*lines, *wrapped(spoken(advice(found.story).in_language(language.chosen())), width)]
 
 
 def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
@@ -166,13 +172,14 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
 
 def moment_lines(moments: Sequence[TimelineEntry], look: Look, width: int) -> list[Line]:
     """Return what happened, each moment with its time, its gap to the one before and its source."""
-    stamps = max((len(format_exact_instant(told.at, look)) for told in moments), default=0)
+    cells = max((len(format_exact_instant(entry.at, look)) for entry in moments), default=0)
     previous = None
     lines: list[Line] = []
-    for told in moments:
-        gap = "" if previous is None else format_gap(told.at - previous)
-        previous = told.at
-        lines += _telling(told, (fit(format_exact_instant(told.at, look), stamps), gap), width)
+    for entry in moments:
+        gap = "" if previous is None else format_gap(entry.at - previous)
+        previous = entry.at
+        at = fit(format_exact_instant(entry.at, look), cells)
+        lines += _entry_lines(entry, (at, gap), width)
     return lines
 
 
@@ -194,9 +201,15 @@ def around_lines(around: Around, look: Look, width: int) -> list[Line]:
 def sentences(found: Advice, width: int) -> list[Line]:
     """Return what to say in English and in Swahili, and what support itself does next."""
     lines: list[Line] = []
-    for label, said in (("EN", found.english), ("SW", found.swahili)):
+    both = [("EN", found.english), ("SW", found.swahili)]
+    if language.chosen() is Language.SWAHILI:
+        both.reverse()
+    for label, said in both:
         lines += wrapped(spoken(said), width, label=label, indent=4)
-    return [*lines, *wrapped(f"Next: {found.operator}", width, indent=4, role=MUTED)]
+    return [
+        *lines,
+        *wrapped(f"{translate('Next')}: {translate(found.operator)}", width, indent=4, role=MUTED),
+    ]
 
 
 def spoken(said: Wording) -> str:
@@ -204,11 +217,11 @@ def spoken(said: Wording) -> str:
     return safe(f"{said.sentence} {said.next_step}".strip(), 400)
 
 
-def safety(told: Timeline | CreationTimeline) -> Run:
+def safety(timeline: Timeline | CreationTimeline) -> Run:
     """Return whether a new request is safe, and why, as a sentence."""
-    verdict = new_request(told)
+    verdict = new_request(timeline)
     glyph, role = _REQUESTS.get(verdict.reason, ("○", WARN))
-    return f"{glyph} {verdict.sentence}".strip(), role
+    return f"{glyph} {translate(verdict.sentence)}".strip(), role
 
 
 def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
@@ -218,19 +231,19 @@ def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
     return [_BLANK, *lines] if lines else []
 
 
-def _told(told: TimelineEntry) -> tuple[Run, Run]:
-    if told.kind in {EventKind.STATUS, EventKind.SAME}:
-        word, role = vocabulary.status(told.word)
+def _entry_word(entry: TimelineEntry) -> tuple[Run, Run]:
+    if entry.kind in {EventKind.STATUS, EventKind.SAME}:
+        word, role = vocabulary.status(entry.word)
         glyph, _, name = word.partition(" ")
-        said = f"still {name}" if told.kind is EventKind.SAME else name
+        said = f"still {name}" if entry.kind is EventKind.SAME else name
         return (f"{glyph} ", role), (said, role)
-    glyph, role = _GLYPHS[told.kind]
-    return (f"{glyph} ", role), (format_text(told.word, 60), role)
+    glyph, role = _GLYPHS[entry.kind]
+    return (f"{glyph} ", role), (format_text(entry.word, 60), role)
 
 
-def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Line]:
-    glyph, said = _told(told)
-    at, gap = stamp
+def _entry_lines(entry: TimelineEntry, stamped: tuple[str, str], width: int) -> list[Line]:
+    glyph, word = _entry_word(entry)
+    at, gap = stamped
     head: list[Run] = [
         (at, PLAIN),
         (fit(gap, _GAP_CELLS, right=True), MUTED),
@@ -238,14 +251,18 @@ def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Li
         glyph,
     ]
     indent = len(at) + _GAP_CELLS + 4
-    source = (safe(told.source, 20), MUTED)
-    detail = format_text(told.detail)
+    source = (safe(entry.source, 20), MUTED)
+    # A person wrote a note: it is read, where the rest is skimmed.
+    is_note = entry.kind is EventKind.NOTE
+    detail = format_text(entry.detail, 500 if is_note else 256)
+    role = PLAIN if is_note else MUTED
     if width < _ROOMY:
-        under = wrapped(detail, width, indent=indent, role=MUTED) if detail else []
-        return [spread([*head, said], [source], width), *under]
+        under = wrapped(detail, width, indent=indent, role=role) if detail else []
+        return [spread([*head, word], [source], width), *under]
     indent += _WORD_CELLS + 2
-    pieces = wrapped(detail, width - indent - _SOURCE_CELLS) if detail else [()]
-    first = [*head, (fit(said[0], _WORD_CELLS), said[1]), ("  ", PLAIN), *pieces[0]]
+    source_cells = max(_SOURCE_CELLS, cell_len(source[0]) + 2)
+    pieces = wrapped(detail, width - indent - source_cells, role=role) if detail else [()]
+    first = [*head, (fit(word[0], _WORD_CELLS), word[1]), ("  ", PLAIN), *pieces[0]]
     rest = [((" " * indent, PLAIN), *piece) for piece in pieces[1:]]
     return [spread(first, [source], width), *rest]
 
@@ -253,8 +270,8 @@ def _telling(told: TimelineEntry, stamp: tuple[str, str], width: int) -> list[Li
 def _also(row: CollectionRow, look: Look) -> Line:
     reference, _ = cell(row.reference, limit=24)
     return (
-        (fit(format_instant(row.created_at, look), 9), MUTED), ("  ", PLAIN),
-        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (stamp(row.created_at, look), MUTED), ("  ", PLAIN),
+        (fit_id(reference, 16), PLAIN), ("  ", PLAIN),
         (fit(format_money(row.amount, row.currency), 14, right=True), PLAIN), ("  ", PLAIN),
         vocabulary.status(row.status), *_code(row),
     )  # fmt: skip
@@ -263,8 +280,8 @@ def _also(row: CollectionRow, look: Look) -> Line:
 def _open_creation(row: IntentRow, look: Look) -> Line:
     reference, _ = cell(row.reference, limit=24)
     return (
-        (fit(format_instant(row.first_sent_at or row.prepared_at, look), 9), MUTED), ("  ", PLAIN),
-        (fit(reference, 16), PLAIN), ("  ", PLAIN),
+        (stamp(row.first_sent_at or row.prepared_at, look), MUTED), ("  ", PLAIN),
+        (fit_id(reference, 16), PLAIN), ("  ", PLAIN),
         (fit(format_money(row.amount, "TZS"), 14, right=True), PLAIN), ("  ", PLAIN),
         vocabulary.intent(row.state), ("   ", PLAIN), (safe(row.id, 40), MUTED),
     )  # fmt: skip
@@ -285,7 +302,7 @@ def _code(row: CollectionRow) -> tuple[Run, ...]:
 def _finality(row: CollectionRow, look: Look) -> Run:
     if row.final_seen_at is None:
         return f"not final, {format_duration(look.now - row.created_at)} old", MUTED
-    return f"final since {format_instant(row.completed_at or row.final_seen_at, look)}", MUTED
+    return f"final since {format_moment(row.completed_at or row.final_seen_at, look)}", MUTED
 
 
 def _reason(row: CollectionRow, width: int) -> list[Line]:

@@ -33,9 +33,9 @@ _SAID = {
 }
 
 
-def creation_story_lines(told: CreationTimeline, look: Look, width: int) -> list[Line]:
+def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> list[Line]:
     """Return the story: what it is, what to say, whether a new request is safe, what happened."""
-    intent = told.intent
+    intent = timeline.intent
     state, role = vocabulary.intent(intent.state)
     lines: list[Line] = [
         spread(
@@ -49,34 +49,34 @@ def creation_story_lines(told: CreationTimeline, look: Look, width: int) -> list
                 ("   ", PLAIN),
                 (mask_phone(intent.phone), PLAIN),
             ],
-            [_first_sent(told, look)],
+            [_first_sent(timeline, look)],
             width,
         ),
-        *wrapped(_SAID[intent.state], width, role=WARN if told.is_open else PLAIN),
+        *wrapped(_SAID[intent.state], width, role=WARN if timeline.is_open else PLAIN),
     ]
-    said, role = safety(told)
+    said, role = safety(timeline)
     lines += [_BLANK, rule("say to the customer", width)]
-    lines += sentences(creation_advice(told), width)
+    lines += sentences(creation_advice(timeline), width)
     lines += [_BLANK, *wrapped(said, width, role=role)]
-    if told.is_open:
-        lines += _replay(told, look, width)
+    if timeline.is_open:
+        lines += _replay(timeline, look, width)
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
-    lines += moment_lines(told.entries, look, width)
+    lines += moment_lines(timeline.entries, look, width)
     if intent.outcome is not None:
         lines += wrapped(cell(intent.outcome, limit=300)[0], width, label="outcome")
-    return lines + around_lines(told.around, look, width)
+    return lines + around_lines(timeline.around, look, width)
 
 
-def _first_sent(told: CreationTimeline, look: Look) -> Run:
-    first = told.intent.first_sent_at
+def _first_sent(timeline: CreationTimeline, look: Look) -> Run:
+    first = timeline.intent.first_sent_at
     if first is None:
-        return f"never sent, kept {format_instant(told.intent.prepared_at, look)}", MUTED
+        return f"never sent, kept {format_instant(timeline.intent.prepared_at, look)}", MUTED
     return f"first sent {format_instant(first, look)}", MUTED
 
 
-def _replay(told: CreationTimeline, look: Look, width: int) -> list[Line]:
-    until = told.replay_until
+def _replay(timeline: CreationTimeline, look: Look, width: int) -> list[Line]:
+    until = timeline.replay_until
     if until is None or until <= look.now:
         over = "replay: its window is over, the service may charge again; a person decides (5, D)"
         return wrapped(over, width, role=FAILED)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kusanya.lookup import advice
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe
+from kusanya.wire import Mode
 from kusanya_console.collections.cards import (
     collection_card,
     odd_lines,
@@ -17,8 +18,9 @@ from kusanya_console.collections.cards import (
 )
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, rule, spread, wrapped
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, STRONG, WARN, Run
+from kusanya_console.ui.format import Line, Look, cell, format_instant, rule, spread, wrapped
+from kusanya_console.ui.language import translate
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 
 PARTS = ("card", "say", "odd", "JSON")
 STORY_PARTS = ("story", "odd", "JSON")
@@ -66,7 +68,7 @@ def parts_line(parts: Sequence[str], part: int, odd: int, width: int) -> Line:
     for place, name in enumerate(parts):
         count = f" {odd}" if name == "odd" and odd else ""
         loud = ACCENT if place == part else WARN if count else MUTED
-        left.append((f"{'▸' if place == part else ' '}{name}{count} ", loud))
+        left.append((f"{'▸' if place == part else ' '}{translate(name)}{count} ", loud))
     return spread(left, [("[ ]", MUTED)], width)
 
 
@@ -76,6 +78,18 @@ def json_lines(found: Evidence, width: int) -> list[Line]:
         return [(("its bytes are not kept any more", MUTED),)]
     head = wrapped(f"newest words, by {found.said_by}; phone masked; J copies", width, role=MUTED)
     return [*head, _BLANK, *wrapped(safe(found.said, _JSON_LONGEST), width)]
+
+
+def card_head(what: str, look: Look, mode: Mode, *, author: str, store: str) -> list[Line]:
+    """Return what stands above everything that is kept or sent on: which mode, when, by whom."""
+    word, _ = vocabulary.mode_words(mode)
+    zone = look.zone.tzname(None)
+    return [
+        ((f"{what}, {word}", STRONG),),
+        ((f"made {format_instant(look.now, look)} {zone} by {safe(author, 60)}", PLAIN),),
+        ((f"from {safe(store, 400)}; times are {zone}", PLAIN),),
+        _BLANK,
+    ]
 
 
 def evidence_lines(found: Evidence, look: Look, width: int) -> list[Line]:

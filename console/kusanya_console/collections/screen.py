@@ -5,25 +5,33 @@ text on the screen is never read back.
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual.worker import get_current_worker
 
 from kusanya.lookup import advice, creation_advice, load_creation_timeline, load_timeline
 from kusanya.store import Store
-from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import Advice
 from kusanya_console.actions.context import Selection
-from kusanya_console.actions.messages import ActionRequested, CopyRequested
+from kusanya_console.actions.messages import ActionProgressed, ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.actions.together import run_together
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.creation_cards import creation_story_lines
-from kusanya_console.collections.detail import evidence_lines
-from kusanya_console.collections.evidence import gather, save_card
+from kusanya_console.collections.detail import card_head, evidence_lines
+from kusanya_console.collections.evidence import gather
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, Look, plain
-from kusanya_console.ui.vocabulary import PLAIN
+from kusanya_console.ui.vocabulary import PLAIN, STRONG
 
+if TYPE_CHECKING:  # built by the caller
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.queries import ServiceQueries
+
+T = TypeVar("T")
 CARD_CELLS = 100
 _NO_RECORD = "the cursor points at no record"
 _NO_COLLECTION = "no collection is known of this record"
@@ -61,9 +69,39 @@ class PaymentScreen(ConsoleScreen):
         """Return what the cursor points at, or None."""
         return None
 
+    def marked(self) -> tuple[Selection, ...]:
+        """Return what is marked; where nothing is, the cursor alone counts."""
+        return ()
+
+    def run_together(
+        self,
+        done: str,
+        targets: Sequence[T],
+        act: Callable[[T], ActionResult],
+        *,
+        name: Callable[[T], str],
+    ) -> None:
+        """Run an action for each of several targets on a thread, with progress and one result."""
+
+        def run() -> ActionResult:
+            worker = get_current_worker()
+            return run_together(
+                done,
+                targets,
+                act,
+                name=name,
+                progress=self._report,
+                stopped=lambda: worker.is_cancelled,
+            )
+
+        self.post_message(ActionRequested(f"{done}: 0 of {len(targets):,}", run))
+
+    def _report(self, sentence: str) -> None:
+        self.post_message(ActionProgressed(sentence))
+
     def card(self) -> Card | None:
         """Return what reads the evidence card of the record under the cursor, on a thread."""
-        selection, store, look = self.selection(), self.context.store, self.context.look
+        selection, store, look = self.selection(), self.context.store, self.context.dated_look
         if selection is None:
             return None
         if selection.collection_id is None:
@@ -107,22 +145,16 @@ class PaymentScreen(ConsoleScreen):
         if read is None or selection is None:
             self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
-        name, folder = f"{self.context.mode.value}-{selection.name}", self.context.folder
+        store, mode, look = self.context.store, self.context.mode, self.context.dated_look
 
-        def save() -> ActionResult:
+        def text() -> str:
             lines = read()
-            if not lines:
-                return ActionResult(
-                    "the store does not know it any more: nothing was copied", ActionOutcome.FAILED
-                )
-            text = plain(lines)
-            self.post_message(CopyRequested("evidence card", text, quiet=True))
-            path = safe(str(save_card(folder, name, text)), 400)
-            return ActionResult(
-                f"evidence card sent to the terminal's clipboard and saved to {path}"
+            head = card_head(
+                "evidence card", look, mode, author=store.audit.actor, store=store.url_shown
             )
+            return plain([*head, *lines]) if lines else ""
 
-        self.post_message(ActionRequested("saving the card", save))
+        self.keep_text("evidence card", f"{mode.value}-{selection.name}", text)
 
     def action_copy_json(self) -> None:
         """Copy the JSON as it was received, its phone masked."""
@@ -170,8 +202,11 @@ class PaymentScreen(ConsoleScreen):
             self.selection(),
             self.context.query_disabled_reason,
         )
+        marked = self.marked()
         if queries is None or why:
             self.say(why)
+        elif marked:
+            self.run_together("asked", marked, partial(_ask, queries), name=lambda one: one.name)
         elif selection is None:
             self.say("nothing to ask about: the cursor points at no record")
         elif selection.event_id is not None:
@@ -191,20 +226,49 @@ class PaymentScreen(ConsoleScreen):
         if operator is None:
             self.say(self.context.action_disabled_reason)
             return
+        marked = self.marked()
+        if marked:
+            self._note_marked(operator, marked)
+            return
         about = None if selection is None else selection.collection_id or selection.intent_id
         if selection is None or about is None:
             self.say("a note stands on a collection or an intent, and none is known here")
             return
 
+        drafts = self.context.drafts
+
+        def keep(text: str | None) -> None:
+            drafts.pop(about, None)
+            if text:
+                drafts[about] = text  # until it is kept
+
+                def add() -> ActionResult:
+                    result = operator.add_note(about, text, mode=mode)
+                    drafts.pop(about, None)
+                    return result
+
+                self.post_message(ActionRequested("keeping the note", add))
+
+        self.app.push_screen(NoteScreen((selection.name, PLAIN), drafts.get(about, "")), keep)
+
+    def _note_marked(self, operator: "OperatorActions", marked: Sequence[Selection]) -> None:
+        """Write one note on every marked payment."""
+        mode = self.context.mode
+        payments = {one.collection_id: one for one in marked if one.collection_id is not None}
+        if not payments:
+            self.say("a note stands on a collection, and none is known of what is marked")
+            return
+
         def keep(text: str | None) -> None:
             if text:
-                self.post_message(
-                    ActionRequested(
-                        "keeping the note", lambda: operator.add_note(about, text, mode=mode)
-                    )
+                self.run_together(
+                    "noted",
+                    tuple(payments.values()),
+                    lambda one: operator.add_note(one.collection_id or "", text, mode=mode),
+                    name=lambda one: one.name,
                 )
 
-        self.app.push_screen(NoteScreen((selection.name, PLAIN)), keep)
+        self.app.push_screen(NoteScreen((f"{len(payments):,} payments", STRONG)), keep)
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""
@@ -221,3 +285,11 @@ class PaymentScreen(ConsoleScreen):
                 "revealing", lambda: operator.reveal_phone(collection_id, mode, name=name)
             )
         )
+
+
+def _ask(queries: "ServiceQueries", one: Selection) -> ActionResult:
+    if one.event_id is not None:
+        return queries.ask_event(one.event_id)
+    if one.collection_id is not None:
+        return queries.ask_collection(one.collection_id)
+    return ActionResult("no id is known of it: nothing was asked", ActionOutcome.NOTHING_TO_DO)

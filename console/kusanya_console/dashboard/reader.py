@@ -15,8 +15,8 @@ from kusanya_console.dashboard.records import (
     ServiceKey,
     ServicePicture,
     ServiceTime,
+    parse_answer,
     rows,
-    understood,
 )
 
 
@@ -29,7 +29,7 @@ class ServiceReader:
     def load(self) -> ServicePicture:
         """Return clock, endpoints, keys and faults. Raises DashboardError."""
         return ServicePicture(
-            time=understood(self._dashboard.get("clock"), ServiceTime),
+            time=parse_answer(self._dashboard.get("clock"), ServiceTime),
             endpoints=endpoints(self._dashboard),
             keys=rows(self._dashboard.get("keys"), ServiceKey),
             faults=faults(self._dashboard),
@@ -59,7 +59,7 @@ def faults(dashboard: DashboardClient) -> tuple[FaultRule, ...]:
     answer: Any = dashboard.get("faults")
     if not isinstance(answer, dict):
         raise DashboardError("the dashboard answers something that cannot be read")
-    return understood(answer.get("rules"), tuple[FaultRule, ...])
+    return parse_answer(answer.get("rules"), tuple[FaultRule, ...])
 
 
 def path_part(text: str) -> str:

@@ -101,7 +101,7 @@ class SentDelivery(msgspec.Struct, frozen=True, kw_only=True):
     next_attempt_at: datetime | None = None
 
 
-def understood(answer: Any, form: type[T]) -> T:
+def parse_answer(answer: Any, form: type[T]) -> T:
     """Return a decoded answer as `form`. Raises DashboardError where it has another form."""
     try:
         return msgspec.convert(answer, form, strict=True)
@@ -114,4 +114,4 @@ def rows(answer: Any, form: type[T]) -> tuple[T, ...]:
     listed = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         raise DashboardError("the dashboard answers something that cannot be read")
-    return tuple(understood(one, form) for one in listed)
+    return tuple(parse_answer(one, form) for one in listed)

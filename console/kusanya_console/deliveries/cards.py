@@ -5,7 +5,7 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 
 from collections.abc import Sequence
 
-from kusanya.health import DeliveryPlan, EndpointHealth, attempt_of, succeeded
+from kusanya.health.report import DeliveryPlan, EndpointHealth, attempt_of, succeeded
 from kusanya.store.records import DeliveryRow, MissingEventRow, MissingEventStatus, Verdict
 from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console.lists.filtering import Arrived

@@ -6,14 +6,14 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from kusanya.filters import Filter
-from kusanya.health import attempt_of
+from kusanya.health.report import attempt_of
 from kusanya.store.records import (
     MISSING_ID,
     Key,
     MissingEventRow,
     MissingEventStatus,
-    Order,
     Page,
+    SortOrder,
     Verdict,
     missing_event,
 )
@@ -25,9 +25,13 @@ from kusanya_console.lists.export import DELIVERIES
 from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, delivery_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, format_instant
+from kusanya_console.ui.format import Look, cell, format_listed_instant
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.record_table import Column
+
+
+def _arrived(row: Arrived, look: Look) -> Run:
+    return format_listed_instant(row.arrived_at, look), MUTED
 
 
 def _type(row: Arrived, _look: Look) -> Run:
@@ -52,18 +56,20 @@ def _answer(row: Arrived, _look: Look) -> Run:
 
 
 COLUMNS: tuple[Column[Arrived], ...] = (
-    Column("arrived", 9, lambda row, look: (format_instant(row.arrived_at, look), MUTED)),
+    Column("arrived", 9, _arrived, whole=True),
     Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True),
     Column("type", 16, _type),
     Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8),
-    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6),
+    Column(
+        "reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6, names=True
+    ),
     Column("verdict", 12, lambda row, _: verdict(row)),
     Column("try", 3, _attempt, right=True),
     Column("ans", 3, _answer, right=True),
 )
 
 
-def _pages(context: AppContext, query: Filter, _order: Order) -> ListPages[Arrived]:
+def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[Arrived]:
     store, mode = context.store, context.mode
     where, test = delivery_query(query, now=context.clock.now())
 
@@ -100,7 +106,7 @@ def _hours(context: AppContext) -> Hours:
 
 DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     records="deliveries",
-    columns={Order.CREATED: COLUMNS},
+    columns={SortOrder.CREATED: COLUMNS},
     keys=DELIVERY_KEYS,
     pages=_pages,
     # A payment with news may have become final by a poll, or its event may have arrived.

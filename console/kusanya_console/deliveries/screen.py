@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import ComposeResult
 
-from kusanya.health import EndpointHealth
+from kusanya.health.report import EndpointHealth
 from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.messages import (
@@ -14,6 +14,7 @@ from kusanya_console.actions.messages import (
     CopyRequested,
     TimelineRequested,
     copy_reference,
+    copyable,
 )
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
@@ -36,6 +37,9 @@ from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import Line, cell, format_due, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN
 from kusanya_console.widgets.sheet import Sheet
+
+if TYPE_CHECKING:  # built by the caller
+    from kusanya_console.actions.operator import OperatorActions
 
 SENDER_EVERY_S: Final = 2.0
 _HOUR: Final = timedelta(hours=1)
@@ -72,9 +76,9 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Show the counts, then the list."""
         self._show_figures()
         store, mode = self.context.store, self.context.mode
-        hour = snapshot.at.replace(minute=0, second=0, microsecond=0)
+        now = snapshot.at
         self.fetch(
-            "missing", lambda: store.deliveries.count_missing(mode, since=hour, until=hour + _HOUR)
+            "missing", lambda: store.deliveries.count_missing(mode, since=now - _HOUR, until=now)
         )
         super().advance(snapshot)
 
@@ -146,6 +150,12 @@ class DeliveriesScreen(ListScreen[Arrived]):
         self._show_figures()
         self._show_card()
 
+    def fetch_failed(self, what: str) -> None:
+        """Keep what is shown; the sender is asked again with its next turn."""
+        super().fetch_failed(what)
+        if what == "sender":
+            self._asking_sender = False
+
     def _mine(self) -> DeliveryDetails | None:
         mine = self._details
         return mine if mine is not None and mine.row_id == self.table.cursor else None
@@ -193,13 +203,13 @@ class DeliveriesScreen(ListScreen[Arrived]):
         if row is not None:
             self.post_message(TimelineRequested(row.collection_id or row.event_id or ""))
 
-    def selection(self) -> Selection | None:
-        """Return the event on the line, with the collection that it is about."""
-        row = self.table.row
-        if row is None:
-            return None
+    def selection_of(self, row: Arrived) -> Selection:
+        """Return the event on a line, with the collection that it is about."""
         name = format_text(row.reference or row.event_id or "this arrival", 60)
-        return Selection(name=name, collection_id=row.collection_id, event_id=row.event_id)
+        copied = row.event_id or copyable(row.reference or "", row.id)
+        return Selection(
+            name=name, collection_id=row.collection_id, event_id=row.event_id, copied=copied
+        )
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return what reads the body of the arrival under the cursor, its phone masked."""
@@ -222,6 +232,9 @@ class DeliveriesScreen(ListScreen[Arrived]):
             if operator is None
             else operator.resend_disabled_reason()
         )
+        if not why and operator is not None and self.table.marked:
+            self._resend_marked(operator)
+            return
         if not why and row is None:
             why = "the cursor points at no arrival"
         if not why and isinstance(row, MissingEventRow):
@@ -248,9 +261,50 @@ class DeliveriesScreen(ListScreen[Arrived]):
             ConfirmScreen("Resend this event", facts, mode=row.mode, warning=warning), send
         )
 
+    def _resend_marked(self, operator: "OperatorActions") -> None:
+        """Confirm by their count and let the sender deliver every marked event again."""
+        # Several arrivals of one event are one event.
+        rows = {
+            row.event_id: row
+            for row in self.table.marked.values()
+            if not isinstance(row, MissingEventRow) and row.event_id is not None
+        }
+        left = sum(
+            isinstance(row, MissingEventRow) or row.event_id is None
+            for row in self.table.marked.values()
+        )
+        if not rows:
+            self.say("off: of none of the marked ones is it known which event it was")
+            return
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.run_together(
+                    "resent", tuple(rows.values()), operator.resend,
+                    name=lambda row: format_text(row.event_id or "", 60),
+                )  # fmt: skip
+
+        count = f"{len(rows)}"
+        facts = [("events", (count, STRONG)), ("mode", (self.context.mode.value, PLAIN))]
+        if left:
+            facts.append(("left out", (f"{left}: which event is missing is not known", WARN)))
+        self.app.push_screen(
+            ConfirmScreen(
+                "Resend these events",
+                tuple(facts),
+                mode=self.context.mode,
+                warning="The sender delivers each once more to every endpoint that has it.",
+                word=count,
+                live_word=count,
+            ),
+            send,
+        )
+
     def action_copy_id(self) -> None:
-        """Copy the event's id, or the reference where no event came."""
+        """Copy the event's id, or the reference where no event came; of all that are marked."""
         row = self.table.row
+        if self.copy_marked():
+            return
         if row is not None and row.event_id is not None:
             self.post_message(CopyRequested("event id", row.event_id))
         elif row is not None and row.reference is not None:

@@ -5,7 +5,7 @@ Pure. Numbers are inferred from the times of what arrived, and the screen says s
 
 from collections.abc import Sequence
 
-from kusanya.health import DeliveryPlan, Slot, SlotState, attempt_of
+from kusanya.health.report import DeliveryPlan, Slot, SlotState, attempt_of
 from kusanya.store.records import DeliveryRow
 from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS

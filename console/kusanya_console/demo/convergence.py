@@ -15,7 +15,7 @@ class Mismatch(msgspec.Struct, frozen=True):
     what: str
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredState(msgspec.Struct, frozen=True):
     """What the store says of one collection."""
 
     status: str
@@ -28,7 +28,7 @@ class Kept(msgspec.Struct, frozen=True):
 def compare(
     served: Iterable[dict[str, Any]],
     *,
-    kept: Callable[[str], Kept | None],
+    kept: Callable[[str], StoredState | None],
     announced: Callable[[str], tuple[str, str]],
 ) -> tuple[Mismatch, ...]:
     """Return every disagreement; empty means that all collections converged.
@@ -44,7 +44,7 @@ def compare(
 
 
 def _disagreement(
-    truth: dict[str, Any], ours: Kept | None, announced: Callable[[str], tuple[str, str]]
+    truth: dict[str, Any], ours: StoredState | None, announced: Callable[[str], tuple[str, str]]
 ) -> str | None:
     status = truth["status"]
     if status not in FINAL:
@@ -54,7 +54,7 @@ def _disagreement(
     return _disagreement_in_store(truth, ours) or _disagreement_in_event(truth, ours, announced)
 
 
-def _disagreement_in_store(truth: dict[str, Any], ours: Kept) -> str | None:
+def _disagreement_in_store(truth: dict[str, Any], ours: StoredState) -> str | None:
     if ours.contradictions:
         return "the store holds contradictory facts"
     theirs = (truth["status"], truth["amount"], truth["fee"])
@@ -64,7 +64,7 @@ def _disagreement_in_store(truth: dict[str, Any], ours: Kept) -> str | None:
 
 
 def _disagreement_in_event(
-    truth: dict[str, Any], ours: Kept, announced: Callable[[str], tuple[str, str]]
+    truth: dict[str, Any], ours: StoredState, announced: Callable[[str], tuple[str, str]]
 ) -> str | None:
     if ours.event_id is None:
         return "its event has not arrived"

@@ -16,7 +16,7 @@ from kusanya.limits import ACKNOWLEDGEMENT_TIME, RETRY_GAPS, TEST_COMPLETION_MAX
 from kusanya.store.records import DeliveryFilter, Key, Verdict
 from kusanya.wire import FINAL, Mode
 from kusanya_console.dashboard.client import DashboardClient
-from kusanya_console.demo.convergence import Kept, Mismatch, compare
+from kusanya_console.demo.convergence import Mismatch, StoredState, compare
 
 if TYPE_CHECKING:
     from kusanya.store import Store
@@ -200,8 +200,8 @@ class _Judge:
         return event.data.id, event.data.status
 
 
-def _kept(store: "Store", collection_id: str) -> Kept | None:
+def _kept(store: "Store", collection_id: str) -> StoredState | None:
     row = store.collections.get(collection_id, Mode.TEST)
     if row is None:
         return None
-    return Kept(row.status, row.amount, row.fee, row.event_id, row.contradictions)
+    return StoredState(row.status, row.amount, row.fee, row.event_id, row.contradictions)

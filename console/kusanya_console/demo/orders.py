@@ -35,7 +35,7 @@ _AMOUNTS: Final = (1_000, 2_500, 5_000, 7_500, 12_000, 18_500, 25_000, 40_000, 8
 _GOODS: Final = ("school fees", "electricity", "water bill", "bus ticket", "groceries", "rent")
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class DemoOrder(msgspec.Struct, frozen=True, kw_only=True):
     """One payment to ask for, and how long after the order before it (seconds)."""
 
     after_s: float
@@ -45,7 +45,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
 
-def orders(*, seed: int, first: int, per_second: float, stuck: bool) -> Iterator[Order]:
+def orders(*, seed: int, first: int, per_second: float, stuck: bool) -> Iterator[DemoOrder]:
     """Yield orders without end, numbered from `first`; `stuck` adds prompts that never finish."""
     chance = Random(f"{seed}:{first}")  # noqa: S311 - a demo's traffic, not a secret
     endings = [*_SCRIPTED, *([(_NEVER_FINAL, 1)] if stuck else []), (None, _ORDINARY)]
@@ -53,7 +53,7 @@ def orders(*, seed: int, first: int, per_second: float, stuck: bool) -> Iterator
     while True:
         ending = chance.choices([last for last, _ in endings], [weight for _, weight in endings])[0]
         phone = f"2557540000{ending}" if ending else _any_phone(chance)
-        yield Order(
+        yield DemoOrder(
             after_s=chance.expovariate(per_second),
             amount=chance.choice(_AMOUNTS) + chance.randrange(0, 10) * 100,
             phone=phone,

@@ -15,7 +15,7 @@ from kusanya.intents import create_safely_async, open_intents, resume_async
 from kusanya.service_clock import parse_clock
 from kusanya.store import Store
 from kusanya.watch import PollSettings, poll_open
-from kusanya_console.demo.orders import Order, orders
+from kusanya_console.demo.orders import DemoOrder, orders
 from kusanya_console.output import complain, say_json, say_poll_result
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Traffic:
         newest = self._store.intents.page(self._profile.mode, limit=1).rows
         return int(newest[0].reference.removeprefix("INV-")) + 1 if newest else 1
 
-    async def _place(self, client: "AsyncClient", order: Order) -> None:
+    async def _place(self, client: "AsyncClient", order: DemoOrder) -> None:
         try:
             await create_safely_async(
                 self._store,

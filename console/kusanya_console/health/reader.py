@@ -6,13 +6,14 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.acknowledgements import Acknowledgement
+from kusanya.alarms.alarm import Alarm, AlarmList
 from kusanya.alarms.anomalous_collections import AnomalyReport
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.alarms.rules import Alarm, AlarmList, open_prompts
+from kusanya.alarms.payment_rules import open_prompts
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya.causes import Causes, TimeToFinal, Window
 from kusanya.filters import Filter, Term
-from kusanya.health import EndpointHealth, Health
+from kusanya.health.causes import Causes, TimeToFinal, Window
+from kusanya.health.report import EndpointHealth, Health
 from kusanya.text import safe
 from kusanya_console.commands import DELIVERIES, INTENTS, LIVE
 from kusanya_console.health.lines import Target

@@ -7,8 +7,8 @@ says so. Who acknowledged an alarm stands under it: it stays until it is over.
 from datetime import timedelta
 from itertools import groupby
 
-from kusanya.alarms.rules import Alarm
-from kusanya.health import EndpointHealth, format_failures
+from kusanya.alarms.alarm import Alarm
+from kusanya.health.report import EndpointHealth, format_failures
 from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
 from kusanya_console.health.lines import Entry, Section, leading, plainly
@@ -32,6 +32,16 @@ _FUSE_CELLS = 12
 _LEFT_CELLS = 24
 _SOON = timedelta(hours=6)
 """A fuse with less left is no background any more."""
+_KEYS = {
+    "sender_disabled": "Service (6) enables it.",
+    "closing": "R on Intents (5): one of them.",
+    "stalled": "R on Intents (5): one of them.",
+    "stuck": "c on one of them asks.",
+    "silent": "c catches up.",
+    "contradictions": "A on one of them below acknowledges it.",
+    "fee_changes": "A on one of them below acknowledges it.",
+}
+"""What the console's own keys do about an alarm, by its rule."""
 _ALARMS = 6
 """So many alarms of one rule have a sentence of their own; the rest are counted."""
 
@@ -79,7 +89,8 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
 
 
 def _alarm_lines(alarm: Alarm, found: Reading, look: Look, width: int) -> list[Line]:
-    lines = wrapped(alarm.text, width, role=alarm_role(alarm.severity))
+    said = " ".join(filter(None, (alarm.text, _KEYS.get(alarm.code))))
+    lines = wrapped(said, width, role=alarm_role(alarm.severity))
     held = found.acknowledgement(alarm.id)
     if held is not None:
         who = f"looked after by {safe(held.by, 40)} since {format_instant(held.at, look)}"

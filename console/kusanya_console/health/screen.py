@@ -13,10 +13,11 @@ from textual.containers import VerticalScroll
 
 from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
 from kusanya.alarms.rules import raised
-from kusanya.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
+from kusanya.health.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya.wording import outage_notice
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
     ActionRequested,
@@ -26,7 +27,8 @@ from kusanya_console.actions.messages import (
     TimelineRequested,
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.collections.evidence import save_card
+from kusanya_console.collections.cards import spoken
+from kusanya_console.collections.detail import card_head
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.health.lines import Section, Target, targets
@@ -35,6 +37,7 @@ from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.screens.status_line import StatusBarState
+from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, format_instant, plain, rule
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
@@ -42,7 +45,10 @@ from kusanya_console.widgets.sheet import LineSheet, Sheet
 _COPIED_CELLS = 110
 _MARGIN = 2
 """Cells at the left for the cursor."""
+_NO_REPORT: Final = "the store is being read: there is no report yet"
 _EVERY: Final = timedelta(seconds=5)
+_OF_NETWORKS: Final = ("stuck", "failure_rate")
+"""Alarms whose subject is a channel: customers can be told of them."""
 
 
 class HealthFigures(msgspec.Struct, frozen=True):
@@ -280,16 +286,27 @@ class HealthScreen(ConsoleScreen):
             self.say("the cursor stands on no alarm")
             return
         alarm, name = target.alarm, target.name
+        found = self._reading()
+        held = None if found is None else found.acknowledgement(alarm)
+        before = "" if held is None else held.by
+        known = (
+            ""
+            if held is None
+            else f"{safe(held.by, 60)} looks after it since "
+            f"{format_instant(held.at, self.context.look)}: {safe(held.why, 200)}. Whoever writes "
+            "now takes it over."
+        )
 
         def keep(why: str | None) -> None:
             if why:
                 self.post_message(
                     ActionRequested(
-                        "acknowledging", lambda: operator.acknowledge(alarm, name=name, why=why)
+                        "acknowledging",
+                        lambda: operator.acknowledge(alarm, name=name, why=why, before=before),
                     )
                 )
 
-        self.app.push_screen(NoteScreen((name, PLAIN)), keep)
+        self.app.push_screen(NoteScreen((name, PLAIN), known=known), keep)
 
     def action_back(self) -> None:
         """Show the whole report again, or go back to Live."""
@@ -306,28 +323,58 @@ class HealthScreen(ConsoleScreen):
         else:
             self.post_message(ActionRequested("catching up", queries.catch_up))
 
-    def _text(self) -> str:
-        found = self._reading()
-        return "" if found is None else plain(health_lines(found, self.context.look, _COPIED_CELLS))
+    def _text(self, found: Reading) -> str:
+        look, store = self.context.dated_look, self.context.store
+        head = card_head(
+            "health report",
+            look,
+            self.context.mode,
+            author=store.audit.actor,
+            store=store.url_shown,
+        )
+        return plain([*head, *health_lines(found, look, _COPIED_CELLS)])
 
     def action_copy_id(self) -> None:
         """Copy the report as text."""
-        text = self._text()
-        if text:
-            self.post_message(CopyRequested("report", text))
+        found = self._reading()
+        if found is None:
+            self.say(_NO_REPORT)
+            return
+
+        def copy() -> ActionResult:
+            self.post_message(CopyRequested("report", self._text(found), quiet=True))
+            return ActionResult("report sent to the terminal's clipboard")
+
+        self.post_message(ActionRequested("copying the report", copy))
+
+    def action_copy_notice(self) -> None:
+        """Copy what customers are told of the network that the alarm in view is about."""
+        found, target = self._reading(), self.target
+        alarms = () if found is None else found.alarms
+        of_networks = [one for one in alarms if one.code in _OF_NETWORKS]
+        mine = target.alarm if target is not None else ""
+        alarm = next((one for one in of_networks if one.id == mine), None)
+        alarm = alarm or next(iter(of_networks), None)
+        if found is None or alarm is None:
+            self.say("no alarm is about a network: there is nothing to tell customers")
+            return
+        stuck = {one.channel: one.oldest_at for one in found.inputs.health.stuck}
+        rates = {one.channel: one.since for one in found.inputs.failure_rates}
+        since = (stuck if alarm.code == "stuck" else rates)[alarm.subject]
+        english, swahili = outage_notice(vocabulary.channel(alarm.subject), since=since)
+        self.post_message(
+            CopyRequested("outage notice", f"{spoken(english)}\n\n{spoken(swahili)}", quiet=True)
+        )
+        sent = f"outage notice sent to the terminal's clipboard: {english.sentence}"
+        self.context.show(ActionResult(sent))
+        self.show_result()
 
     def action_copy_card(self) -> None:
         """Copy the report and keep it in a file."""
-        text, folder = self._text(), self.context.folder
-        sent = "report sent to the terminal's clipboard and saved to"
-        name = f"health-{self.context.mode.value}-{self.context.look.now:%Y%m%dT%H%M%SZ}"
-        if not text:
-            self.say("the store is being read: there is no report yet")
+        found = self._reading()
+        if found is None:
+            self.say(_NO_REPORT)
             return
-        self.post_message(CopyRequested("report", text, quiet=True))
-        self.post_message(
-            ActionRequested(
-                "saving the report",
-                lambda: ActionResult(f"{sent} {safe(str(save_card(folder, name, text)), 400)}"),
-            )
-        )
+        look = self.context.look
+        name = f"health-{self.context.mode.value}-{look.now:%Y%m%dT%H%M%SZ}"
+        self.keep_text("report", name, lambda: self._text(found))

@@ -3,9 +3,9 @@
 from collections import Counter
 
 from kusanya.business_day import EAT
-from kusanya.causes import Cause, Causes, Window, begins
 from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
-from kusanya.filters import Filter, Term, TimeRange
+from kusanya.filters import Filter, Range, Term, TimeRange
+from kusanya.health.causes import Cause, Causes, Window, begins
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.commands import LIVE
@@ -18,6 +18,7 @@ from kusanya_console.ui.format import (
     cell,
     columns,
     fit,
+    fit_id,
     format_duration,
     format_instant,
     wrapped,
@@ -30,6 +31,7 @@ _CODE = 24
 _CHANNEL = 12
 _TOTALS = (-7, -7, -15)
 _GAP = 2
+_HOUR_S = 3_600
 _ANOMALIES_SHOWN = 12
 """Anomalies that have a line of their own; the rest are counted."""
 _SAID = 31
@@ -112,7 +114,7 @@ def _within(found: Reading) -> tuple[Term, ...]:
     now = found.health.at
     begin = begins(found.window, now).astimezone(EAT)
     if found.window is Window.HOUR:
-        return (Term("at", (TimeRange(begin.time(), None),)),)
+        return (Term("age", (Range(None, _HOUR_S),)),)
     return (Term("at", (TimeRange(begin.date(), None),)),)
 
 
@@ -173,7 +175,7 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
             (f"{glyph} ", role),
             (fit(format_instant(one.row.created_at, look), 9), MUTED),
             ("  ", PLAIN),
-            (fit(reference, 16), PLAIN),
+            (fit_id(reference, 16), PLAIN),
             ("  ", PLAIN),
         )
         said = wrapped(safe(one.anomaly.sentence, 300), width, indent=_SAID, role=role)

@@ -23,10 +23,12 @@ from kusanya_console.ui.format import (
     format_duration,
     format_elapsed,
     format_instant,
+    format_moment,
     format_text,
     labelled,
     rule,
     spread,
+    stamp,
     wrapped,
 )
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
@@ -46,15 +48,16 @@ _WAITING = frozenset({IntentState.SENT, IntentState.UNKNOWN})
 
 
 def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
-    """Return how many outcomes are unknown or held up, and when the next replay window closes."""
-    stranded = format_count(count_stalled(rows, now=look.now).count)
+    """Return how many outcomes are unknown or stalled, and when the next replay window closes."""
+    stalled = format_count(count_stalled(rows, now=look.now).count)
     unknown = [row for row in rows if row.state is IntentState.UNKNOWN]
-    sent = [row for row in unknown if window_ends(row) is not None]
+    # Of the same rows as the list's column speaks of: sent, and without an answer.
+    sent = [row for row in rows if row.state in _WAITING and window_ends(row) is not None]
     ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
     line: list[Run] = [
         (" unknown ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
-        *([("     held up ", MUTED), (stranded, WARN)] if stranded != "0" else ()),
+        *([("     stalled ", MUTED), (stalled, WARN)] if stalled != "0" else ()),
         ("     next window closes ", MUTED),
         (f"in {format_duration(min(ahead))}" if ahead else "—", PLAIN),
         ("     window closed ", MUTED),
@@ -110,7 +113,7 @@ def intent_card(
         labelled("key", (_key(row), PLAIN)),
         labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
         labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
-        labelled("prepared", (format_instant(row.prepared_at, look), PLAIN)),
+        labelled("prepared", (format_moment(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
     ]
     if row.outcome is not None and row.outcome != _NO_ANSWER:
@@ -201,7 +204,7 @@ def _attempt(one: AttemptRow, look: Look) -> Line:
     lasted = "" if one.took_us is None else format_elapsed(one.took_us)
     lost = one.outcome == "lost"
     return (
-        (f"{one.number:>2}  ", MUTED), (fit(format_instant(one.sent_at, look), 9), PLAIN),
+        (f"{one.number:>2}  ", MUTED), (stamp(one.sent_at, look), PLAIN),
         ("  ", PLAIN), (fit(f"{'✕ ' if lost else ''}{outcome}", 10), FAILED if lost else PLAIN),
         (fit(status, 4, right=True), PLAIN), ("  ", PLAIN), (lasted, MUTED),
     )  # fmt: skip

@@ -1,21 +1,15 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
-from kusanya.alarms.stalled_intents import stalled_intents
 from kusanya.assumptions import REPLAY_HOURS
-from kusanya.errors import IntentError
-from kusanya.intents import Candidate
 from kusanya.privacy import mask_json, mask_phone
-from kusanya.store import Store
-from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
-from kusanya.wire import Mode
+from kusanya.store.records import IntentRow, IntentState
 from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.messages import (
@@ -45,6 +39,13 @@ from kusanya_console.intents.cards import (
     window_left,
 )
 from kusanya_console.intents.decide import DecideScreen, Decision
+from kusanya_console.intents.reader import (
+    DecisionCheck,
+    IntentDetails,
+    check_decision,
+    load_details,
+    load_intents,
+)
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
@@ -53,16 +54,20 @@ from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.window import PageWindow
 
-_UNKNOWN_LISTED = 200
-_OTHERS_LISTED = 200
-
 
 def _sent(row: IntentRow, look: Look) -> Run:
     return format_instant(row.first_sent_at, look), MUTED
 
 
 COLUMNS: tuple[Column[IntentRow], ...] = (
-    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=4),
+    Column(
+        "reference",
+        10,
+        lambda row, _: cell(row.reference, limit=60),
+        grows=4,
+        names=True,
+        whole=True,
+    ),
     Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
     Column("first sent", 10, _sent),
@@ -70,61 +75,6 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
     Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
     Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
 )
-
-
-class IntentList(msgspec.Struct, frozen=True):
-    """What the screen lists: unknown outcomes first, the shortest window first among them."""
-
-    rows: tuple[IntentRow, ...]
-    more: bool = False
-    """True when there are older ones, which are not listed."""
-
-
-class IntentDetails(msgspec.Struct, frozen=True):
-    """The attempts of one intent, and what people noted on it."""
-
-    intent_id: str
-    attempts: tuple[AttemptRow, ...]
-    notes: tuple[NoteRow, ...]
-
-
-def load_details(store: Store, intent: IntentRow) -> IntentDetails:
-    """Return what stands beside an intent."""
-    notes = store.notes.of(intent.id, intent.mode)
-    return IntentDetails(intent.id, store.intents.attempts(intent.id), notes)
-
-
-class DecisionCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person says became of an intent, and what is known of the collection they name."""
-
-    intent: IntentRow
-    said: Decision
-    candidate: Candidate | None = None
-    refused: bool = False
-
-
-def check_decision(operator: OperatorActions, row: IntentRow, said: Decision) -> DecisionCheck:
-    """Compare the collection that is named with the intent; raises StoreError."""
-    if said.collection_id is None:
-        return DecisionCheck(intent=row, said=said)
-    try:
-        candidate = operator.examine(row, said.collection_id)
-    except IntentError:
-        return DecisionCheck(intent=row, said=said, refused=True)
-    return DecisionCheck(intent=row, said=said, candidate=candidate)
-
-
-def load_intents(store: Store, mode: Mode, *, now: datetime) -> IntentList:
-    """Return the unknown ones, then those held up, then the newest of the rest."""
-    unknown = store.intents.page(mode, states=(IntentState.UNKNOWN,), limit=_UNKNOWN_LISTED)
-    newest = store.intents.page(mode, limit=_OTHERS_LISTED)
-    first = sorted(unknown.rows, key=lambda row: row.first_sent_at or row.prepared_at)
-    stalled = sorted(
-        stalled_intents(store, mode, now=now), key=lambda row: row.state is IntentState.PREPARED
-    )
-    named = {row.id for row in (*first, *stalled)}
-    rest = (row for row in newest.rows if row.id not in named)
-    return IntentList((*first, *stalled, *rest), more=unknown.more or newest.more)
 
 
 class IntentsScreen(PaymentScreen):
@@ -216,7 +166,7 @@ class IntentsScreen(PaymentScreen):
         self._show()
 
     def _show(self) -> None:
-        row, look, told = self.table.row, self.context.look, self._details
+        row, look, details = self.table.row, self.context.look, self._details
         rows = self.table.window.rows
         self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
         self._foot()
@@ -224,16 +174,16 @@ class IntentsScreen(PaymentScreen):
         if row is None:
             card.show(lambda _width: ())
             return
-        mine = told is not None and told.intent_id == row.id
-        attempts = told.attempts if told is not None and mine else ()
-        notes = told.notes if told is not None and mine else ()
+        mine = details is not None and details.intent_id == row.id
+        attempts = details.attempts if details is not None and mine else ()
+        notes = details.notes if details is not None and mine else ()
         part = self.part
         card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
 
     def _foot(self) -> None:
         rows, above = len(self.table.window.rows), 0 if self.table.follow else self.table.first
         listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
-        left: Line = ((" unknown first, then what is held up, then the newest   ", MUTED),)
+        left: Line = ((" unknown first, then what is stalled, then the newest   ", MUTED),)
         left = (*left, (listed, MUTED))
         goes = f"{self.context.key('list.newest')} goes to the top"
         right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
@@ -297,9 +247,9 @@ class IntentsScreen(PaymentScreen):
 
     def card(self) -> Card | None:
         """Return what reads the card of the intent, its collection's below where it is known."""
-        row, look, store, told = (
+        row, look, store, details = (
             self.table.row,
-            self.context.look,
+            self.context.dated_look,
             self.context.store,
             super().card(),
         )
@@ -309,7 +259,7 @@ class IntentsScreen(PaymentScreen):
         def read() -> list[Line]:
             beside = load_details(store, row)
             lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
-            return lines if told is None else [*lines, (), *told()]
+            return lines if details is None else [*lines, (), *details()]
 
         return read
 

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from kusanya.filters import Filter
-from kusanya.store.records import Order
+from kusanya.store.records import SortOrder
 from kusanya_console.actions.context import AppContext
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import Value
@@ -34,11 +34,11 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
 
     records: str
     """What stands in the list, for sentences and for the name of an export."""
-    columns: Mapping[Order, tuple[Column[R], ...]]
+    columns: Mapping[SortOrder, tuple[Column[R], ...]]
     """For each order that has an index, the usual one first."""
     keys: tuple[str, ...]
     """The keys of a filter that these records have."""
-    pages: Callable[[AppContext, Filter, Order], ListPages[R]]
+    pages: Callable[[AppContext, Filter, SortOrder], ListPages[R]]
     """Returns the list as filtered: what has an index is sought, the rest tested."""
     changed_ids: Callable[[Snapshot], frozenset[str]]
     """Returns the ids of this list's records that a snapshot names."""
@@ -52,9 +52,11 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """What an empty list says, {mode} in it: what would stand here, and which key helps."""
     nothing_passes: str
     """What it says where the filter lets nothing through."""
+    keyed_by_time: bool = True
+    """False where the keys of its pages are no instants."""
 
     @property
-    def orders(self) -> tuple[Order, ...]:
+    def orders(self) -> tuple[SortOrder, ...]:
         """Return the orders that have an index, the usual one first."""
         return tuple(self.columns)
 

@@ -19,6 +19,7 @@ from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.records import CollectionRow, DeliveryRow, Key, MissingEventRow
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.lists.filtering import Act
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.widgets.window import Row
 
@@ -70,6 +71,17 @@ DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow | MissingEventRow], Value]]
     "reference": lambda row: _masked(row.reference),
     "amount": lambda row: row.amount,
     "currency": lambda row: row.currency,
+}
+
+AUDIT: Final[Mapping[str, Callable[[Act], Value]]] = {
+    "at": lambda act: _instant(act.row.at),
+    "actor": lambda act: _masked(act.row.actor),
+    "act": lambda act: act.row.act,
+    "subject": lambda act: _masked(act.row.subject),
+    "mode": lambda act: None if act.subject is None else act.subject.mode.value,
+    "reference": lambda act: None if act.subject is None else _masked(act.subject.reference),
+    "outcome": lambda act: _masked(act.row.outcome),
+    "detail": lambda act: _masked(act.row.detail),
 }
 
 

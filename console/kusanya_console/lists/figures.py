@@ -9,6 +9,7 @@ from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.feed import Snapshot, Tally
 from kusanya_console.ui.format import Line, fit, format_percent
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 _BARS = " ▁▂▃▄▅▆▇"
@@ -17,40 +18,40 @@ _TAIL = 20
 
 
 def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[Line]:
-    """Return this hour's counts, their trends, and the day's money."""
+    """Return the last hour's counts, their trends, and the day's money."""
     hour, day = snapshot.hour, snapshot.day
     share = (f"{format_percent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
     wanted = (Status.SUCCEEDED, Status.CREATED, Status.FAILED, Status.EXPIRED)
     if short or width < 100:  # noqa: PLR2004 - the narrow breakpoint
-        counts: list[Run] = [(" this hour", MUTED)]
+        counts: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
         for status in wanted:
             counts += [
-                (f"   {status.value} ", MUTED),
+                (f"   {translate(status.value)} ", MUTED),
                 (f"{hour.of(status).count:,}", _role(status, hour.of(status))),
             ]
         return [(*counts, *_others(hour.others, "   "))]
     wide = min((width - _LABEL - _TAIL) // len(wanted), 28)
-    counts = [(fit(" this hour", _LABEL), MUTED)]
-    trend: list[Run] = [(fit(" per minute", _LABEL), MUTED)]
+    counts = [(fit(f" {translate('last 60 min')}", _LABEL), MUTED)]
+    trend: list[Run] = [(fit(f" {translate('per minute')}", _LABEL), MUTED)]
     for status in wanted:
         tally = hour.of(status)
-        figure = f"{tally.count:,}"
+        figure, word = f"{tally.count:,}", translate(status.value)
         counts += [
-            (f"{status.value} ", MUTED),
-            (fit(figure, wide - 6 - cell_len(status.value), right=True), _role(status, tally)),
+            (f"{word} ", MUTED),
+            (fit(figure, wide - 6 - cell_len(word), right=True), _role(status, tally)),
             (" " * 5, PLAIN),
         ]
         trend.append((fit(bars(snapshot.trends.get(status.value, ())), wide), MUTED))
-    counts += [("success ", MUTED), share]
+    counts += [(f"{translate('success')} ", MUTED), share]
     trend += _others(hour.others, "")
     paid = day.of(Status.SUCCEEDED)
     code = safe(day.currency, 8)
     money: list[Run] = [
-        (fit(" today", _LABEL), MUTED),
-        ("collected ", MUTED), (f"{code} {paid.amount:,}", PLAIN),
-        ("     fees ", MUTED), (f"{code} {paid.fee:,}", PLAIN),
-        ("     net ", MUTED), (f"{code} {paid.amount - paid.fee:,}", PLAIN),
-        ("     succeeded only", MUTED),
+        (fit(f" {translate('today')}", _LABEL), MUTED),
+        (f"{translate('collected')} ", MUTED), (f"{code} {paid.amount:,}", PLAIN),
+        (f"     {translate('fees')} ", MUTED), (f"{code} {paid.fee:,}", PLAIN),
+        (f"     {translate('net')} ", MUTED), (f"{code} {paid.amount - paid.fee:,}", PLAIN),
+        (f"     {translate('succeeded only')}", MUTED),
     ]  # fmt: skip
     if day.other_currencies:
         money.append((f", {code} only", MUTED))
@@ -58,11 +59,11 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
 
 
 def delivery_figures(snapshot: Snapshot, width: int) -> list[Line]:
-    """Return this hour's arrivals by verdict."""
-    arrivals = snapshot.arrivals
+    """Return the last hour's arrivals by verdict."""
+    arrivals, hour = snapshot.arrivals, f" {translate('last 60 min')}"
     line: list[Run] = [
-        (fit(" this hour", _LABEL) if width >= 100 else " this hour  ", MUTED),  # noqa: PLR2004
-        ("arrivals ", MUTED),
+        (fit(hour, _LABEL) if width >= 100 else f"{hour}  ", MUTED),  # noqa: PLR2004
+        (f"{translate('arrivals')} ", MUTED),
         (f"{arrivals.total:,}", PLAIN),
     ]
     for verdict in Verdict:
@@ -70,7 +71,7 @@ def delivery_figures(snapshot: Snapshot, width: int) -> list[Line]:
         if count or verdict in {Verdict.VERIFIED, Verdict.REJECTED, Verdict.REPEAT}:
             loud = count and verdict not in {Verdict.VERIFIED, Verdict.REPEAT}
             line += [
-                (f"   {verdict.value.replace('_', ' ')} ", MUTED),
+                (f"   {translate(verdict.value.replace('_', ' '))} ", MUTED),
                 (f"{count:,}", FAILED if loud else PLAIN),
             ]
     return [tuple(line)]

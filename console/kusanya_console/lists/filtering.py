@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
-from kusanya.filters import KEYS, FieldType, Filter, Range, Term, TimeRange
-from kusanya.health import attempt_of
+import msgspec
+
+from kusanya.collection_columns import COLUMN_OF_KEY, FieldType, Indexed
+from kusanya.filters import KEYS, Filter, Range, Term, TimeRange
+from kusanya.health.report import attempt_of
+from kusanya.lookup import Subject
 from kusanya.store.records import (
+    AuditFilter,
+    AuditRow,
     CollectionFilter,
     CollectionRow,
     DeliveryFilter,
     DeliveryRow,
+    MetadataTerm,
     MissingEventRow,
     MissingEventStatus,
     Verdict,
@@ -19,21 +27,30 @@ from kusanya_console.lists.paging import Test
 
 Arrived = DeliveryRow | MissingEventRow
 """A line of the deliveries: what arrived, or what should have."""
+
+
+class Act(msgspec.Struct, frozen=True):
+    """A line of the audit: what somebody did, and the payment or creation it was done to."""
+
+    row: AuditRow
+    subject: Subject | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the id of the audit row."""
+        return self.row.id
+
+    @property
+    def seq(self) -> int:
+        """Return the place of the audit row, which never changes."""
+        return self.row.seq
+
+
 _LISTED: Final = {"status": "statuses", "channel": "channels", "code": "failure_codes"}
 
 _COLLECTION: Final[Mapping[str, Callable[[CollectionRow], object]]] = {
-    "status": lambda row: row.status,
-    "channel": lambda row: row.channel,
-    "code": lambda row: row.failure_code,
-    "ref": lambda row: row.reference,
+    **{key: attrgetter(column.name) for key, column in COLUMN_OF_KEY.items()},
     "phone": lambda row: row.phone.removeprefix("+"),
-    "amount": lambda row: row.amount,
-    "fee": lambda row: row.fee,
-    "currency": lambda row: row.currency,
-    "id": lambda row: row.id,
-    "age": lambda row: row.created_at,
-    "at": lambda row: row.created_at,
-    "event": lambda row: row.event_id,
 }
 _DELIVERY: Final[Mapping[str, Callable[[Arrived], object]]] = {
     "event": lambda row: row.event_id,
@@ -50,10 +67,25 @@ _DELIVERY: Final[Mapping[str, Callable[[Arrived], object]]] = {
     "age": lambda row: row.arrived_at,
     "at": lambda row: row.arrived_at,
 }
+_AUDIT: Final[Mapping[str, Callable[[Act], object]]] = {
+    "actor": lambda act: act.row.actor,
+    "act": lambda act: act.row.act,
+    "ref": lambda act: None if act.subject is None else act.subject.reference,
+    "id": lambda act: act.row.subject,
+    "outcome": lambda act: act.row.outcome,
+    "age": lambda act: act.row.at,
+    "at": lambda act: act.row.at,
+}
 
 
-COLLECTION_KEYS: Final = tuple(_COLLECTION)
+_PIECE: Final = 3
+"""Shorter parts of a reference are in no index: they are tested row by row."""
+_PHONE_END: Final = 8
+"""So many digits are the end of a phone, more of them a whole one."""
+_METADATA: Final = "meta"
+COLLECTION_KEYS: Final = (*_COLLECTION, _METADATA)
 DELIVERY_KEYS: Final = tuple(_DELIVERY)
+AUDIT_KEYS: Final = tuple(_AUDIT)
 
 
 def collection_query(found: Filter, *, now: datetime) -> tuple[CollectionFilter, Test | None]:
@@ -61,13 +93,21 @@ def collection_query(found: Filter, *, now: datetime) -> tuple[CollectionFilter,
 
     The filter was read with `keys=COLLECTION_KEYS`.
     """
-    sought: dict[str, Any] = {"unwell": found.unwell}
+    # Metadata is in no row: the store tells which rows have it, and which have not.
+    metadata = tuple(
+        MetadataTerm(tuple(map(_entry, term.values)), negated=term.negated)
+        for term in found.terms
+        if term.key == _METADATA
+    )
+    sought: dict[str, Any] = {"unwell": found.unwell, "metadata": metadata}
     left: list[Term] = []
     for term in found.terms:
-        taken = {} if term.negated else _seek_collections(term, now)
+        taken = {} if term.negated or term.key == _METADATA else _seek_collections(term, now)
         if taken and not taken.keys() & sought.keys():
             sought |= taken
-        else:
+            # What is looked for by a part is then compared as a whole.
+            left += [term] if term.exact else []
+        elif term.key != _METADATA:
             left.append(term)
     return CollectionFilter(**sought), _test(left, _COLLECTION, now)
 
@@ -88,18 +128,65 @@ def delivery_query(found: Filter, *, now: datetime) -> tuple[DeliveryFilter, Tes
     return DeliveryFilter(**sought), _test(left, _DELIVERY, now)
 
 
-def _seek_collections(term: Term, now: datetime) -> dict[str, Any]:
+def audit_query(found: Filter, *, now: datetime) -> tuple[AuditFilter, Test | None]:
+    """Return what the store seeks in the audit, and the test for what is left, if any.
+
+    The filter was read with `keys=AUDIT_KEYS`.
+    """
+    sought: dict[str, Any] = {"unwell": found.unwell}
+    left: list[Term] = []
+    for term in found.terms:
+        taken = {} if term.negated or term.exact else _seek_acts(term, now)
+        if taken and not taken.keys() & sought.keys():
+            sought |= taken
+        else:
+            left.append(term)
+    return AuditFilter(**sought), _test(left, _AUDIT, now)
+
+
+def _seek_acts(term: Term, now: datetime) -> dict[str, Any]:
+    one = term.values[0] if len(term.values) == 1 else None
+    match term.key:
+        case "actor" | "act":
+            return {f"{term.key}s": term.values}
+        case "id":
+            return {"subjects": term.values}
+        case "at" if isinstance(one, TimeRange):
+            begin, end = one.between(now)
+            return _some(since=begin, until=end)
+        case _:
+            return {}
+
+
+def _entry(value: object) -> tuple[str, str]:
+    name, _, said = str(value).partition("=")
+    return name, said
+
+
+def _seek_collections(  # noqa: PLR0911 - a case each
+    term: Term, now: datetime
+) -> dict[str, Any]:
     one = term.values[0] if len(term.values) == 1 else None
     match term.key:
         case "status" | "channel" | "code":
             return {_LISTED[term.key]: term.values}
-        case "ref" | "phone" if one is not None and not term.exact:
-            return {"reference_prefix" if term.key == "ref" else "phone": one}
+        case "ref" if isinstance(one, str) and len(one) >= _PIECE:
+            return {"reference_part": one}
+        case "description" if isinstance(one, str) and len(one) >= _PIECE:
+            return {"description_part": one}
+        case "phone" if isinstance(one, str) and len(one) > _PHONE_END:
+            return {"phone": one}
+        case "id":
+            return {"ids": term.values}
         case "amount" if isinstance(one, Range):
             return _some(amount_min=one.low, amount_max=one.high)
         case "at" if isinstance(one, TimeRange):
             begin, end = one.between(now)
             return _some(created_from=begin, created_to=end)
+        case key if KEYS[key] is FieldType.WORD:
+            column = COLUMN_OF_KEY[key]
+            found = column.indexed is not Indexed.NO
+            return {"words": ((column.name, term.values),)} if found else {}
         case _:
             return {}
 
@@ -154,6 +241,8 @@ def _fits(term: Term, wanted: object, value: object, now: datetime) -> bool:
         return isinstance(value, datetime) and (
             (begin is None or value >= begin) and (end is None or value < end)
         )
-    if KEYS[term.key] is FieldType.PREFIX and not term.exact:
-        return str(value).startswith(str(wanted))
+    if KEYS[term.key] is FieldType.PART and not term.exact:
+        return str(wanted).casefold() in str(value).casefold()
+    if term.key == "phone":
+        return str(value).endswith(str(wanted))
     return str(value) == wanted

@@ -76,6 +76,14 @@ class ListPages(Generic[R]):
         kept = kept[:limit]
         return Page(tuple(kept[::-1] if upwards else kept), more)
 
+    def of_rows(self, rows: tuple[R, ...]) -> "ListPages[R]":
+        """Return a list of these records alone, in one page."""
+
+        def page(older: Key | None, newer: Key | None, _limit: int) -> Page[R]:
+            return Page(() if older or newer else rows, more=False)
+
+        return ListPages(page, refetch=self._refetch, key=self.key)
+
     def newest(self) -> PageWindow[R]:
         """Return the newest page."""
         page = self.page(limit=PAGE_ROWS)

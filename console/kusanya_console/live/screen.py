@@ -6,9 +6,9 @@ from typing import Any
 
 from kusanya.filters import Filter
 from kusanya.privacy import mask_phone
-from kusanya.store.records import CollectionRow, Key, Order, Page
+from kusanya.store.records import CollectionRow, Key, Page, SortOrder
 from kusanya_console.actions.context import AppContext, Selection
-from kusanya_console.actions.messages import TimelineRequested, copy_reference
+from kusanya_console.actions.messages import TimelineRequested, copy_reference, copyable
 from kusanya_console.collections.detail import PARTS, part_of
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.commands import bindings_of
@@ -20,7 +20,7 @@ from kusanya_console.lists.filtering import COLLECTION_KEYS, collection_query
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
+from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 from kusanya_console.widgets.record_table import Column
 from kusanya_console.widgets.sheet import Sheet
@@ -41,7 +41,14 @@ def _code(row: CollectionRow, _look: Look) -> Run:
 def _columns(first: Column[CollectionRow]) -> tuple[Column[CollectionRow], ...]:
     return (
         first,
-        Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=14),
+        Column(
+            "reference",
+            10,
+            lambda row, _: cell(row.reference, limit=60),
+            grows=14,
+            names=True,
+            whole=True,
+        ),
         Column("channel", 12, lambda row, _: (vocabulary.channel(row.channel), PLAIN), rank=1),
         Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=4),
         Column("amount TZS", 10, _amount, right=True, grows=2),
@@ -53,22 +60,25 @@ def _columns(first: Column[CollectionRow]) -> tuple[Column[CollectionRow], ...]:
 
 
 _CREATED: Column[CollectionRow] = Column(
-    "created", 9, lambda row, look: (format_instant(row.created_at, look), MUTED)
+    "created", 9, lambda row, look: (format_listed_instant(row.created_at, look), MUTED), whole=True
 )
 _FINAL: Column[CollectionRow] = Column(
-    "final", 9, lambda row, look: (format_instant(row.final_seen_at, look), MUTED)
+    "final",
+    9,
+    lambda row, look: (format_listed_instant(row.final_seen_at, look), MUTED),
+    whole=True,
 )
 COLUMNS = {
-    Order.CREATED: _columns(_CREATED),
-    Order.FINAL: _columns(_FINAL),
-    Order.AMOUNT: _columns(_CREATED),
+    SortOrder.CREATED: _columns(_CREATED),
+    SortOrder.FINAL: _columns(_FINAL),
+    SortOrder.AMOUNT: _columns(_CREATED),
 }
 
 
-def _pages(context: AppContext, query: Filter, order: Order) -> ListPages[CollectionRow]:
+def _pages(context: AppContext, query: Filter, order: SortOrder) -> ListPages[CollectionRow]:
     store, mode = context.store, context.mode
     where, test = collection_query(query, now=context.clock.now())
-    by_final = order is Order.FINAL
+    by_final = order is SortOrder.FINAL
 
     def page(older: Key | None, newer: Key | None, limit: int) -> Page[CollectionRow]:
         return store.collections.page(
@@ -173,13 +183,12 @@ class LiveScreen(ListScreen[CollectionRow]):
         look, part = self.context.look, self.part
         card.show(lambda width: part_of(row, mine, look, width, part=part))
 
-    def selection(self) -> Selection | None:
-        """Return the collection under the cursor."""
-        row = self.table.row
-        return (
-            None
-            if row is None
-            else Selection(name=format_text(row.reference, 60), collection_id=row.id)
+    def selection_of(self, row: CollectionRow) -> Selection:
+        """Return the collection of a row."""
+        return Selection(
+            name=format_text(row.reference, 60),
+            collection_id=row.id,
+            copied=copyable(row.reference, row.id),
         )
 
     def action_open(self) -> None:
@@ -188,6 +197,6 @@ class LiveScreen(ListScreen[CollectionRow]):
             self.post_message(TimelineRequested(self.table.cursor))
 
     def action_copy_id(self) -> None:
-        """Copy the reference of the record under the cursor."""
-        if self.table.row is not None:
+        """Copy the reference of the record under the cursor, or those of all that are marked."""
+        if not self.copy_marked() and self.table.row is not None:
             self.post_message(copy_reference(self.table.row.reference, self.table.row.id))

@@ -1,9 +1,10 @@
 """Lookup: what happened, and what do I say? One box that answers while one types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Input
@@ -15,52 +16,54 @@ from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext, Selection
-from kusanya_console.actions.messages import ScreenRequested, copy_reference
+from kusanya_console.actions.messages import ActionRequested, ScreenRequested, copy_reference
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
+from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, format_instant, format_money, format_text
+from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
-from kusanya_console.widgets.box import Box
+from kusanya_console.widgets.box import Box, PasteBox
 from kusanya_console.widgets.record_table import Column, RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.window import PageWindow
 
-_LONGEST = 200
+_LONGEST = 4_000
+"""A customer's whole message goes into the box."""
 
 
-Matched = CollectionRow | IntentRow
+LookupRecord = CollectionRow | IntentRow
 Details = Evidence | CreationTimeline
 
 
-def _created(row: Matched, look: Look) -> Run:
+def _created(row: LookupRecord, look: Look) -> Run:
     at = row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
-    return format_instant(at, look), MUTED
+    return format_listed_instant(at, look), MUTED
 
 
-def _channel(row: Matched, _look: Look) -> Run:
+def _channel(row: LookupRecord, _look: Look) -> Run:
     return vocabulary.channel(row.channel) if isinstance(row, CollectionRow) else "—", PLAIN
 
 
-def _amount(row: Matched, _look: Look) -> Run:
+def _amount(row: LookupRecord, _look: Look) -> Run:
     currency = row.currency if isinstance(row, CollectionRow) else "TZS"
     return format_money(row.amount, currency, expected="TZS"), PLAIN
 
 
-def _status(row: Matched, _look: Look) -> Run:
+def _status(row: LookupRecord, _look: Look) -> Run:
     if isinstance(row, IntentRow):
         return vocabulary.intent(row.state)
     return vocabulary.status_of(row)
 
 
-COLUMNS: tuple[Column[Matched], ...] = (
-    Column("created", 9, _created),
-    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20),
+COLUMNS: tuple[Column[LookupRecord], ...] = (
+    Column("created", 9, _created, whole=True),
+    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20, names=True),
     Column("channel", 12, _channel, rank=1),
     Column("amount TZS", 12, _amount, right=True),
     Column("status", 15, _status),
@@ -71,17 +74,19 @@ class LookupAnswer(msgspec.Struct, frozen=True):
     """What the store says to the text in the box."""
 
     found: LookupResult
-    told: Details | None
+    details: Details | None
 
 
-def look_up(store: Store, text: str, *, mode: Mode, look: Look) -> LookupAnswer:
+def look_up(
+    store: Store, text: str, *, mode: Mode, look: Look, payees: Sequence[str] = ()
+) -> LookupAnswer:
     """Return the matches of a text, with all that is known of the best one."""
-    found = find(store, text, mode=mode, now=look.now, day=day_start)
+    found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
     rows = matched(found)
     return LookupAnswer(found, load_details(store, rows[0], look) if rows else None)
 
 
-def matched(found: LookupResult) -> tuple[Matched, ...]:
+def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
     """Return what was found as the table lists it: creations without an answer come first."""
     return (
         *(match.intent for match in found.creations),
@@ -89,16 +94,16 @@ def matched(found: LookupResult) -> tuple[Matched, ...]:
     )
 
 
-def load_details(store: Store, row: Matched, look: Look) -> Details | None:
+def load_details(store: Store, row: LookupRecord, look: Look) -> Details | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
         return load_creation_timeline(store, row.id, now=look.now)
     return gather(store, row.id, row.mode, look)
 
 
-def record_of(told: Details) -> Matched:
+def record_of(details: Details) -> LookupRecord:
     """Return the record that a story is about."""
-    return told.intent if isinstance(told, CreationTimeline) else told.story.row
+    return details.intent if isinstance(details, CreationTimeline) else details.story.row
 
 
 class LookupScreen(PaymentScreen):
@@ -112,15 +117,19 @@ class LookupScreen(PaymentScreen):
 
     def __init__(self, context: AppContext) -> None:
         super().__init__(context)
-        self.table: RecordTable[Matched] = RecordTable(COLUMNS, look=context.look, id="matches")
+        self.table: RecordTable[LookupRecord] = RecordTable(
+            COLUMNS, look=context.look, id="matches"
+        )
         self.table.follow = False
         self._found = LookupResult(text="")
         self._details: Details | None = None
         self._is_stale = False
+        self._is_unread = False
+        """True while a fault of the program keeps the text in the box from being looked up."""
 
     def compose_body(self) -> ComposeResult:
         """Put the box above, matches under it when there are several, and the story below."""
-        box = Box(placeholder="", id="box", max_length=_LONGEST)
+        box = PasteBox(id="box", max_length=_LONGEST, select_on_focus=False)
         box.cursor_blink = False
         yield box
         yield Sheet(id="hint")
@@ -139,6 +148,28 @@ class LookupScreen(PaymentScreen):
         self.query_one("#box", Box).value = text[:_LONGEST]
         self.set_focus(None)
 
+    def type_on(self, text: str) -> None:
+        """Begin anew with what was typed outside the box; what follows is typed behind it."""
+        box = self.query_one("#box", Box)
+        box.take_focus()
+        box.fill(text)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Look up what was pasted, wherever on the screen that was."""
+        event.stop()
+        self.look_for(" ".join(event.text.split()))
+
+    @property
+    def is_typing(self) -> bool:
+        """Tell whether keys go into the box."""
+        # Not `has_focus`, which is true some messages later: keys may come in one go.
+        return self.focused is self.query_one("#box", Box)
+
+    @property
+    def _asked_text(self) -> str:
+        # Whoever comes with / from another screen may type it into the box as well.
+        return self.query_one("#box", Box).meant.strip().removeprefix("/")
+
     def entered(self) -> None:
         """Begin in the box: whoever comes by the key has something to paste."""
         self.action_box()
@@ -146,7 +177,7 @@ class LookupScreen(PaymentScreen):
     def on_input_changed(self, message: Input.Changed) -> None:
         """Answer while a person types; only the latest text counts."""
         message.stop()
-        self._ask(self.query_one("#box", Box).meant)
+        self._ask(self._asked_text)
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Leave the box for the matches."""
@@ -155,13 +186,14 @@ class LookupScreen(PaymentScreen):
 
     def _ask(self, text: str) -> None:
         store, mode, look = self.context.store, self.context.mode, self.context.look
-        self._is_stale = False
-        self.fetch("answer", lambda: look_up(store, text, mode=mode, look=look))
+        self._is_stale = self._is_unread = False
+        payees = self.context.payees
+        self.fetch("answer", lambda: look_up(store, text, mode=mode, look=look, payees=payees))
 
     def show_fetched(self, what: str, value: Any) -> None:
         """Show the matches and the story."""
         if what == "answer":
-            self._found, self._details = value.found, value.told
+            self._found, self._details = value.found, value.details
             self.table.cursor = None
             self.table.show(PageWindow(matched(self._found)))
         elif what == "story":
@@ -170,8 +202,8 @@ class LookupScreen(PaymentScreen):
 
     def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
         """Tell the story of the match that the cursor reached."""
-        row_id, told = message.row_id, self._details
-        if row_id is not None and (told is None or record_of(told).id != row_id):
+        row_id, details = message.row_id, self._details
+        if row_id is not None and (details is None or record_of(details).id != row_id):
             self.when_rested(lambda: self._fetch_pointed(row_id))
 
     def _fetch_pointed(self, row_id: str) -> None:
@@ -179,22 +211,29 @@ class LookupScreen(PaymentScreen):
         if row is not None and row.id == row_id:  # not after the box was answered anew
             self._fetch(row)
 
-    def _fetch(self, row: Matched) -> None:
+    def _fetch(self, row: LookupRecord) -> None:
         store, look = self.context.store, self.context.look
         self.fetch("story", lambda: load_details(store, row, look))
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
-        told = self._details
-        if self._is_stale or (isinstance(told, CreationTimeline) and snapshot.intents):
+        details = self._details
+        if self._is_stale or (isinstance(details, CreationTimeline) and snapshot.intents):
             # A creation that was answered meanwhile is found as its collection.
-            self._ask(self.query_one("#box", Box).meant)
-        elif told is not None and (snapshot.intents or record_of(told).id in snapshot.changed):
-            self._fetch(record_of(told))
+            self._ask(self._asked_text)
+        elif details is not None and (
+            snapshot.intents or record_of(details).id in snapshot.changed
+        ):
+            self._fetch(record_of(details))
 
     def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew
         """Keep what is shown; the text in the box is asked again once the store answers."""
         self._is_stale = True
+        self._show()
+
+    def fetch_broke(self, what: str) -> None:
+        """Take away the story of another text: nothing was looked up for this one."""
+        self._is_unread = what == "answer"
         self._show()
 
     def second(self) -> None:
@@ -207,18 +246,35 @@ class LookupScreen(PaymentScreen):
         self._show()
 
     def _show(self) -> None:
-        told, look, found, mode = self._details, self.context.look, self._found, self.context.mode
+        details, look, found, mode = (
+            self._details,
+            self.context.look,
+            self._found,
+            self.context.mode,
+        )
         self.set_class(found.count > 1, "-several")
         self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
         sheet, part = self.query_one("#story", Sheet), self.part
-        asked = self.query_one("#box", Box).meant
-        if self._is_stale and asked.strip() != found.text.strip():
-            sheet.show(lambda _width: fetch_failed(asked))
+        asked, is_lost = self._asked_text, self._is_stale and not self._is_unread
+        if (self._is_stale or self._is_unread) and asked.strip() != found.text.strip():
+            sheet.show(lambda _width: fetch_failed(asked, is_lost=is_lost))
             return
-        if isinstance(told, CreationTimeline) and found.count:
-            sheet.show(lambda width: creation_story_lines(told, look, width))
-        elif isinstance(told, Evidence) and found.count:
-            sheet.show(lambda width: story_part(told, look, width, part=part))
+        if isinstance(details, CreationTimeline) and found.count:
+            sheet.show(
+                lambda width: [
+                    *message_lines(found.messages, width),
+                    *creation_story_lines(details, look, width),
+                ]
+            )
+        elif isinstance(details, Evidence) and found.count:
+            sheet.show(
+                lambda width: [
+                    *message_lines(found.messages, width),
+                    *story_part(details, look, width, part=part),
+                ]
+            )
+        elif found.is_message:
+            sheet.show(lambda width: no_payment_lines(found, width))
         else:
             sheet.show(lambda _width: nothing(found, mode))
 
@@ -251,7 +307,7 @@ class LookupScreen(PaymentScreen):
             self.post_message(ScreenRequested("live"))
 
     def selection(self) -> Selection | None:
-        """Return the collection or the creation whose story is told."""
+        """Return the collection or the creation whose timeline is shown."""
         if self._details is None or not self._found.count:
             return None
         row = record_of(self._details)
@@ -260,13 +316,26 @@ class LookupScreen(PaymentScreen):
             return Selection(name=name, intent_id=row.id)
         return Selection(name=name, collection_id=row.id)
 
+    def action_keep_receipt(self) -> None:
+        """Keep the receipt of the pasted message with the one payment that it fits."""
+        operator, mode = self.context.operator, self.context.mode
+        kept = [message for message in self._found.messages if message.keeps_receipt]
+        if not kept:
+            self.say("paste a message that fits one payment alone; then K keeps its receipt")
+        elif operator is None:
+            self.say(self.context.action_disabled_reason)
+        else:
+            self.post_message(
+                ActionRequested("keeping the receipt", lambda: operator.keep_receipts(kept, mode))
+            )
+
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return the JSON of the collection, or the body of the creation, phones masked."""
-        told = self._details
-        if isinstance(told, CreationTimeline):
+        details = self._details
+        if isinstance(details, CreationTimeline):
             return lambda: (
                 "request body, phone masked,",
-                mask_json(told.intent.body),
+                mask_json(details.intent.body),
             )
         return super().exact()
 

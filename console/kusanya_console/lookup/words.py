@@ -12,11 +12,10 @@ from kusanya.privacy import is_phone_like, redact
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, mode_words
 
-HINT: Final = (
-    "reference · col_… · evt_… · a phone in any spelling · amount and time, as in 85000 15:20"
-)
+HINT: Final = "reference · id · phone · whole message · amount and time: 85000 15:20"
 _SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
 _FEWEST: Final = 4
 """A search among references needs so many characters."""
@@ -38,28 +37,37 @@ def hint(found: LookupResult, mode: Mode) -> Line:
     """Return the line under the box: what it takes, or how many matches there are."""
     word, _ = mode_words(mode)
     if not found.text:
-        return ((HINT, MUTED),)
+        return ((translate(HINT), MUTED),)
+    if found.is_message and not found.count:
+        return (("a message that leads to no payment here", WARN),)
     if found.count == 1:
         what = "unanswered creation" if found.creations else "collection"
         way = (found.creations or found.matches)[0].kind.value
-        return ((f"1 {what} in {word}, found by {way}", WARN if found.creations else MUTED),)
+        said = f"1 {what} in {word}, found by {way}{_looked_at(found)}"
+        return ((said, WARN if found.creations else MUTED),)
     if found.count:
         more = " or more" if found.more else ""
         open_ = len(found.creations)
         first = f"{open_} without a collection first; " if open_ else "best match first; "
         what = "matches" if open_ else "collections"
-        said = f"{found.count}{more} {what} in {word}, {first}j k choose"
+        said = f"{found.count}{more} {what} in {word}{_looked_at(found)}, {first}j k choose"
         return ((said, WARN if open_ else MUTED),)
     other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
     matches = "match" if found.elsewhere == 1 else "matches"
     return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
 
 
-def fetch_failed(text: str) -> list[Line]:
-    """Return what stands in the story's place while the store cannot be asked."""
+def _looked_at(found: LookupResult) -> str:
+    return f" {found.looked_at}" if found.looked_at else ""
+
+
+def fetch_failed(text: str, *, is_lost: bool) -> list[Line]:
+    """Return what stands in the story's place while a text cannot be looked up."""
+    why = "The store does not answer" if is_lost else "Something went wrong here"
+    back = "as soon as the store is back" if is_lost else "in some seconds"
     return [
-        ((f"The store does not answer, so nothing was looked up for “{echoed(text)}”.", WARN),),
-        (("It is looked up by itself as soon as the store is back: say that we are", MUTED),),
+        ((f"{why}, so nothing was looked up for “{echoed(text)}”.", WARN),),
+        ((f"It is looked up by itself {back}: say that we are", MUTED),),
         (("checking, and send no new request.", MUTED),),
     ]
 
@@ -84,6 +92,8 @@ def nothing(found: LookupResult, mode: Mode) -> list[Line]:
         lines = [
             ((f"No collection and no open creation is known by “{echoed(found.text)}”.", PLAIN),)
         ]
+        if found.looked_at:
+            lines.append(((f"As an amount it was looked for: {found.looked_at}.", PLAIN),))
         few = len(found.text) < _FEWEST
         more = "Type four characters of the reference or more." if few else _SHORTER
         lines.append(((more, MUTED),))

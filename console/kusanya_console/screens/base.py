@@ -5,6 +5,7 @@ questions of one kind the later counts: an answer that nobody waits for any more
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -13,13 +14,24 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from kusanya.errors import StoreError
+from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.messages import Fetched, FetchFailed, ScreenRequested
+from kusanya_console.actions.files import card_path, save_card
+from kusanya_console.actions.messages import (
+    ActionRequested,
+    CopyRequested,
+    FetchFailed,
+    FetchFinished,
+    ScreenRequested,
+)
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.commands import OPENS_A_BOX, commands_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.screens.result_line import ResultLine
+from kusanya_console.screens.save import SaveScreen
 from kusanya_console.screens.status_line import StatusBarState, StatusLine
+from kusanya_console.ui import language
+from kusanya_console.ui.crash import failure_place
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.vocabulary import WARN
 from kusanya_console.widgets.box import Box
@@ -27,6 +39,27 @@ from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.sheet import Sheet
 
 SMALLEST = (60, 16)
+UNREAD: Final = {
+    "list": "the list",
+    "hours": "the hours beside the list",
+    "story": "the timeline of this payment",
+    "answer": "what the text in the box may mean",
+    "intents": "the creations",
+    "attempts": "the attempts of this creation",
+    "decision": "the collection that the decision names",
+    "details": "what belongs to this delivery",
+    "missing": "how many events are missing",
+    "sender": "the sender's log",
+    "count": "the figures of this window",
+    "service": "the service's own side",
+    "handover": "what happened in this shift",
+    "views": "the saved views",
+    "marks": "what is to be marked",
+    "trials": "the latest test collections",
+}
+"""What a question asks for, in words."""
+RETRY_S: Final = 5.0
+"""A question that failed for a cause in the program is asked again after this long."""
 REST_S: Final = 0.08
 """A held key repeats faster than this, a person who reads stops for longer."""
 
@@ -42,6 +75,7 @@ class ConsoleScreen(Screen[None]):
         self.context = context
         self._asked: dict[str, int] = {}
         self._moves = 0
+        self._spoken = language.chosen()
 
     def compose(self) -> ComposeResult:
         """Lay out the lines that every screen has around its own body."""
@@ -49,7 +83,11 @@ class ConsoleScreen(Screen[None]):
         with Container(id="body"):
             yield from self.compose_body()
         yield ResultLine()
-        keys = tuple(one for one in commands_of(self.NAME) if self.context.is_here(one))
+        keys = tuple(
+            one
+            for one in commands_of(self.NAME)
+            if self.context.is_here(one) and (not one.aside or one.id == f"go.{self.NAME}")
+        )
         yield KeyBar(keys, here=self.NAME, shown=self.context.shown)
         yield Sheet(id="too-small")
 
@@ -90,6 +128,37 @@ class ConsoleScreen(Screen[None]):
         self.context.show(ActionResult(sentence, ActionOutcome.FAILED))
         self.show_result()
 
+    def keep_text(self, what: str, name: str, text: Callable[[], str]) -> None:
+        """Copy a text that is made on a thread, and keep it in a file where a person wants it."""
+        suggested = card_path(self.context.folder, name)
+
+        def keep(target: Path | None) -> None:
+            def run() -> ActionResult:
+                made = text()
+                if not made:
+                    gone = "the store does not know it any more: nothing was copied"
+                    return ActionResult(gone, ActionOutcome.FAILED)
+                self.post_message(CopyRequested(what, made, quiet=True))
+                sent = f"{what} sent to the terminal's clipboard"
+                if target is None:
+                    return ActionResult(sent)
+                path = save_card(target, made)
+                return ActionResult(f"{sent} and saved to {safe(str(path), 400)}", file=path)
+
+            self.post_message(ActionRequested(f"keeping the {what}", run))
+
+        self.ask_where(f"Keep the {what}", suggested, keep, keys="esc only copies it")
+
+    def ask_where(
+        self, title: str, suggested: Path, done: Callable[[Path | None], None], *, keys: str
+    ) -> None:
+        """Ask for the path of a file; in a browser, which asks itself, take the suggested one."""
+        if self.app.is_web:
+            done(suggested)
+            return
+        asked = SaveScreen(title, suggested, keys=f"enter saves it to this file, {keys}")
+        self.app.push_screen(asked, done)
+
     def on_screen_suspend(self) -> None:
         """Mask a revealed phone: nobody looks at it any more."""
         self.context.mask(now=True)
@@ -107,6 +176,15 @@ class ConsoleScreen(Screen[None]):
     def advance(self, snapshot: Snapshot) -> None:
         """Apply what the feed brought."""
 
+    def speak(self) -> None:
+        """Draw again where another language was chosen since this screen was drawn."""
+        if self._spoken is language.chosen():
+            return
+        self._spoken = language.chosen()
+        self.restyle()
+        for sheet in self.query(Sheet):
+            sheet.redraw()
+
     def restyle(self) -> None:
         """Draw again with another time format."""
 
@@ -117,10 +195,10 @@ class ConsoleScreen(Screen[None]):
         def run() -> None:
             try:
                 value = question()
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
                 self.post_message(FetchFailed(what, generation, error))
             else:
-                self.post_message(Fetched(what, generation, value))
+                self.post_message(FetchFinished(what, generation, value))
 
         self.run_worker(run, thread=True, group=what, name=what)
 
@@ -141,7 +219,10 @@ class ConsoleScreen(Screen[None]):
     def fetch_failed(self, what: str) -> None:
         """Note that the store could not answer; what is shown stays."""
 
-    def on_fetched(self, message: Fetched) -> None:
+    def fetch_broke(self, what: str) -> None:
+        """Hide what is no answer to the question that a fault of the program left unanswered."""
+
+    def on_fetch_finished(self, message: FetchFinished) -> None:
         """Apply an answer that is still wanted."""
         message.stop()
         if self._asked.get(message.what) == message.generation:
@@ -149,9 +230,25 @@ class ConsoleScreen(Screen[None]):
                 self.show_fetched(message.what, message.value)
 
     def on_fetch_failed(self, message: FetchFailed) -> None:
-        """Keep what is shown; the status line tells that the store is lost."""
-        if self._asked.get(message.what) == message.generation:
+        """Keep what is shown: a lost store stands in the status line, any other cause is told."""
+        if self._asked.get(message.what) != message.generation:
+            return
+        if isinstance(message.error, StoreError):
             self.fetch_failed(message.what)
+            return
+        what = UNREAD.get(message.what, message.what)
+        self.fetch_broke(message.what)
+        self.say(
+            f"could not read {what}: {failure_place(message.error)}. What is shown of it is the "
+            "last that was read; it is tried again, and all else goes on"
+        )
+
+        async def again() -> None:
+            await self.context.sleep(RETRY_S)
+            if self._asked.get(message.what) == message.generation:
+                self.fetch_failed(message.what)
+
+        self.run_worker(again(), group="again", name="again")
 
     def action_service(self) -> None:
         """Go to the embedded service's screen, or say why there is none."""

@@ -103,19 +103,24 @@ class ConfirmScreen(ModalScreen[bool]):
 
 
 class NoteScreen(ModalScreen[str]):
-    """One line of text about a record; dismissed with nothing it keeps nothing."""
+    """One line of text about a record; dismissed with nothing it keeps nothing.
+
+    `known` is what a person must read before they write, such as who looks after it already.
+    """
 
     BINDINGS = [("escape", "dismiss('')", "Cancel.")]  # noqa: RUF012 - Textual reads it
 
-    def __init__(self, about: Run) -> None:
+    def __init__(self, about: Run, text: str = "", *, known: str = "") -> None:
         super().__init__()
         self._about = about
+        self._text = text
+        self._known = known
 
     def compose(self) -> ComposeResult:
         """Lay out what it is about and the box."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            box = Box(id="note", max_length=_NOTE_LONGEST)
+            box = Box(self._text, id="note", max_length=_NOTE_LONGEST, select_on_focus=False)
             box.cursor_blink = False
             yield box
 
@@ -124,9 +129,10 @@ class NoteScreen(ModalScreen[str]):
         self.query_one("#record", Sheet).show(self._lines)
         self.query_one("#note", Input).focus()
 
-    def _lines(self, _width: int) -> list[Line]:
+    def _lines(self, width: int) -> list[Line]:
         return [
             (("Note on ", STRONG), self._about),
+            *(wrapped(self._known, width, role=WARN) if self._known else ()),
             (("enter keeps it under your name, esc cancels", MUTED),),
             (),
         ]
@@ -135,3 +141,20 @@ class NoteScreen(ModalScreen[str]):
         """Keep what was written."""
         message.stop()
         self.dismiss(self.query_one("#note", Box).meant.strip())
+
+
+class ViewNameScreen(NoteScreen):
+    """The name under which a filter is saved for everybody; empty where none is saved."""
+
+    def _lines(self, width: int) -> list[Line]:
+        return [
+            (("Save this filter as ", STRONG), self._about),
+            *wrapped(
+                "type a name such as fraud; @fraud in the filter's box then stands for it, for all "
+                "who work on this store",
+                width,
+                role=MUTED,
+            ),
+            (("enter saves it under your name, esc cancels", MUTED),),
+            (),
+        ]

@@ -7,8 +7,9 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from kusanya_console.commands import DELIVERIES, LIVE, Command, CommandKind, commands_of
+from kusanya_console.commands import AUDIT, DELIVERIES, LIVE, Command, CommandKind, commands_of
 from kusanya_console.ui.format import Line, fit, rule, wrapped
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
@@ -16,7 +17,7 @@ _KEYS = 8
 _LABEL = 20
 _BESIDE = _KEYS + _LABEL
 _HEADINGS: Final = (
-    ("this screen", ("list.", "health.", "lookup.", "service.")),
+    ("this screen", ("list.", "health.", "lookup.", "service.", "handover.")),
     ("the detail", ("pane.",)),
     ("copy", ("copy.",)),
     ("ask and act", ("ask.", "act.")),
@@ -28,8 +29,19 @@ _GRAMMAR: Final = (
     ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
     ("amount:5000..20000", "ranges, and = < <= > >= for amounts, fees, ages and attempts"),
     ("age<15m at:2025-11-19", "15m 2h 3d; a day or 15:00..15:30 in East Africa's time"),
-    ("INV-48", "anything else is the beginning of a reference"),
+    ("meta:order_id=A-1", 'an entry of the metadata; description:"school fees" a part of that'),
+    ("INV-48 phone:412", "anything else is a part of a reference; of a phone its last digits do"),
 )
+_GRAMMARS: Final = {
+    LIVE: _GRAMMAR,
+    DELIVERIES: _GRAMMAR,
+    AUDIT: (
+        ("actor:asha act:reveal", "parts of who acted and of what they did, in any case"),
+        ("at:2025-11-19 age<8h", "a day or 15:00..15:30 in East Africa's time; 15m 2h 3d"),
+        ("-outcome:done", "a leading - turns a word round"),
+        ("INV-48 id:col_…", "anything else is a part of a payment's reference"),
+    ),
+}
 
 
 class HelpScreen(ModalScreen[None]):
@@ -39,8 +51,8 @@ class HelpScreen(ModalScreen[None]):
         ("escape,question_mark,enter", "dismiss", "Close the help."),
         ("j,down", "scroll(1)", "Scroll down."),
         ("k,up", "scroll(-1)", "Scroll up."),
-        ("pagedown", "scroll(10)", "Scroll a page down."),
-        ("pageup", "scroll(-10)", "Scroll a page up."),
+        ("pagedown,space", "page(1)", "Scroll a page down."),
+        ("pageup", "page(-1)", "Scroll a page up."),
     ]
 
     def __init__(
@@ -70,9 +82,15 @@ class HelpScreen(ModalScreen[None]):
         """Scroll the list."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
+    def action_page(self, by: int) -> None:
+        """Scroll by as many lines as are visible, less one to read on from."""
+        shown = self.query_one(VerticalScroll)
+        self.action_scroll(by * max(shown.scrollable_content_region.height - 1, 1))
+
     def _lines(self, width: int) -> list[Line]:
+        title = translate("Keys of {screen}", screen=translate(self._title))
         lines: list[Line] = [
-            ((f"Keys of {self._title}", STRONG), ("      j k scroll   esc closes", MUTED))
+            ((title, STRONG), (f"      {translate('j k scroll   esc closes')}", MUTED))
         ]
         mine = commands_of(self._of)
         for heading, prefixes in _HEADINGS:
@@ -81,17 +99,18 @@ class HelpScreen(ModalScreen[None]):
                 lines += [(), rule(heading, width)]
             for command in named:
                 lines += self._command(command, width)
-        if self._of in {LIVE, DELIVERIES}:
+        grammar = _GRAMMARS.get(self._of, ())
+        if grammar:
             lines += [(), rule("what the filter reads", width)]
-            for example, said in _GRAMMAR:
-                told = wrapped(said, width, indent=_BESIDE)
-                lines += [((fit(example, _BESIDE), ACCENT), *told[0][1:]), *told[1:]]
+            for example, said in grammar:
+                explained = wrapped(said, width, indent=_BESIDE)
+                lines += [((fit(example, _BESIDE), ACCENT), *explained[0][1:]), *explained[1:]]
         return lines
 
     def _command(self, command: Command, width: int) -> list[Line]:
-        said = wrapped(command.sentence, width, indent=_BESIDE)
+        said = wrapped(translate(command.sentence), width, indent=_BESIDE)
         keys = self._shown(command) or "^p"
-        head = ((fit(keys, _KEYS), ACCENT), (fit(command.label, _LABEL), PLAIN))
+        head = ((fit(keys, _KEYS), ACCENT), (fit(translate(command.label), _LABEL), PLAIN))
         lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]
         why = self._disabled_reason(command)
         if command.kind is not CommandKind.LOOK and why:

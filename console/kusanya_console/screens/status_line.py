@@ -5,11 +5,13 @@ from datetime import datetime, timedelta
 import msgspec
 from rich.cells import cell_len
 
+from kusanya.alarms.alarm import Severity
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.alarms.rules import Severity, in_header, raised
+from kusanya.alarms.rules import in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, Look, format_clock, format_duration, spread
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
 
@@ -36,6 +38,8 @@ class StatusBarState(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = True
     virtual: bool = False
     """True when the clock is not the machine's own."""
+    profile: str = ""
+    """Its name is never cut: it tells which money one looks at."""
     store: str = ""
     past: str = ""
     """What is being done with the past; empty where the store is looked at as it is now."""
@@ -65,31 +69,35 @@ def freshness(state: StatusBarState, look: Look) -> Run:
     if state.lost_at is not None:
         at = state.lost_at.astimezone(look.zone)
         if state.updated_at is None:
-            return f"store unreadable since {at:%H:%M:%S}", FAILED
-        return f"store lost {at:%H:%M:%S}, last known shown", FAILED
+            return translate("store unreadable since {at}", at=f"{at:%H:%M:%S}"), FAILED
+        return translate("store lost {at}, last known shown", at=f"{at:%H:%M:%S}"), FAILED
     if state.updated_at is None or state.past:
         # How old the past is says the beginning of the line.
-        return "" if state.past else "reading the store", MUTED
+        return "" if state.past else translate("reading the store"), MUTED
     if state.paused_at is not None:
         held = format_duration(look.now - state.paused_at, parts=1)
-        return f"paused {held}, {state.waiting:,} changes wait", WARN
+        waiting = f"{state.waiting:,}"
+        return translate("paused {age}, {count} changes wait", age=held, count=waiting), WARN
     if state.behind >= timedelta(seconds=1):
-        return f"feed {format_duration(state.behind, parts=1)} behind", WARN
+        return translate("feed {age} behind", age=format_duration(state.behind, parts=1)), WARN
     age = look.now - state.updated_at
-    return f"updated {format_duration(age, parts=1)} ago", WARN if age > _STALE else MUTED
+    said = translate("updated {age} ago", age=format_duration(age, parts=1))
+    return said, WARN if age > _STALE else MUTED
 
 
 def line(state: StatusBarState, look: Look, width: int) -> Line:
     """Return the status line for a width; mode, unknown count and freshness always stay."""
     left, clock = _beginning(state, look)
-    access = ("read-only", MUTED) if state.read_only else ("WRITES ON", WARN)
+    access = (translate("read-only"), MUTED) if state.read_only else (translate("WRITES ON"), WARN)
     # The end of an address tells stores apart; its beginning rarely does.
-    named = safe(state.store, 400)
-    store = (named if len(named) <= _STORE else f"…{named[1 - _STORE :]}", MUTED)
+    named, profile = safe(state.store, 400), safe(state.profile, 24)
+    room = _STORE - len(profile)
+    address = named if len(named) <= room else f"…{named[1 - room :]}"
+    store = (" ".join(part for part in (profile, address) if part), MUTED)
     right: list[Run] = [freshness(state, look)]
     if state.unknown:
         unknown = "99+" if state.unknown > 99 else f"{state.unknown}"  # noqa: PLR2004
-        right.insert(0, (f"? {unknown} unknown", WARN))
+        right.insert(0, (translate("? {count} unknown", count=unknown), WARN))
     left, right, shown = _with_alarms(left, right, state, width)
     right[-1:-1] = shown
     for extra in (access, (clock, PLAIN), store):
@@ -133,7 +141,7 @@ def _beginning(state: StatusBarState, look: Look) -> tuple[list[Run], str]:
     """Return what the line begins with, and the clock for where there is room."""
     word, role = mode_words(state.mode)
     mode: list[Run] = [
-        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (state.crumb, STRONG),
+        ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (translate(state.crumb), STRONG),
     ]  # fmt: skip
     if not state.past:
         return [(" ", PLAIN), *mode], format_clock(look) + (" virtual" if state.virtual else "")

@@ -84,8 +84,8 @@ def _held(tab: Tab, picture: ServicePicture) -> list[Run]:
     match tab:
         case Tab.ENDPOINTS:
             off = sum(one.is_disabled for one in picture.endpoints)
-            told: list[Run] = [(f"{len(picture.endpoints):,}", PLAIN)]
-            return [*told, (f" ✕ {off} disabled", FAILED)] if off else told
+            counted: list[Run] = [(f"{len(picture.endpoints):,}", PLAIN)]
+            return [*counted, (f" ✕ {off} disabled", FAILED)] if off else counted
         case Tab.PHONES:
             return [("15", PLAIN)]
         case Tab.FAULTS:

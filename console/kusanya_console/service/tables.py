@@ -153,19 +153,19 @@ def _fault(one: Fault) -> Item:
         off = (("· off", MUTED), ("—", MUTED), ("—", MUTED))
         return _item(one.kind, one, (one.kind, MUTED), *off, (what, MUTED))
     spent = rule.left == 0
-    told = ("· spent", MUTED) if spent else ("● in force", WARN)
-    cells = (told, (rule.frequency, PLAIN), (f"{rule.struck:,}", PLAIN), (what, MUTED))
+    state = ("· spent", MUTED) if spent else ("● in force", WARN)
+    cells = (state, (rule.frequency, PLAIN), (f"{rule.struck:,}", PLAIN), (what, MUTED))
     return _item(one.kind, one, cell(one.kind, limit=40), *cells)
 
 
 def _key(one: ServiceKey, look: Look) -> Item:
     works = one.revoked_at is None
-    told = (
+    state = (
         ("● works", PLAIN)
         if works
         else (f"✕ revoked {format_instant(one.revoked_at, look)}", MUTED)
     )
     return _item(
         one.id, one, cell(one.id, limit=80), mode(one.mode), cell(one.access, limit=8),
-        cell(one.hint, MUTED, limit=8), (format_instant(one.created_at, look), MUTED), told,
+        cell(one.hint, MUTED, limit=8), (format_instant(one.created_at, look), MUTED), state,
     )  # fmt: skip

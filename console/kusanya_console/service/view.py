@@ -153,6 +153,8 @@ class ServiceView(ConsoleScreen):
 
     def fetch_failed(self, what: str) -> None:
         """Keep what is shown: the store is read again with the next change."""
+        if what == "service":
+            self._asking = False
 
     # --- showing -------------------------------------------------------------------------------
 

@@ -5,6 +5,15 @@ import traceback
 from rich.text import Text
 
 
+def failure_place(error: BaseException) -> str:
+    """Return the kind of an error and where in our own code it came up: no message, no data."""
+    ours = [one for one in traceback.extract_tb(error.__traceback__) if "kusanya" in one.filename]
+    if not ours:
+        return type(error).__name__
+    name = ours[-1].filename.rpartition("kusanya")[2].lstrip("/_")
+    return f"{type(error).__name__} at {name}:{ours[-1].lineno}"
+
+
 def crash_report(error: BaseException | None, *, read_only: bool = True) -> Text:
     """Return what may be told about a crash: where, and of which kind."""
     kind = type(error).__name__ if error is not None else "unknown error"

@@ -16,6 +16,7 @@ from rich.text import Text
 from kusanya.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.text import safe
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
 
 UTC: Final = timezone(timedelta(), "UTC")
@@ -23,6 +24,9 @@ UTC: Final = timezone(timedelta(), "UTC")
 Line = tuple[Run, ...]
 
 _WEEK: Final = timedelta(days=6)
+_HALF_YEAR: Final = timedelta(days=182)
+_STAMP: Final = 9
+_DATED_STAMP: Final = len("04 Mar 2026 15:24:07")
 _SECOND: Final = timedelta(seconds=1)
 _LABEL: Final = 12
 _PREFIX: Final = len("evt_")
@@ -47,6 +51,8 @@ class Look(msgspec.Struct, frozen=True):
 
     now: datetime
     times: TimeFormat = TimeFormat.EAT
+    is_dated: bool = False
+    """True for what is kept or sent on: whoever reads it later knows no "today"."""
 
     @property
     def zone(self) -> timezone:
@@ -82,6 +88,8 @@ def format_instant(at: datetime | None, look: Look) -> str:
     """Return an instant in nine cells at most: a time today, a named day before that."""
     if at is None:
         return "—"
+    if look.is_dated:
+        return f"{at.astimezone(look.zone):%d %b %Y %H:%M:%S}"
     if look.times is TimeFormat.AGE:
         return format_duration(look.now - at, parts=1)
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
@@ -92,10 +100,37 @@ def format_instant(at: datetime | None, look: Look) -> str:
     return f"{local:%d %b %y}"
 
 
+def format_listed_instant(at: datetime | None, look: Look) -> str:
+    """Return an instant for a column of a list: with its time of day within half a year."""
+    if at is None or look.times is TimeFormat.AGE:
+        return format_instant(at, look)
+    local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
+    if _WEEK < abs(local.date() - today.date()) <= _HALF_YEAR:
+        return f"{local:%d %b %H:%M}"
+    return format_instant(at, look)
+
+
+def format_moment(at: datetime | None, look: Look) -> str:
+    """Return an instant for a card: its time of day always, its date unless it is today."""
+    if at is None or look.is_dated or look.times is TimeFormat.AGE:
+        return format_instant(at, look)
+    local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
+    if local.date() == today.date():
+        return f"{local:%H:%M:%S}"
+    return f"{local:%d %b %H:%M:%S}" if local.year == today.year else f"{local:%d %b %y %H:%M}"
+
+
+def stamp(at: datetime | None, look: Look) -> str:
+    """Return an instant in as many cells as any other instant of the same look."""
+    return fit(format_instant(at, look), _DATED_STAMP if look.is_dated else _STAMP)
+
+
 def format_exact_instant(at: datetime, look: Look) -> str:
     """Return an instant with its milliseconds, its day in front unless it is today."""
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     time = f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
+    if look.is_dated:
+        return f"{local:%d %b %Y} {time}"
     return time if local.date() == today.date() else f"{local:%d %b} {time}"
 
 
@@ -151,7 +186,7 @@ def fit(value: str, width: int, *, right: bool = False) -> str:
 
 def labelled(label: str, *runs: Run) -> Line:
     """Return a line of a card: a muted label, then what it says."""
-    return ((f"{label:<{_LABEL}}", MUTED), *runs)
+    return ((f"{translate(label):<{_LABEL}}", MUTED), *runs)
 
 
 def fit_id(value: str, width: int) -> str:
@@ -193,7 +228,8 @@ def _wrap(words: str, width: int) -> list[str]:
 
 def rule(title: str, width: int) -> Line:
     """Return a hairline that names what stands under it."""
-    return ((f"{title} ", MUTED), ("─" * max(width - cell_len(title) - 1, 0), RULE))
+    said = translate(title)
+    return ((f"{said} ", MUTED), ("─" * max(width - cell_len(said) - 1, 0), RULE))
 
 
 def spread(left: Sequence[Run], right: Sequence[Run], width: int) -> Line:

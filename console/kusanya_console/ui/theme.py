@@ -19,7 +19,12 @@ DARK: Final = Theme(
     success="#d5d8da",
     warning="#e0af68",
     error="#f0727b",
-    variables={"k-muted": "#7d878e", "k-rule": "#323a40", "k-cursor": "#24303a"},
+    variables={
+        "k-muted": "#7d878e",
+        "k-rule": "#323a40",
+        "k-cursor": "#24303a",
+        "k-expired": "#b294bb",
+    },
 )
 LIGHT: Final = Theme(
     name="kusanya-light",
@@ -34,7 +39,12 @@ LIGHT: Final = Theme(
     success="#20262a",
     warning="#8f5700",
     error="#b3202c",
-    variables={"k-muted": "#6a7378", "k-rule": "#cfccc4", "k-cursor": "#e2e9ec"},
+    variables={
+        "k-muted": "#6a7378",
+        "k-rule": "#cfccc4",
+        "k-cursor": "#e2e9ec",
+        "k-expired": "#6f4a8e",
+    },
 )
 TERMINAL: Final = Theme(
     name="kusanya-terminal",
@@ -51,7 +61,12 @@ TERMINAL: Final = Theme(
     warning="ansi_yellow",
     error="ansi_red",
     variables=BUILTIN_THEMES["ansi-dark"].variables
-    | {"k-muted": "ansi_bright_black", "k-rule": "ansi_bright_black", "k-cursor": "ansi_default"},
+    | {
+        "k-muted": "ansi_bright_black",
+        "k-rule": "ansi_bright_black",
+        "k-cursor": "ansi_default",
+        "k-expired": "ansi_magenta",
+    },
 )
 """The terminal's own colours, whatever they are."""
 THEMES: Final = (DARK, LIGHT, TERMINAL)
@@ -75,6 +90,7 @@ def roles(variables: dict[str, str]) -> RichTheme:
             "k.failed": Style(color=error),
             "k.warn": Style(color=warning),
             "k.accent": Style(color=accent),
+            "k.expired": Style(color=_rich(variables["k-expired"])),
             "k.strong": Style(bold=True),
             "k.live": Style(color=background, bgcolor=error, bold=True),
             "k.test": Style(color=background, bgcolor=accent, bold=True),

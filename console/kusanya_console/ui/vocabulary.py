@@ -10,16 +10,19 @@ from typing import Final
 from kusanya.failure_codes import channel_label
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, Order, Verdict
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, SortOrder, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
 from kusanya.wire import EventType, Mode, Status
+from kusanya_console.ui.language import translate
 
 PLAIN: Final = ""
 MUTED: Final = "k.muted"
 RULE: Final = "k.rule"
 FAILED: Final = "k.failed"
 WARN: Final = "k.warn"
+EXPIRED: Final = "k.expired"
+"""Final and not paid, as a failure is; but nothing went wrong: nobody approved it in time."""
 ACCENT: Final = "k.accent"
 STRONG: Final = "k.strong"
 LIVE: Final = "k.live"
@@ -32,14 +35,14 @@ _STATUS: Final[dict[str, tuple[str, str]]] = {
     Status.CREATED: ("○", MUTED),
     Status.SUCCEEDED: ("●", PLAIN),
     Status.FAILED: ("✕", FAILED),
-    Status.EXPIRED: ("⊘", PLAIN),
+    Status.EXPIRED: ("⊘", EXPIRED),
     CONTRADICTION: ("≠", FAILED),
 }
 
 ORDERS: Final = {
-    Order.CREATED: "newest first",
-    Order.FINAL: "latest final first",
-    Order.AMOUNT: "largest first",
+    SortOrder.CREATED: "newest first",
+    SortOrder.FINAL: "latest final first",
+    SortOrder.AMOUNT: "largest first",
 }
 
 _VERDICT: Final[dict[Verdict, tuple[str, str, str]]] = {
@@ -69,7 +72,7 @@ def mode_words(mode: Mode) -> Run:
 def status(word: str) -> Run:
     """Return a status as glyph and word."""
     glyph, role = _STATUS.get(word, ("?", WARN))
-    return f"{glyph} {safe(word, 40)}", role
+    return f"{glyph} {translate(word) if word in _STATUS else safe(word, 40)}", role
 
 
 def status_of(row: CollectionRow) -> Run:
@@ -90,7 +93,7 @@ def verdict(row: DeliveryRow) -> Run:
     if row.verdict in {Verdict.VERIFIED, Verdict.REPEAT} and is_late(row):
         return "! late", WARN
     glyph, word, role = _VERDICT[row.verdict]
-    return f"{glyph} {word}", role
+    return f"{glyph} {translate(word)}", role
 
 
 def is_late(row: DeliveryRow) -> bool:
@@ -108,7 +111,7 @@ def event_type(kind: str | None) -> str:
     if kind is None:
         return "—"
     try:
-        return EventType(kind).status.value
+        return translate(EventType(kind).status.value)
     except ValueError:
         return safe(kind, 40)
 

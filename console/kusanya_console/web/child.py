@@ -39,7 +39,7 @@ def main() -> int:
     settings = msgspec.json.decode(os.environ.pop(SETTINGS), type=Settings)
     _end_with_parent(int(sys.argv[1]))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what goes there would stand in our terminal
-    from kusanya.profiles import key_map
+    from kusanya.profiles import has_bell, key_map
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.app import ConsoleApp
@@ -56,6 +56,7 @@ def main() -> int:
             profile=settings.profile,
             ascii=settings.ascii_only,
             virtual=settings.clock != "real",
+            bell=has_bell(),
             folder=Path(folder),
         )
         app.set_keymap(key_map())

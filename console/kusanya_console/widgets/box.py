@@ -4,6 +4,7 @@ What is put or pasted into it may come from outside. The box holds the visible f
 the exact text back for as long as nobody changes that form.
 """
 
+from textual import events
 from textual.widgets import Input
 
 from kusanya.text import safe
@@ -27,6 +28,21 @@ class Box(Input):
         shown, given = self._given
         return given if self.value == shown else self.value
 
+    def fill(self, text: str) -> None:
+        """Hold `text` in place of what was there, the cursor behind it."""
+        self.value = text[: self.max_length]
+        self.cursor_position = len(self.value)
+
     def take_focus(self) -> None:
         """Have the focus at once: the next key, however fast it comes, is typed here."""
         self.screen.set_focus(self)
+
+
+class PasteBox(Box):
+    """A box for one whole thing: what is pasted takes the place of what stood there."""
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Hold what was pasted, its lines joined."""
+        event.stop()
+        event.prevent_default()
+        self.fill(" ".join(event.text.split()))

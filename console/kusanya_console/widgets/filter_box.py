@@ -1,11 +1,11 @@
 """The line in which a list is narrowed: says at once what it cannot read."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 
 from textual.message import Message
 from textual.widgets import Input
 
-from kusanya.filters import Filter, FilterError, describe, parse
+from kusanya.filters import Filter, FilterError, describe, expand, parse
 from kusanya.text import safe
 from kusanya_console.widgets.box import Box
 
@@ -15,7 +15,8 @@ _LONGEST = 300
 class FilterBox(Box):
     """Posts the filter of each finished word, and what is wrong with one that is none.
 
-    `keys` are those that the list's records have, `whose` names the records.
+    `keys` are those that the list's records have, `whose` names the records, and `views` returns
+    the saved filters that @name stands for.
     """
 
     class Chosen(Message):
@@ -33,8 +34,16 @@ class FilterBox(Box):
             super().__init__()
             self.sentence = sentence
 
-    def __init__(self, *, keys: Collection[str], whose: str, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        *,
+        keys: Collection[str],
+        whose: str,
+        views: Callable[[], Mapping[str, str]] = dict,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id, max_length=_LONGEST)
+        self._views = views
         self.cursor_blink = False
         self._keys = keys
         self._whose = whose
@@ -60,7 +69,7 @@ class FilterBox(Box):
 
     def _read(self, text: str) -> Filter | None:
         try:
-            query = parse(text, keys=self._keys, whose=self._whose)
+            query = parse(expand(text, self._views()), keys=self._keys, whose=self._whose)
         except FilterError as error:
             self.post_message(self.Refused(safe(str(error), 200)))
             return None

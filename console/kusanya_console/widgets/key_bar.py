@@ -7,6 +7,7 @@ from textual import events
 
 from kusanya_console.commands import Command
 from kusanya_console.ui.format import Line
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, Run
 from kusanya_console.widgets.sheet import Sheet
 
@@ -56,7 +57,7 @@ class KeyBar(Sheet):
         here = command.id == f"go.{self._here}"
         line += [
             (self._shown(command), ACCENT),
-            (f" {command.label}", STRONG if here else MUTED),
+            (f" {translate(command.label)}", STRONG if here else MUTED),
             (" " * _GAP, PLAIN),
         ]
         end = at + self._wide(command)
@@ -64,4 +65,4 @@ class KeyBar(Sheet):
         return end + _GAP
 
     def _wide(self, command: Command) -> int:
-        return cell_len(self._shown(command)) + 1 + cell_len(command.label)
+        return cell_len(self._shown(command)) + 1 + cell_len(translate(command.label))

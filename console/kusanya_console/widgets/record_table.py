@@ -5,10 +5,11 @@ never animates: an animated move across the seam of two pages runs on through bo
 only way its contents change.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, Generic, TypeVar
 
 import msgspec
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -18,6 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kusanya_console.ui.format import Look, TimeFormat, fit, fit_id
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
 from kusanya_console.widgets.window import PageWindow, Row
 
@@ -28,6 +30,10 @@ _MARGIN: Final = 2
 _NEAR: Final = 40
 """So many rows from the window's edge the next page is asked for."""
 _CACHED: Final = 2000
+_LONGEST: Final = 24
+"""More cells than this no column takes from others for the sake of its text."""
+_SPARED: Final = 2
+"""Columns of a lower rank stay although a text is cut: their records are not told apart by it."""
 
 
 class Column(msgspec.Struct, Generic[R], frozen=True):
@@ -45,6 +51,8 @@ class Column(msgspec.Struct, Generic[R], frozen=True):
     """True for what changes with the time alone, such as what is left of a window."""
     names: bool = False
     """True for identifiers, which are cut in their middle."""
+    whole: bool = False
+    """True for what tells records apart: columns of a rank go before it is cut."""
 
 
 class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
@@ -79,8 +87,12 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self.cursor: str | None = None
         self.follow = True
         self.look = look
+        self.marked: dict[str, R] = {}
+        """Records that a person has marked, by id, in the order of marking."""
         self._changed: frozenset[str] = frozenset()
         self._places: dict[str, int] = {}
+        self._needs: dict[str, int] = {}
+        """Cells that the columns to keep whole would take, by their titles."""
         self._strips: dict[tuple[object, ...], Strip] = {}
         self._styles: dict[str, Style] = {}
 
@@ -103,6 +115,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def set_columns(self, columns: Sequence[Column[R]]) -> None:
         """Show other columns; the records stay."""
         self.columns = tuple(columns)
+        self._measure()
         self._strips.clear()
         self.refresh()
 
@@ -112,6 +125,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         unchanged = window is self.window and changed == self._changed
         self.window, self._changed = window, changed
         self._places = {row.id: place for place, row in enumerate(window.rows)}
+        if not unchanged:
+            self._measure()
         place = 0 if self.follow else self._places.get(first or "", self.first)
         self._place_cursor(place)
         if unchanged:
@@ -161,6 +176,23 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._reveal(target)
         self.post_message(self.Moved())
 
+    def mark(self, rows: Iterable[R]) -> None:
+        """Mark records, also some that are not held, beside those that are marked already."""
+        self.marked |= {row.id: row for row in rows}
+        self.refresh()
+
+    def toggle_mark(self) -> None:
+        """Mark the record under the cursor, or no longer."""
+        row = self.row
+        if row is not None and self.marked.pop(row.id, None) is None:
+            self.marked[row.id] = row
+        self.refresh()
+
+    def unmark_all(self) -> None:
+        """Mark no record any more."""
+        self.marked.clear()
+        self.refresh()
+
     def restyle(self, look: Look) -> None:
         """Draw with another time or time format; nothing is drawn again when no line differs."""
         before, self.look = self.look, look
@@ -182,14 +214,18 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         if y == 0:
             style = self.get_component_rich_style("record-table--head")
             return self._strip(
-                [(column.title, MUTED) for column in self.columns], width, mark=("", ""), base=style
+                [(translate(column.title), MUTED) for column in self.columns],
+                width,
+                mark=("", ""),
+                base=style,
             )
         place = self.first + y - 1
         if place >= len(self.window.rows):
             return Strip.blank(width, self.rich_style)
         row = self.window.rows[place]
         pointed, changed = row.id == self.cursor, row.id in self._changed
-        key = (row.id, row.seq, width, pointed, changed)
+        marked = row.id in self.marked
+        key = (row.id, row.seq, width, pointed, changed, marked)
         strip = self._strips.get(key)
         if strip is None:
             if len(self._strips) > _CACHED:
@@ -200,7 +236,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             strip = self._strips[key] = self._strip(
                 [column.cell(row, self.look) for column in self.columns],
                 width,
-                mark=(mark, ACCENT),
+                mark=(f"{mark}•" if marked else mark, ACCENT),
                 base=base,
             )
         return strip
@@ -227,18 +263,40 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def _widths(self, width: int) -> list[int]:
         """Return each column's width, 0 for those that find no room."""
         kept = list(self.columns)
-        while len(kept) > 1 and _total(kept) > width:
+        while len(kept) > 1 and _total(kept) + self._lacking(kept) > width:
+            fits = _total(kept) <= width
             last = max(kept, key=lambda column: column.rank)
-            if last.rank == 0:
+            if last.rank < (_SPARED if fits else 1):
                 break
             kept.remove(last)
         room = max(width - _total(kept), 0)
-        widths: list[int] = []
-        for column in self.columns:
-            extra = min(column.grows, room) if column in kept else 0
-            room -= extra
-            widths.append(column.width + extra if column in kept else 0)
-        return widths
+        extras = dict.fromkeys(self.columns, 0)
+        # What tells records apart has its cells before anything else grows.
+        for grows in (self._lack, lambda column: column.grows):
+            for column in kept:
+                extra = min(max(grows(column) - extras[column], 0), room)
+                extras[column] += extra
+                room -= extra
+        return [column.width + extras[column] if column in kept else 0 for column in self.columns]
+
+    def _lack(self, column: Column[R]) -> int:
+        """Return the cells that a column to keep whole needs beyond its width."""
+        return max(min(self._needs.get(column.title, 0), _LONGEST) - column.width, 0)
+
+    def _lacking(self, columns: Sequence[Column[R]]) -> int:
+        return sum(self._lack(column) for column in columns)
+
+    def _measure(self) -> None:
+        needs = {
+            column.title: max(
+                (cell_len(column.cell(row, self.look)[0]) for row in self.window.rows), default=0
+            )
+            for column in self.columns
+            if column.whole
+        }
+        if needs != self._needs:
+            self._needs = needs
+            self._strips.clear()
 
     def _role(self, role: str) -> Style:
         if role not in self._styles:

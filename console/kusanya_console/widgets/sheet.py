@@ -28,6 +28,10 @@ class Sheet(Widget):
         if before is None or self._lines(before[0]) != before[1]:
             self.refresh(layout=before is None or len(self._lines(before[0])) != len(before[1]))
 
+    def redraw(self) -> None:
+        """Show what the last `show` describes, as it would be drawn now."""
+        self.show(self._draw)
+
     def render(self) -> Text:
         """Return the lines as text that was never parsed."""
         return text(self._lines(self.content_size.width))

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
+from kusanya.alarms.disputes import anomaly_id
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow
@@ -25,7 +26,7 @@ class AnomalousCollection(msgspec.Struct, frozen=True):
     @property
     def id(self) -> str:
         """Return what an acknowledgement of it names."""
-        return f"odd:{self.anomaly.kind.value}:{self.row.id}"
+        return anomaly_id(self.anomaly.kind, self.row.id)
 
 
 class AnomalyReport(msgspec.Struct, frozen=True):

@@ -1,19 +1,26 @@
 """What the alarm rules judge: one reading of a store, and what the sender says of its endpoints."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
+from kusanya.alarms.disputes import Dispute, DisputeReader
+from kusanya.alarms.history import FailureRate, HistoryReader, load_failure_rates
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
-from kusanya.health import Health, health
+from kusanya.health.report import Health, health
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentRow, IntentState, Poller, Restore, UnsentNotice
 from kusanya.wire import Mode
 
+MISSING_AFTER: Final = timedelta(hours=1)
+"""An event that is late for so long has failed at its first three attempts."""
+_MISSING_WITHIN: Final = timedelta(days=1)
+_POLLED_WITHIN: Final = timedelta(minutes=10)
+"""What a poller noted longer ago says nothing about its machine's clock now."""
 _UNKNOWN_READ: Final = 100
 
 
@@ -27,8 +34,28 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     stalled: StalledIntents
     unknown: tuple[IntentRow, ...]
     """Intents whose outcome is unknown, the newest 100."""
+    missing_events: int = 0
+    """Events of the last day that have been missing for an hour."""
+    disputes: tuple[Dispute, ...] = ()
+    failure_rates: tuple[FailureRate, ...] = ()
+    pollers: tuple[Poller, ...] = ()
+    """Those that ran within minutes, with what they noted of their clocks."""
+    free_bytes: int | None = None
+    """Room on the disk of the store's file; None for a database server's."""
+    send_failures: tuple[UnsentNotice, ...] = ()
+    restore: Restore | None = None
+    """The last restore of the store from a backup."""
     sender: tuple[SenderEndpoint, ...] = ()
     """What the sender says of the endpoints of this mode, where it can be asked."""
+
+    @property
+    def clock_offsets(self) -> dict[str, timedelta]:
+        """Return how far each machine's clock is behind the service's, as noted last there."""
+        found: dict[str, timedelta] = {}
+        for poller in self.pollers:
+            if poller.clock_offset is not None:
+                found.setdefault(poller.name.partition(":")[0], poller.clock_offset)
+        return found
 
     def with_sender(self, endpoints: Iterable[SenderEndpoint]) -> "AlarmInputs":
         """Return these inputs and what the sender says; it keeps the endpoints of both modes."""
@@ -36,16 +63,48 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, sender=mine)
 
 
+class AlarmReader:
+    """Reads the inputs of one mode again and again; what changes slowly is kept for a while.
+
+    `read` reads the store: on one thread, one call at a time.
+    """
+
+    def __init__(self, store: Store, mode: Mode) -> None:
+        self._store = store
+        self._mode = mode
+        self._history = HistoryReader(store, mode)
+        self._disputes = DisputeReader(store, mode)
+
+    def read(self, *, now: datetime) -> AlarmInputs:
+        """Return what the store says of the mode; bounded lists and rollups. Raises StoreError."""
+        store, mode = self._store, self._mode
+        history = self._history.read(now=now)
+        return AlarmInputs(
+            mode=mode,
+            at=now,
+            health=health(store, mode, now=now, usual_times=history.usual_times),
+            silence=load_silence(store, mode, now=now),
+            stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
+            unknown=unknown_intents(store, mode),
+            missing_events=store.deliveries.count_missing(
+                mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER
+            ),
+            disputes=self._disputes.read(now=now),
+            failure_rates=load_failure_rates(store, mode, history, now=now),
+            pollers=tuple(
+                one
+                for one in store.poll_leases.pollers(mode)
+                if now - one.polled_at <= _POLLED_WITHIN
+            ),
+            free_bytes=store.free_bytes,
+            send_failures=store.alarm_notices.unsent(mode),
+            restore=store.restores.of(mode),
+        )
+
+
 def load(store: Store, mode: Mode, *, now: datetime) -> AlarmInputs:
-    """Return what a store tells of one mode; bounded lists and rollups alone. Raises StoreError."""
-    return AlarmInputs(
-        mode=mode,
-        at=now,
-        health=health(store, mode, now=now),
-        silence=load_silence(store, mode, now=now),
-        stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
-        unknown=unknown_intents(store, mode),
-    )
+    """Return what a store tells of one mode, read once. Raises StoreError."""
+    return AlarmReader(store, mode).read(now=now)
 
 
 def unknown_intents(store: Store, mode: Mode) -> tuple[IntentRow, ...]:

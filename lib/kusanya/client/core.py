@@ -18,6 +18,7 @@ import msgspec
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import requests, response_classifier
 from kusanya.client.attempts import AttemptOutcome, Attempts, Classification, UnrecordedAttempts
+from kusanya.client.clock_check import ClockCheck
 from kusanya.client.effects import Effects, Request, send, sleep
 from kusanya.client.retry_policy import RetryPolicy, pause_s, poll_pause_s
 from kusanya.clock import Clock
@@ -68,6 +69,7 @@ class Core:
         self._on_request = on_request
         self._merchant: str | None = None
         self._live_key_confirmed = False
+        self.clock_check = ClockCheck(clock)
 
     @property
     def target(self) -> str:
@@ -197,7 +199,9 @@ class Core:
             if left_s <= 0:
                 break
             yield from attempts.begin()
+            asked_at = self.clock.monotonic()
             reply = yield from send(request, within_s=min(left_s, self.retry_policy.attempt_s))
+            self.clock_check.note(reply, took_s=self.clock.monotonic() - asked_at)
             result = response_classifier.classify(request, reply, read, now=self.clock.now())
             yield from attempts.end(result)
             history = history.after(result)

@@ -6,14 +6,13 @@ their request arrives in one piece, right after they connect.
 """
 
 from collections import Counter
-from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import chain
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from kusanya.errors import ConfigurationError
+from kusanya.http_limits.forwarded import check_networks, is_in
 from kusanya.limits import EVENT_BODY_MAX_BYTES
 
 _LOOPBACK: Final = ("127.", "::1", "::ffff:127.")
@@ -37,22 +36,24 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything of one request on the wire, so that chunks cannot be all framing."""
     connections: int = 256
     per_peer: int = 32
-    """Connections from one address. Loopback and trusted proxies are exempt."""
+    """Connections from one address. Loopback and trusted proxies are exempt: of those, requests at
+    once of one address that a proxy names."""
     pipelined: int = 32
     """Requests that wait on one connection while the one before is answered."""
     trusted_proxies: tuple[str, ...] = ()
-    """Networks, such as 10.0.0.0/8, whose addresses are our own reverse proxies."""
+    """Networks, such as 10.0.0.0/8, whose addresses are our own reverse proxies: what they say in
+    X-Forwarded-For is believed."""
 
     def __post_init__(self) -> None:
         if self.connections < 1 or self.per_peer < 1 or min(self.header_s, self.request_s) <= 0:
             raise ConfigurationError("a limit of connections or of their time is above zero")
-        _networks(self.trusted_proxies)
+        check_networks(self.trusted_proxies)
 
     def is_exempt(self, peer: str) -> bool:
         """Tell whether the bound per address does not hold for `peer`."""
         if peer.startswith(_LOOPBACK):
             return True
-        return bool(self.trusted_proxies) and _is_in(peer, self.trusted_proxies)
+        return is_in(peer, self.trusted_proxies)
 
 
 class Places(Generic[Connection]):
@@ -62,6 +63,7 @@ class Places(Generic[Connection]):
         self._limits = limits
         self._peer_of: dict[Connection, str] = {}
         self._peers: Counter[str] = Counter()
+        self._origins: Counter[str] = Counter()
         # Who waits, in the order since when: those that never sent a whole request, and the others.
         self._new: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
@@ -106,25 +108,20 @@ class Places(Generic[Connection]):
         if not self._peers[peer]:
             del self._peers[peer]
 
+    def begin(self, origin: str) -> bool:
+        """Count a request that a proxy hands on; tell whether its origin may have one more."""
+        if self._origins[origin] >= self._limits.per_peer and not self._limits.is_exempt(origin):
+            return False
+        self._origins[origin] += 1
+        return True
+
+    def end(self, origin: str) -> None:
+        """Count a request that was begun as ended."""
+        self._origins[origin] -= 1
+        if not self._origins[origin]:
+            del self._origins[origin]
+
     def _longest_waiting(self, only: str | None) -> Connection | None:
         # First those that have never sent a whole request: a kept connection has proven itself.
         waiting = chain(self._new, self._idle)
         return next((c for c in waiting if only in {None, self._peer_of[c]}), None)
-
-
-@lru_cache(maxsize=16)
-def _networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    try:
-        return tuple(ip_network(text) for text in texts)
-    except ValueError as error:
-        raise ConfigurationError(f"a trusted proxy is a network as 10.0.0.0/8: {error}") from None
-
-
-@lru_cache(maxsize=1024)
-def _is_in(peer: str, networks: tuple[str, ...]) -> bool:
-    try:
-        address = ip_address(peer)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return any((mapped or address) in network for network in _networks(networks))

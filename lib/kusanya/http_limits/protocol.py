@@ -7,12 +7,14 @@ and a count of its bytes. Only what is complete in one piece, the usual case, co
 
 import asyncio
 import logging
+from collections import deque
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from kusanya.http_limits.forwarded import is_in, origin_of
 from kusanya.http_limits.places import ConnectionLimits, Places
 
 _Protocol = TypeVar("_Protocol", bound="BoundedProtocol")
@@ -36,6 +38,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._bytes = 0
         self._refusal = HTTPStatus.BAD_REQUEST
         self._peer = ""
+        self._origins: deque[str] = deque()
+        """Who a trusted proxy says that the requests under way came from."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
         """Arm the first request's timer; where all places are taken somebody gives way."""
@@ -67,6 +71,8 @@ class BoundedProtocol(HttpToolsProtocol):
             # Uvicorn tells only the newest request; an answer to this one would be an error.
             self._running.disconnected = True
         self.places.leave(self)
+        while self._origins:
+            self.places.end(self._origins.popleft())
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -135,7 +141,18 @@ class BoundedProtocol(HttpToolsProtocol):
             # Each answer lets uvicorn read on, and all that it reads would wait here.
             raise self._refused(HTTPStatus.BAD_REQUEST)
         self._in_headers = False
+        if is_in(self._peer, self.limits.trusted_proxies):
+            self._name_origin()
         super().on_headers_complete()
+
+    def _name_origin(self) -> None:
+        """Take the sender's address from the proxy, and bound what one sender has at once."""
+        lines = [value for name, value in self.headers if name == b"x-forwarded-for"]
+        origin = origin_of(self._peer, lines, self.limits.trusted_proxies)
+        if not self.places.begin(origin):
+            raise self._refused(HTTPStatus.SERVICE_UNAVAILABLE)
+        self._origins.append(origin)
+        self.scope["client"] = (origin, 0)
 
     def on_message_complete(self) -> None:
         """Stop the clock: what follows is our time, not the sender's."""
@@ -159,6 +176,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Go on with the next request, or see the sender off."""
         super().on_response_complete()
+        if self._origins:
+            self.places.end(self._origins.popleft())
         if self._receiving or self._answering() is None:
             self.places.wait(self)
         self._see_off()

@@ -1,9 +1,11 @@
 """A listening socket and uvicorn's server, which starts and ends in order."""
 
+import asyncio
 import contextlib
 import errno
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -55,31 +57,75 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, told to end by us; `on_ready` is called once it accepts connections."""
+    """uvicorn's server, told to end by us; `on_ready` is called once it accepts connections.
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    `on_stop` is called, on the event loop, when it is first asked to stop; it goes on accepting
+    connections for `drain_s` seconds afterwards. So is `on_hangup` for each SIGHUP; without it a
+    SIGHUP does what it did before.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_ready: Callable[[], None],
+        *,
+        on_stop: Callable[[], None] = lambda: None,
+        drain_s: float = 0.0,
+        on_hangup: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_stop = on_stop
+        self._drain_s = drain_s
+        self._on_hangup = on_hangup
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked = 0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets=sockets)
         self._on_ready()
+        if self._asked:
+            self._loop.call_soon(self._drain)
 
     def stop(self) -> None:
-        """Stop in order; asked twice, at once. Callable from any thread."""
-        self.force_exit = self.should_exit
+        """Stop in order; asked twice, without the drain, and then at once.
+
+        Callable from any thread and from a signal's handler.
+        """
+        self._asked += 1
+        if self._asked > 1 or not self._drain_s:
+            self.force_exit = self.should_exit
+            self.should_exit = True
+        if self._asked == 1 and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended already, and its loop with it
+                self._loop.call_soon_threadsafe(self._drain)
+
+    def hang_up(self) -> None:
+        """Call `on_hangup` on the event loop; callable from any thread."""
+        if self._on_hangup is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._on_hangup)
+
+    def _drain(self) -> None:
+        self._on_stop()
+        if self._drain_s and self._loop is not None:
+            self._loop.call_later(self._drain_s, self._end)
+
+    def _end(self) -> None:
         self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at SIGINT and SIGTERM, on the main thread alone."""
+        """Stop at SIGINT and SIGTERM, and act at SIGHUP, on the main thread alone."""
         # Uvicorn raises the signal again once it has stopped; for us a graceful stop is the end.
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, lambda *_: self.stop()) for number in signals}
+        if self._on_hangup is not None and sys.platform != "win32":
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: self.hang_up())
         try:
             yield
         finally:

@@ -20,6 +20,7 @@ from kusanya.intents.resolving import (
     resolve_waiting,
     review,
 )
+from kusanya.intents.restored import RestoreAnswers, resolve_restore
 from kusanya.intents.window import replay_left, window_ends
 from kusanya.store import Store
 from kusanya.store.records import IntentRow
@@ -27,6 +28,7 @@ from kusanya.store.records import IntentRow
 __all__ = [
     "Candidate",
     "Creation",
+    "RestoreAnswers",
     "create_safely",
     "create_safely_async",
     "decide",
@@ -34,6 +36,7 @@ __all__ = [
     "open_intents",
     "replay_left",
     "resolve_by_reference",
+    "resolve_restore",
     "resolve_waiting",
     "resume",
     "resume_async",

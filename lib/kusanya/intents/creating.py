@@ -36,7 +36,8 @@ from kusanya.intents.send_target import SendTarget
 from kusanya.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.intent_rules import check_reference, other_body
-from kusanya.store.records import Begun, IntentRow, Repeat
+from kusanya.store.records import AttemptStart, IntentRow, Repeat
+from kusanya.tracing import SpanName, is_on, record_span
 from kusanya.wire import Collection, Mode
 
 _FIRST_PAUSE_S: Final = 0.05
@@ -60,6 +61,44 @@ def create(
     request: CreateRequest,
 ) -> Effects[Creation]:
     """Open the intent of `request`, or find it again by its key, and bring it to an end."""
+    began = core.clock.monotonic()
+    made: Creation | None = None
+    failed: BaseException | None = None
+    try:
+        made = yield from _create(store, core, request)
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if is_on():
+            _trace(core, request, made, failed, took_s=core.clock.monotonic() - began)
+    return made
+
+
+def _trace(
+    core: Core,
+    request: CreateRequest,
+    made: Creation | None,
+    error: BaseException | None,
+    *,
+    took_s: float,
+) -> None:
+    record_span(
+        SpanName.CREATE,
+        mode="" if core.mode is None else core.mode.value,
+        reference=request.reference,
+        ended_at=core.clock.now(),
+        took_s=took_s,
+        error=error,
+        attributes={
+            "intent_id": None if made is None else made.intent.id,
+            "collection_id": None if made is None else made.collection.id,
+            "status": None if made is None else str(made.collection.status),
+        },
+    )
+
+
+def _create(store: Store, core: Core, request: CreateRequest) -> Effects[Creation]:
     mode = _mode(core)
     body = request.body()
     found = yield from call(partial(_look, store, request, mode, body))
@@ -240,7 +279,7 @@ def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> Inte
     key = request.idempotency_key or _derived(store, request, mode, len(same))
     phone = msgspec.json.decode(body)["phone"]
 
-    def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[Begun]":
+    def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[AttemptStart]":
         return store.intents.begin(
             idempotency_key=key,
             body=body,

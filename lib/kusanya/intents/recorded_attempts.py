@@ -26,10 +26,11 @@ from kusanya.intents.resolving import OPEN
 from kusanya.intents.send_target import SendTarget
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
-from kusanya.store.records import AttemptRow, Begun, IntentRow, IntentState
+from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState
+from kusanya.tracing import SpanName, record_span
 from kusanya.wire import Collection
 
-Opening = Callable[[Claim, datetime, datetime, str], "Future[Begun]"]
+Opening = Callable[[Claim, datetime, datetime, str], "Future[AttemptStart]"]
 """Queues a new intent under a claim: when it begins, until when the claim lasts, where it goes."""
 
 
@@ -67,7 +68,8 @@ class RecordedAttempts:
         self._latest_at = self._claimed_at if intent is None else latest(intent, before)
         self._number = 0
         self._began = 0.0
-        self._opened: Future[Begun] | None = None
+        self._took_s = 0.0
+        self._opened: Future[AttemptStart] | None = None
         self._under_way = False
         """An attempt was begun and has not ended."""
         self._may_leave = False
@@ -108,7 +110,7 @@ class RecordedAttempts:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
         self._under_way = False
         self._intent = yield from await_durable(lambda: self._finish(result))
-        log_attempt_end(self.intent, result, attempt=self._number)
+        self._tell_end(result)
 
     def cut_short(self) -> None:
         """Keep how far a call came that ends without its answer, and give up its claim; blocks.
@@ -123,12 +125,31 @@ class RecordedAttempts:
         if self._under_way:
             result = _cut_short(left=self._may_leave)
             self._intent = self._finish(result).result()
-            log_attempt_end(self._intent, result, attempt=self._number)
+            self._tell_end(result)
         self._claim.release()
+
+    def _tell_end(self, result: Classification[Any]) -> None:
+        """Log and trace an attempt whose end is durable."""
+        log_attempt_end(self.intent, result, attempt=self._number)
+        record_span(
+            SpanName.ATTEMPT,
+            mode=self.intent.mode.value,
+            reference=self.intent.reference,
+            ended_at=self._latest_at,
+            took_s=self._took_s,
+            error=result.error,
+            attributes={
+                "intent_id": self.intent.id,
+                "collection_id": self.intent.collection_id,
+                "attempt": self._number,
+                "outcome": result.outcome.value,
+                "http_status": result.status,
+            },
+        )
 
     def _finish(self, result: Classification[Any]) -> "Future[IntentRow]":
         now = self._latest_at = self._clock.now()
-        took_us = round((self._clock.monotonic() - self._began) * 1_000_000)
+        self._took_s = self._clock.monotonic() - self._began
         self.effect_possible = self.effect_possible or result.effect_possible
         collection = result.value if isinstance(result.value, Collection) else None
         intent = self.intent
@@ -139,7 +160,7 @@ class RecordedAttempts:
             outcome=result.outcome.value,
             status=result.status,
             request_id=result.request_id,
-            took_us=took_us,
+            took_us=round(self._took_s * 1_000_000),
             state=self._state(result),
             collection_id=None if collection is None else collection.id,
             sentence=None if result.error is None else str(result.error),
@@ -153,7 +174,7 @@ class RecordedAttempts:
     def _open(self, opening: Opening) -> Effects[None]:
         now = self._claimed_at = self._latest_at = self._clock.now()
 
-        def queue() -> "Future[Begun]":
+        def queue() -> "Future[AttemptStart]":
             self._opened = opening(self._claim, now, now + LEASE, self._send_target.target())
             return self._opened
 
@@ -162,7 +183,7 @@ class RecordedAttempts:
             raise IntentExists(begun.intent)
         log_opened(begun.intent)
 
-    def _keep_opened(self, begun: Begun) -> bool:
+    def _keep_opened(self, begun: AttemptStart) -> bool:
         """Take the new intent for ours; False where the key has one already."""
         if begun.new:
             self._intent = begun.intent

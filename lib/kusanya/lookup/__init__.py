@@ -9,10 +9,12 @@ Source: specification, Collection, Events.
 """
 
 from kusanya.lookup.around import ALSO_WITHIN, Around
+from kusanya.lookup.by_message import MessageMatch, match_messages
 from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
 from kusanya.lookup.entries import EventKind, TimelineEntry
 from kusanya.lookup.finding import CreationMatch, LookupResult, Match, MatchKind, find
 from kusanya.lookup.new_request import NewRequest, Reason, advice, creation_advice, new_request
+from kusanya.lookup.subjects import Subject, load_subjects
 from kusanya.lookup.timeline import Timeline, load_timeline
 
 __all__ = [
@@ -24,14 +26,18 @@ __all__ = [
     "LookupResult",
     "Match",
     "MatchKind",
+    "MessageMatch",
     "NewRequest",
     "Reason",
+    "Subject",
     "Timeline",
     "TimelineEntry",
     "advice",
     "creation_advice",
     "find",
     "load_creation_timeline",
+    "load_subjects",
     "load_timeline",
+    "match_messages",
     "new_request",
 ]

@@ -12,7 +12,14 @@ from typing import Final
 import msgspec
 
 from kusanya.state.observation import Observation, Source
-from kusanya.store.records import AttemptRow, DeliveryRow, IntentRow, NoteRow, Verdict
+from kusanya.store.records import (
+    AttemptRow,
+    DeliveryRow,
+    IntentRow,
+    NoteRow,
+    ReceiptFact,
+    Verdict,
+)
 from kusanya.wire import Status
 
 _ANSWERED: Final = "answered"
@@ -33,6 +40,8 @@ class EventKind(StrEnum):
     REFUSED = "refused"
     """A delivery that was not believed, or had no effect."""
     NOTE = "note"
+    RECEIPT = "receipt"
+    """A receipt that an operator's statement gave."""
 
 
 class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +57,24 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
 def note_entries(notes: Iterable[NoteRow]) -> list[TimelineEntry]:
     """Return what people noted."""
     return [
-        TimelineEntry(at=note.at, kind=EventKind.NOTE, word=note.text, source=note.author)
+        TimelineEntry(
+            at=note.at, kind=EventKind.NOTE, word="note", detail=note.text, source=note.author
+        )
         for note in notes
+    ]
+
+
+def receipt_entries(receipts: Iterable[ReceiptFact]) -> list[TimelineEntry]:
+    """Return the operator's receipts, and which file said so."""
+    return [
+        TimelineEntry(
+            at=fact.at,
+            kind=EventKind.RECEIPT,
+            word="receipt",
+            detail=f"{fact.receipt}, of the operator",
+            source=fact.source,
+        )
+        for fact in receipts
     ]
 
 

@@ -12,6 +12,7 @@ from kusanya.lookup.entries import (
     intent_entries,
     note_entries,
     observation_entries,
+    receipt_entries,
 )
 from kusanya.state.observation import CollectionState
 from kusanya.store import Store
@@ -62,6 +63,7 @@ def load_timeline(
         *delivery_entries(deliveries),
         *_intent_entries(store, row),
         *note_entries(store.notes.of(collection_id, mode)),
+        *receipt_entries(store.receipts.of(collection_id, mode)),
     ]
     return Timeline(
         row=row,

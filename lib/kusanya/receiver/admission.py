@@ -4,6 +4,7 @@ Knows no protocol: the ASGI application and `handle` refuse the same requests in
 """
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -74,7 +75,11 @@ def admit_size(size: int, limits: Limits) -> None:
         raise Refusal(413, "the body is too large to be an event")
 
 
-def log_refusal(refusal: Refusal) -> None:
+Sender = Callable[[], dict[str, str]]
+"""Who sent a request, as fields for the log; called only where a line is written."""
+
+
+def log_refusal(refusal: Refusal, sender: Sender = dict) -> None:
     """Log a request that was answered without being kept."""
     details = {"status": refusal.status, "why": refusal.text.decode()}
-    _log.warning("request refused", extra=details)
+    _log.warning("request refused", extra=details | sender())

@@ -7,32 +7,29 @@ and 4.
 """
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
-from kusanya.errors import StoreError
 from kusanya.receiver.admission import Limits, Refusal, admit_size
 from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import answer_text
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import DeliveryHandler, Follower, Journal
+from kusanya.receiver.metrics import Gauges
+from kusanya.receiver.pages import Page, Pages, Receive, Scope, Send, send_page
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""An ASGI 3 application."""
-
-
 _NO_LIMITS_GIVEN: Final = Limits()
+_LAST: Final = (b"connection", b"close")
+"""Said with the last answer of a connection."""
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 
 
 def app(
@@ -48,16 +45,18 @@ def app(
     double_check: Follower | None = None,
     stopwatch: Callable[[], float] = time.perf_counter,
     metrics: bool = True,
+    gauges: Gauges | None = None,
 ) -> "Receiver":
     """Return an ASGI application that receives deliveries into `store`.
 
-    POST to any path is a delivery; GET /healthz and /metrics answer for themselves. `secrets` is
-    one signing secret, several of one endpoint during a rotation, or an EndpointSecrets per
-    endpoint, which carries its mode; for bare secrets `mode` must be given, it is never guessed.
-    `on_receipt` is called on the event
-    loop after the answer has left, and returns at once. `stopwatch` gives the real seconds in which
-    our answers are measured: an event loop's own time may count whole milliseconds only. Without
+    POST to any path is a delivery; GET /livez, /readyz and /metrics answer for themselves.
+    `secrets` is one signing secret, several of one endpoint during a rotation, or an
+    EndpointSecrets per endpoint, which carries its mode; for bare secrets `mode` must be given, it
+    is never guessed. `on_receipt` is called on the event loop after the answer has left, and
+    returns at once. `stopwatch` gives the real seconds in which our answers are measured: an event
+    loop's own time may count whole milliseconds only. Without
     `metrics` there is no /metrics: it tells everybody who reaches the port how much arrives.
+    `gauges`, such as `kusanya.alarms.gauges.StoreGauges`, stand there beside the receiver's own.
     Events resolve the intents whose answer was lost, on a thread of their own after the answer,
     unless `resolve_intents` is False. `double_check` is a `double_check.DoubleCheck` over a client:
     it asks the service about what was acknowledged. Both start with the first delivery, need no
@@ -81,7 +80,7 @@ def app(
         followers=followers,
         stopwatch=stopwatch,
     )
-    return Receiver(handler, metrics=metrics)
+    return Receiver(handler, metrics=metrics, gauges=gauges)
 
 
 class _Disconnected(Exception):  # noqa: N818 - control flow inside this module, never leaves it
@@ -91,10 +90,16 @@ class _Disconnected(Exception):  # noqa: N818 - control flow inside this module,
 class Receiver:
     """An ASGI 3 application that receives deliveries; `app` makes one."""
 
-    def __init__(self, handler: DeliveryHandler, *, metrics: bool) -> None:
+    def __init__(
+        self, handler: DeliveryHandler, *, metrics: bool, gauges: Gauges | None = None
+    ) -> None:
         self._handler = handler
-        self._metrics = metrics
-        self._health: asyncio.Future[None] | None = None
+        self._pages = Pages(
+            handler.store.prove_writable,
+            wait_s=handler.limits.health_s,
+            exposition=partial(_exposition, handler, gauges) if metrics else None,
+            gauges=gauges,
+        )
 
     def start(self) -> None:
         """Start what works in the background; without this the first delivery does."""
@@ -103,6 +108,17 @@ class Receiver:
     def close(self) -> None:
         """End what works in the background, after its work under way; the store stays open."""
         self._handler.close()
+
+    def use(self, endpoints: Endpoints) -> None:
+        """Verify by these endpoints from the next delivery on; called on the event loop."""
+        self._handler.use(endpoints)
+
+    def drain(self) -> None:
+        """Be not ready from now on, and ask senders to end their connections; answer all the same.
+
+        Called before the end, so that a load balancer sends to another receiver.
+        """
+        self._pages.is_draining = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -128,45 +144,23 @@ class Receiver:
             handler.metrics.discarded += 1
             return
         except Refusal as refusal:
-            handler.refused(refusal)
-            closing = ((b"connection", b"close"), *refusal.headers)
-            await _answer(send, refusal.status, refusal.text, *closing)
+            handler.refused(refusal, partial(_sender, scope))
+            await send_page(send, Page(refusal.status, refusal.text), _LAST, *refusal.headers)
             return
         arrival = durable.arrival
-        await _answer(send, arrival.answer, answer_text(arrival).encode())
-        handler.acknowledged(durable)
+        last = (_LAST,) if self._pages.is_draining else ()
+        await send_page(send, Page(arrival.answer, answer_text(arrival).encode()), *last)
+        handler.acknowledged(durable, partial(_sender, scope))
 
     async def _page(self, scope: Scope, send: Send) -> None:
-        handler = self._handler
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if scope["method"] in {"GET", "HEAD"} and path == "/healthz":
-            status, text = await self._healthy()
-            await _answer(send, status, text)
-        elif self._metrics and scope["method"] in {"GET", "HEAD"} and path == "/metrics":
-            found = handler.metrics.exposition(
-                queue_depth=lambda: handler.store.queue_depth, now=handler.clock.now()
-            )
-            if found is None:
-                await _answer(send, 404, b"install prometheus-client for metrics")
-            else:
-                await _answer(send, 200, found[0], content_type=found[1])
-        else:
-            refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
-            handler.refused(refusal)
-            await _answer(send, refusal.status, refusal.text, *refusal.headers)
-
-    async def _healthy(self) -> tuple[int, bytes]:
-        # One question at a time: a store that hangs must not collect a thread per probe.
-        handler, loop = self._handler, asyncio.get_running_loop()
-        if self._health is None or self._health.done() or self._health.get_loop() is not loop:
-            self._health = loop.run_in_executor(None, handler.store.prove_writable)
-        try:
-            await asyncio.wait_for(asyncio.shield(self._health), handler.limits.health_s)
-        except TimeoutError:
-            return 503, b"the store does not answer"
-        except StoreError:
-            return 503, b"the store cannot be read or written"
-        return 200, b"ok"
+        page = await self._pages.answer(scope["method"], path)
+        if page is not None:
+            await send_page(send, page)
+            return
+        refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
+        self._handler.refused(refusal, partial(_sender, scope))
+        await send_page(send, Page(refusal.status, refusal.text), *refusal.headers)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         # The store belongs to whoever opened it: it is neither opened nor closed here.
@@ -197,14 +191,17 @@ async def _read_body(receive: Receive, limits: Limits) -> bytes:
             return b"".join(parts)
 
 
-async def _answer(
-    send: Send,
-    status: int,
-    body: bytes,
-    *headers: tuple[bytes, bytes],
-    content_type: bytes = b"text/plain; charset=utf-8",
-) -> None:
-    # New lists each time: middleware may change what it is handed.
-    every = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": every})
-    await send({"type": "http.response.body", "body": body})
+def _sender(scope: Scope) -> dict[str, str]:
+    """Return who sent a request, for the log: the peer and the proxy's name for the request."""
+    found = {"peer": str(scope["client"][0])} if scope.get("client") else {}
+    for name, value in scope["headers"]:
+        # Anybody may send it: nothing but what looks like an id is repeated.
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value) is not None:
+            found["request_id"] = value.decode("ascii")
+    return found
+
+
+def _exposition(handler: DeliveryHandler, gauges: Gauges | None) -> tuple[bytes, bytes] | None:
+    return handler.metrics.exposition(
+        queue_depth=lambda: handler.store.queue_depth, now=handler.clock.now(), gauges=gauges
+    )

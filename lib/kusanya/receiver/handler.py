@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from datetime import timedelta
 from typing import Final, Protocol
 
 import msgspec
@@ -20,6 +21,7 @@ from kusanya.errors import StoreError
 from kusanya.receiver.admission import (
     Limits,
     Refusal,
+    Sender,
     admit_headers,
     check_store,
     log_refusal,
@@ -32,6 +34,7 @@ from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
 from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.tracing import SpanName, is_on, record_span
 
 _log: Final = logging.getLogger("kusanya.receiver")
 _log_accepted: Final = logging.getLogger("kusanya.receiver.accepted")
@@ -129,6 +132,12 @@ class DeliveryHandler:
         for follower in self._followers:
             follower.close()
 
+    def use(self, endpoints: Endpoints) -> None:
+        """Verify by these endpoints from the next delivery on; called on the event loop."""
+        self._endpoints = endpoints
+        for endpoint in endpoints.every:
+            self.metrics.last_authentic_at.setdefault(endpoint.name, self.clock.now())
+
     async def handle(
         self, headers: Headers, path: str, read_body: Callable[[], Awaitable[bytes]]
     ) -> DurableDelivery:
@@ -169,21 +178,21 @@ class DeliveryHandler:
             self.metrics.in_flight -= 1
         return DurableDelivery(arrival, receipt, began)
 
-    def acknowledged(self, durable: DurableDelivery) -> None:
-        """Count a delivery whose answer has left, and notify who wants to know of it."""
+    def acknowledged(self, durable: DurableDelivery, sender: Sender = dict) -> None:
+        """Count a delivery whose answer has left, log it and notify who wants to know of it."""
         arrival, receipt = durable.arrival, durable.receipt
         seconds = self._stopwatch() - durable.began
         self.metrics.acknowledged(arrival, receipt.verdict, seconds)
-        log_receipt(arrival, receipt)
+        log_receipt(arrival, receipt, sender)
         for follower in self._followers:
             follower.offer(arrival, receipt)
         if self._on_receipt is not None:
             self._on_receipt(arrival, receipt)
 
-    def refused(self, refusal: Refusal) -> None:
+    def refused(self, refusal: Refusal, sender: Sender = dict) -> None:
         """Count and log a request that was answered without being kept."""
         self.metrics.refused[refusal.status] += 1
-        log_refusal(refusal)
+        log_refusal(refusal, sender)
 
     def _of_this_loop(self) -> tuple[PendingCommits, Deadlines]:
         loop = asyncio.get_running_loop()
@@ -206,11 +215,13 @@ _NO_EFFECT: Final = {
 }
 
 
-def log_receipt(arrival: Arrival, receipt: Receipt) -> None:
-    """Log a durable delivery: info where all is well, a warning where it had no effect.
+def log_receipt(arrival: Arrival, receipt: Receipt, sender: Sender = dict) -> None:
+    """Log and trace a durable delivery: info where all is well, a warning where it had no effect.
 
     Never the body, a header or what a forged delivery claims to be.
     """
+    if is_on():
+        _trace(arrival, receipt)
     warning = _NO_EFFECT.get(receipt.verdict)
     if warning is None and not _log_accepted.isEnabledFor(logging.INFO):
         return
@@ -225,7 +236,29 @@ def log_receipt(arrival: Arrival, receipt: Receipt) -> None:
     }
     if receipt.verdict is not Verdict.REJECTED:
         details["event_id"] = arrival.event_id
+    details |= sender()
     if warning is None:
         _log_accepted.info("delivery received", extra=details)
     else:
         _log.warning(warning, extra=details)
+
+
+def _trace(arrival: Arrival, receipt: Receipt) -> None:
+    # What a forged delivery claims is in no trace of a payment.
+    is_authentic = receipt.verdict is not Verdict.REJECTED
+    took = timedelta(microseconds=arrival.took_us)
+    record_span(
+        SpanName.DELIVERY,
+        mode=arrival.heard_in.value,
+        reference=arrival.reference if is_authentic else None,
+        ended_at=arrival.arrived_at + took,
+        took_s=took.total_seconds(),
+        attributes={
+            "delivery_id": receipt.delivery_id or None,
+            "event_id": arrival.event_id if is_authentic else None,
+            "collection_id": arrival.collection_id if is_authentic else None,
+            "endpoint": arrival.endpoint,
+            "verdict": receipt.verdict.value,
+            "http_status": arrival.answer,
+        },
+    )

@@ -1,4 +1,4 @@
-"""What the receiver counts, and how it is read by Prometheus.
+"""What the receiver counts, and how Prometheus reads it: METRICS has an entry for each.
 
 Counting costs a few additions per delivery; the exposition format is made when somebody asks.
 """
@@ -7,12 +7,16 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
+
+from kusanya.metrics import Histogram, Metric, MetricType, expose, families
 from kusanya.store.records import Arrival, Verdict
 
 if TYPE_CHECKING:
-    from prometheus_client.core import Metric
+    from prometheus_client.core import Metric as Family
 
 BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 8.0)
 """Upper bounds of the acknowledgement histogram, up to the time we give ourselves."""
@@ -48,97 +52,106 @@ class ReceiverMetrics:
         self._seconds += seconds
 
     def exposition(
-        self, *, queue_depth: Callable[[], int], now: datetime
+        self, *, queue_depth: Callable[[], int], now: datetime, gauges: "Gauges | None" = None
     ) -> tuple[bytes, bytes] | None:
         """Return body and content type for a scrape at `now`, or None without prometheus-client."""
-        try:
-            from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-        except ImportError:
-            return None
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Collector(self, queue_depth, now))
-        return generate_latest(registry), CONTENT_TYPE_LATEST.encode()
+        collector = _Collector(ReceiverReading(self, queue_depth(), now))
+        return expose(collector) if gauges is None else expose(collector, gauges)
 
-    def _cumulative(self) -> list[tuple[str, float]]:
-        rows, below = [], 0
-        for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), self._buckets, strict=True):
-            below += count
-            rows.append((bound, float(below)))
-        return rows
+    @property
+    def acknowledgements(self) -> Histogram:
+        """Return how long answers took, in seconds."""
+        below = accumulate(map(float, self._buckets))
+        bounds = (*map(str, BUCKETS_S), "+Inf")
+        return Histogram(tuple(zip(bounds, below, strict=True)), self._seconds)
+
+
+class ReceiverReading(msgspec.Struct, frozen=True):
+    """What the metrics are read from."""
+
+    metrics: ReceiverMetrics
+    queue_depth: int
+    at: datetime
+
+
+METRICS: Final[tuple[Metric[ReceiverReading], ...]] = (
+    Metric(
+        name="kusanya_deliveries",
+        help="Deliveries made durable, by endpoint and verdict.",
+        type=MetricType.COUNTER,
+        labels=("endpoint", "verdict"),
+        read=lambda it: [
+            ((endpoint, verdict.value), count)
+            for (endpoint, verdict), count in sorted(it.metrics.deliveries.items())
+        ],
+    ),
+    Metric(
+        name="kusanya_refused_requests",
+        help="Requests answered without being kept, by HTTP status.",
+        type=MetricType.COUNTER,
+        labels=("status",),
+        read=lambda it: [
+            ((str(status),), count) for status, count in sorted(it.metrics.refused.items())
+        ],
+    ),
+    Metric(
+        name="kusanya_discarded_requests",
+        help="Requests whose sender went away before their body was complete.",
+        type=MetricType.COUNTER,
+        read=lambda it: [((), it.metrics.discarded)],
+    ),
+    Metric(
+        name="kusanya_ack_seconds",
+        help="From the begin of a request to its durable acknowledgement.",
+        type=MetricType.HISTOGRAM,
+        read=lambda it: [((), it.metrics.acknowledgements)],
+    ),
+    Metric(
+        name="kusanya_requests_in_flight",
+        help="Requests being handled now.",
+        read=lambda it: [((), it.metrics.in_flight)],
+    ),
+    Metric(
+        name="kusanya_journal_queue_rows",
+        help="Rows waiting for the journal's writer.",
+        read=lambda it: [((), it.queue_depth)],
+    ),
+    Metric(
+        name="kusanya_silence_seconds",
+        help="Since the last authentic delivery, or since the start, by endpoint.",
+        labels=("endpoint",),
+        read=lambda it: [
+            ((endpoint,), (it.at - last_at).total_seconds())
+            for endpoint, last_at in sorted(it.metrics.last_authentic_at.items())
+        ],
+    ),
+    Metric(
+        name="kusanya_delivery_lag_seconds",
+        help="From an event's creation to its arrival, of the last authentic delivery.",
+        labels=("endpoint",),
+        read=lambda it: [
+            ((endpoint,), behind.total_seconds())
+            for endpoint, behind in sorted(it.metrics.lag.items())
+        ],
+    ),
+)
+
+
+class Gauges(Protocol):
+    """Gauges of the store beside a process's own: a collector that is told when to read."""
+
+    def refresh(self) -> None:
+        """Read the store; blocks, and never raises StoreError."""
+        ...
+
+    def collect(self) -> "Iterator[Family]":
+        """Return the gauges of the last reading."""
+        ...
 
 
 class _Collector:
-    def __init__(
-        self, metrics: ReceiverMetrics, queue_depth: Callable[[], int], now: datetime
-    ) -> None:
-        self._metrics = metrics
-        self._now = now
-        self._queue_depth = queue_depth
+    def __init__(self, reading: ReceiverReading) -> None:
+        self._reading = reading
 
-    def collect(self) -> "Iterator[Metric]":
-        yield from self._counted()
-        yield from self._timeliness()
-
-    def _timeliness(self) -> "Iterator[Metric]":
-        from prometheus_client.core import GaugeMetricFamily
-
-        silence = GaugeMetricFamily(
-            "kusanya_silence_seconds",
-            "Since the last authentic delivery, or since the start, by endpoint.",
-            labels=("endpoint",),
-        )
-        for endpoint, last_authentic_at in sorted(self._metrics.last_authentic_at.items()):
-            silence.add_metric((endpoint,), (self._now - last_authentic_at).total_seconds())
-        yield silence
-        lag = GaugeMetricFamily(
-            "kusanya_delivery_lag_seconds",
-            "From an event's creation to its arrival, of the last authentic delivery.",
-            labels=("endpoint",),
-        )
-        for endpoint, behind in sorted(self._metrics.lag.items()):
-            lag.add_metric((endpoint,), behind.total_seconds())
-        yield lag
-
-    def _counted(self) -> "Iterator[Metric]":
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
-        )
-
-        metrics = self._metrics
-        deliveries = CounterMetricFamily(
-            "kusanya_deliveries",
-            "Deliveries made durable, by endpoint and verdict.",
-            labels=("endpoint", "verdict"),
-        )
-        for (endpoint, verdict), count in sorted(metrics.deliveries.items()):
-            deliveries.add_metric((endpoint, verdict.value), count)
-        yield deliveries
-        refused = CounterMetricFamily(
-            "kusanya_refused_requests",
-            "Requests answered without being kept, by HTTP status.",
-            labels=("status",),
-        )
-        for status, count in sorted(metrics.refused.items()):
-            refused.add_metric((str(status),), count)
-        yield refused
-        yield CounterMetricFamily(
-            "kusanya_discarded_requests",
-            "Requests whose sender went away before their body was complete.",
-            value=metrics.discarded,
-        )
-        yield HistogramMetricFamily(
-            "kusanya_ack_seconds",
-            "From the begin of a request to its durable acknowledgement.",
-            buckets=metrics._cumulative(),  # noqa: SLF001 - its own half
-            sum_value=metrics._seconds,  # noqa: SLF001 - its own half
-        )
-        yield GaugeMetricFamily(
-            "kusanya_requests_in_flight", "Requests being handled now.", value=metrics.in_flight
-        )
-        yield GaugeMetricFamily(
-            "kusanya_journal_queue_rows",
-            "Rows waiting for the journal's writer.",
-            value=self._queue_depth(),
-        )
+    def collect(self) -> "Iterator[Family]":
+        return families(METRICS, self._reading)

@@ -1,11 +1,13 @@
 """Run the receiver on uvicorn until it is told to stop.
 
-The socket is bound before anything else starts, so that a taken port is one clear error. Stopping
-closes the listener first, then answers what is in flight: acknowledged if its commit comes in time,
-refused if not.
+The socket is bound before anything else starts, so that a taken port is one clear error. Told to
+stop, it is not ready any more and goes on for the time of the drain; then it closes the listener
+and answers what is in flight: acknowledged if its commit comes in time, refused if not.
 """
 
+import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -13,26 +15,32 @@ import uvicorn
 
 from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock
+from kusanya.errors import ConfigurationError
 from kusanya.http_limits import BoundedProtocol, ConnectionLimits, Server, bounded, listen
 from kusanya.receiver.admission import Limits
-from kusanya.receiver.asgi import Application, Receiver, app
-from kusanya.receiver.endpoints import AnySecrets
+from kusanya.receiver.asgi import Receiver, app
+from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import Follower, Journal
+from kusanya.receiver.metrics import Gauges
+from kusanya.receiver.pages import Application
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
+_log: Final = logging.getLogger("kusanya.receiver")
 _GRACE_S: Final = 10
 """Longer than any delivery may take, so that only a stuck one is cut."""
 
 
-class Serving(msgspec.Struct, frozen=True):
+class RunningReceiver(msgspec.Struct, frozen=True):
     """A receiver that is accepting connections."""
 
     host: str
     port: int
     """The real port, also when 0 was asked for."""
     stop: Callable[[], None]
-    """Begin a graceful stop; callable from any thread."""
+    """Begin a graceful stop; again, do not wait for the drain; callable from any thread."""
+    hang_up: Callable[[], None] = lambda: None
+    """Do what a SIGHUP does; callable from any thread."""
 
     @property
     def url(self) -> str:
@@ -56,17 +64,22 @@ def run(
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,
     connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
-    on_ready: Callable[[Serving], None] | None = None,
+    drain_s: float = 0.0,
+    reread: Callable[[], AnySecrets] | None = None,
+    on_ready: Callable[[RunningReceiver], None] | None = None,
     on_receipt: Callable[[Arrival, Receipt], None] | None = None,
     resolve_intents: bool = True,
     double_check: Follower | None = None,
     metrics: bool = True,
+    gauges: Gauges | None = None,
 ) -> None:
-    """Receive deliveries until SIGINT, SIGTERM or `Serving.stop`, then return.
+    """Receive deliveries until SIGINT, SIGTERM or `RunningReceiver.stop`, then return.
 
     Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
     works in the background, see `app`, begins at once and has ended on return.
-    `connections` bounds how many there may be, of one address and in all, and their time.
+    `connections` bounds how many there may be, of one address and in all, and their time. Told to
+    stop, it is not ready for `drain_s` seconds before it takes no more connections. At each SIGHUP
+    `reread` is asked for the secrets; where it raises ConfigurationError the old ones stay.
     Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.
     """
     # Half of them may be sending slowly: that is no reason to refuse the others.
@@ -82,8 +95,22 @@ def run(
         resolve_intents=resolve_intents,
         double_check=double_check,
         metrics=metrics,
+        gauges=gauges,
     )
-    serve(application, host=host, port=port, connections=connections, on_ready=on_ready)
+
+    def given() -> Endpoints:
+        again = secrets if reread is None else reread()
+        return Endpoints.of(again, mode=mode, signature_header=signature_header)
+
+    serve(
+        application,
+        host=host,
+        port=port,
+        connections=connections,
+        drain_s=drain_s,
+        on_hangup=None if reread is None else partial(_reread, application, given),
+        on_ready=on_ready,
+    )
 
 
 def serve(
@@ -92,7 +119,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
-    on_ready: Callable[[Serving], None] | None = None,
+    drain_s: float = 0.0,
+    on_hangup: Callable[[], None] | None = None,
+    on_ready: Callable[[RunningReceiver], None] | None = None,
 ) -> None:
     """Run any ASGI application under the receiver's limits; see `run`."""
     listener = listen(host, port)
@@ -113,9 +142,14 @@ def serve(
 
     def ready() -> None:
         if on_ready is not None:
-            on_ready(Serving(host, listener.getsockname()[1], server.stop))
+            on_ready(RunningReceiver(host, listener.getsockname()[1], server.stop, server.hang_up))
 
-    server = Server(config, ready)
+    def drain() -> None:
+        _log.info("about to end", extra={"drain_s": drain_s})
+        if isinstance(application, Receiver):
+            application.drain()
+
+    server = Server(config, ready, on_stop=drain, drain_s=drain_s, on_hangup=on_hangup)
     try:
         if isinstance(application, Receiver):
             application.start()
@@ -124,3 +158,13 @@ def serve(
         listener.close()
         if isinstance(application, Receiver):
             application.close()
+
+
+def _reread(application: Receiver, given: Callable[[], Endpoints]) -> None:
+    # Deliveries under way were verified by what held when they came.
+    try:
+        application.use(given())
+    except ConfigurationError as error:
+        _log.error("the secrets stay as they were", extra={"why": str(error)})
+    else:
+        _log.info("the secrets were read again")

@@ -11,10 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis import failures, fees, report
-    from kusanya.reconcile.inputs import load
+    from kusanya.reconcile.analysis import failures, fees, gap, report
+    from kusanya.reconcile.inputs import guess, load
     from kusanya.reconcile.matching import ledger, settlement
-    from kusanya.reconcile.notebook import chart, environment_check, timeline, views
+    from kusanya.reconcile.notebook import (
+        chart,
+        environment_check,
+        stories,
+        timeline,
+        views,
+    )
     from kusanya.reconcile.pack import close
     from kusanya.reconcile.pack.close import run
 
@@ -24,20 +30,23 @@ __all__ = [
     "environment_check",
     "failures",
     "fees",
+    "gap",
+    "guess",
     "ledger",
     "load",
     "report",
     "run",
     "settlement",
+    "stories",
     "timeline",
     "views",
 ]
 
 _FOLDERS: Final = {
-    "analysis": {"failures", "fees", "report"},
-    "inputs": {"load"},
+    "analysis": {"failures", "fees", "gap", "report"},
+    "inputs": {"guess", "load"},
     "matching": {"ledger", "settlement"},
-    "notebook": {"chart", "environment_check", "timeline", "views"},
+    "notebook": {"chart", "environment_check", "stories", "timeline", "views"},
     "pack": {"close"},
 }
 

@@ -149,7 +149,7 @@ def anomalies(
     """
     observations = [fact for fact in observations if fact.counts_in(state.mode)]
     found = [
-        *(_of_contradiction(one) for one in state.contradictions),
+        *(anomaly_of(one) for one in state.contradictions),
         *_of_money(state),
         *_of_completion(state),
         *_of_words(state),
@@ -165,7 +165,8 @@ def anomalies(
 _ORDER: Final = {kind: place for place, kind in enumerate(AnomalyKind)}
 
 
-def _of_contradiction(contradiction: Contradiction) -> Anomaly:
+def anomaly_of(contradiction: Contradiction) -> Anomaly:
+    """Return what is odd about a field for which different facts were observed."""
     kind, sentence, urgent = _CHANGED.get(contradiction.field, _TEXT)
     said = "; ".join(
         f"{safe(mask_text(value), 60)} ({_SOURCES[source]})"

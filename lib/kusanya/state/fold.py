@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import fields as struct_fields
 
 from kusanya.privacy import mask_phone
 from kusanya.state.observation import (
@@ -38,7 +39,7 @@ FIXED: Final = (
     "created_at",
 )
 """Fields that every fact carries and that never change."""
-LATER: Final = ("description", "metadata", "failure_code", "failure_message", "completed_at")
+LATER: Final = tuple(one.name for one in struct_fields(Collection) if one.default is None)
 """Fields that may be silent at first; once said, they never change either."""
 
 _RANK: Final = {Source.ANSWER: 0, Source.EVENT: 1, Source.EVENT_CHECK: 2, Source.POLL: 3}
@@ -83,7 +84,9 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
     elif differs or len(finals) > 1:
         contradictions = _contradictions(facts, finals)
     fees = _fees(facts)
-    description, metadata, failure_code, failure_message, completed_at = later
+    said = dict(zip(LATER, later, strict=True))
+    if said["completed_at"] is not None:
+        said["completed_at"] = _utc(said["completed_at"])
     return CollectionState(
         id=first.id,
         mode=mode,
@@ -95,12 +98,7 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
         channel=first.channel,
         phone=first.phone,
         reference=first.reference,
-        description=description,
-        metadata=metadata,
-        failure_code=failure_code,
-        failure_message=failure_message,
         created_at=_utc(first.created_at),
-        completed_at=None if completed_at is None else _utc(completed_at),
         first_seen_at=_utc(facts[0].observed_at),
         final_seen_at=None if final is None else _utc(final.observed_at),
         learned_from=None if final is None else final.source,
@@ -111,6 +109,7 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
         fee_poll=fees.get("poll"),
         observations=len(facts),
         contradictions=contradictions,
+        **said,
     )
 
 

@@ -2,29 +2,38 @@
 
 from concurrent.futures import Future
 from os import PathLike, fspath
+from shutil import disk_usage
 from types import TracebackType
 from typing import Final, Literal, Self, overload
 
 from kusanya.clock import Clock, SystemClock
+from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store import migrations
+from kusanya.store.bulk.bulk_read import BulkRead
+from kusanya.store.maintenance.erasing import Erasing
 from kusanya.store.maintenance.export import Parquet
 from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import prepare
-from kusanya.store.queries.base import Opened, StorePart
-from kusanya.store.queries.collections import Collections
+from kusanya.store.queries.alarm_notices import AlarmNotices
+from kusanya.store.queries.base import StorePart, StoreParts
+from kusanya.store.queries.breaks import Breaks
+from kusanya.store.queries.collections.collections import Collections
+from kusanya.store.queries.collections.references import STEP
+from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.queries.deliveries import Deliveries
 from kusanya.store.queries.events import Events
 from kusanya.store.queries.feed import Feed, touch
 from kusanya.store.queries.intents import Intents
 from kusanya.store.queries.notes_and_audit import Audit, Notes
 from kusanya.store.queries.poll_leases import PollLeases
+from kusanya.store.queries.receipts import Receipts
+from kusanya.store.queries.restores import Restores
 from kusanya.store.queries.rollups import Rollups
-from kusanya.store.queries.search import STEP, index_references
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
-from kusanya.store.writer.journal import Journal, Pace
-from kusanya.store.writer.rejected import Limits
+from kusanya.store.writer.journal import BatchSettings, Journal
+from kusanya.store.writer.rejected import RejectedLimits
 
 _PROVEN_S: Final = 1.0
 """So long a commit proves that the next one will do."""
@@ -38,7 +47,7 @@ class Store(StorePart):
     intent cannot do what is asked. `with` closes the store.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: StoreParts) -> None:
         super().__init__(opened)
         self.store_id = opened.store_id
         """An id minted when the store was created."""
@@ -48,11 +57,17 @@ class Store(StorePart):
         self.intents = Intents(opened)
         self.notes = Notes(opened)
         self.audit = Audit(opened)
+        self.breaks = Breaks(opened)
+        self.receipts = Receipts(opened)
         self.rollups = Rollups(opened)
         self.feed = Feed(opened)
         self.poll_leases = PollLeases(opened)
+        self.alarm_notices = AlarmNotices(opened)
         self.maintenance = Maintenance(opened)
         self.parquet = Parquet(opened)
+        self.restores = Restores(opened)
+        self.erasing = Erasing(opened)
+        self.bulk_read = BulkRead(opened)
 
     @classmethod
     def open(
@@ -92,21 +107,35 @@ class Store(StorePart):
             journal = Journal(
                 found,
                 clock=clock,
-                pace=Pace(
+                pace=BatchSettings(
                     queue_rows=queue_rows,
                     batch_rows=batch_rows,
                     batch_wait_s=batch_wait_s,
                     chore_rows=STEP,
                 ),
-                rejected=Limits(rows=rejected_rows, body_bytes=rejected_body_bytes),
-                chore=index_references,
+                rejected=RejectedLimits(rows=rejected_rows, body_bytes=rejected_body_bytes),
+                chore=index_all,
             )
-        return cls(Opened(found, journal, clock, store_id))
+        return cls(StoreParts(found, journal, clock, store_id))
 
     @property
     def url_shown(self) -> str:
         """Return the store's address for people, without a password."""
         return self._engines.shown
+
+    @property
+    def free_bytes(self) -> int | None:
+        """Return the room on the disk of the store's file, or None for a database server's.
+
+        Raises StoreUnavailable where the disk does not say.
+        """
+        path = self._engines.path
+        if path is None:
+            return None
+        try:
+            return disk_usage(path.parent).free
+        except OSError as error:
+            raise StoreUnavailable(f"cannot read the room on the disk: {error.strerror}") from error
 
     @property
     def queue_depth(self) -> int:
@@ -155,6 +184,11 @@ class Store(StorePart):
             connection.begin(),
         ):
             return migrations.upgrade(connection)
+
+    @property
+    def is_closed(self) -> bool:
+        """Tell whether the store was closed, which is for good."""
+        return self._engines.connections.closed
 
     def close(self) -> None:
         """Write what is queued, stop the writer and close every connection."""

@@ -42,6 +42,8 @@ _LEASE: Final = timedelta(minutes=2)
 """How long a round may hold what it asks about; another poller takes it over afterwards."""
 _BEAT_S: Final = 30.0
 """How often a poller notes in the store that it runs."""
+_CLOCK_CHECKED_S: Final = 300.0
+"""How long no answer may have told the service's time before it is asked for."""
 _STORE_AWAY_MAX_S: Final = 60.0
 """The longest pause before an unusable store is tried again."""
 
@@ -100,18 +102,20 @@ def poll_open(
 
 
 class _Poller:
-    """One poller's name, its heartbeat, and how long the store has been away."""
+    """One poller: its name, its heartbeat, the service's time, how long the store has been away."""
 
     def __init__(self, store: Store, core: Core) -> None:
         self._store = store
         self._core = core
         self._name = new_name()
         self._beat_at: float | None = None
+        self._asked_at: float | None = None
         self._away_s = 0.0
 
     def round(self, settings: PollSettings) -> Effects[tuple[PollResult | None, float]]:
         """Make one round; return its result, None where reported before, and the pause after it."""
         every_s = settings.every.total_seconds()
+        yield from self._check_clock()
         try:
             yield from self._beat()
             result = yield from poll_once(self._store, self._core, by=self._name, settings=settings)
@@ -134,11 +138,31 @@ class _Poller:
         _log.warning("the store cannot be used", extra={"trouble": str(error)})
         return PollResult(trouble=str(error)), self._away_s
 
+    def _check_clock(self) -> Effects[None]:
+        """Ask the service something small where no answer has told the time for a while."""
+        if not self._core.clock_check.is_older_than(_CLOCK_CHECKED_S):
+            return
+        now = self._core.clock.monotonic()
+        if self._asked_at is not None and now - self._asked_at < _CLOCK_CHECKED_S:
+            return
+        self._asked_at = now
+        try:
+            yield from self._core.whoami()
+        except (AuthenticationError, PermissionDenied):
+            raise
+        except KusanyaError as error:
+            _log.info("the service's time is not known", extra={"trouble": str(error)})
+
     def _beat(self) -> Effects[None]:
         now = self._core.clock.monotonic()
         if self._beat_at is None or now - self._beat_at >= _BEAT_S:
             mode = mode_of(self._core)
-            yield from call(lambda: self._store.poll_leases.record_poll(mode, by=self._name))
+            offset = self._core.clock_check.offset
+            yield from call(
+                lambda: self._store.poll_leases.record_poll(
+                    mode, by=self._name, clock_offset=offset
+                )
+            )
             self._beat_at = now
 
 

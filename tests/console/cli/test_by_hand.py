@@ -1,5 +1,6 @@
 """The commands, by hand against a running service: what each prints and how it ends."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -181,6 +182,37 @@ def test_an_intent_inside_its_window_is_resumed_and_not_decided(shop: Kusanya) -
     assert shop("intents", "decide", "int_none", "--why", "none")[0] == 2
 
 
+def test_the_clock_of_the_service_decides_what_may_be_replayed(
+    shop: Kusanya, payment_service: PaymentService
+) -> None:
+    clock = ("--clock", f"{payment_service.dashboard_url}/clock")
+    rules = {"rules": [{"kind": "fail_before_commit", "rate": 1.0}]}
+    payment_service.dashboard("PUT", "faults", rules)
+    shop("collect", "1500", "0754000001", "INV-14", *clock)
+    payment_service.dashboard("PUT", "faults", {"rules": []})
+    (before,) = told(shop("intents", "--json", *clock))["data"]
+    assert 22 * 3600 < before["replay_left_s"] <= 23 * 3600
+    told(shop("clock", "advance", str(24 * 3600), "--json"))
+    (after,) = told(shop("intents", "--json", *clock))["data"]
+    assert after["replay_left_s"] == 0
+    assert shop("intents", "resume", *clock)[0] == 1, "its window is over by the service's clock"
+    why = ("--nothing-created", "--why", "seen on the statement")
+    decided = told(shop("intents", "decide", after["id"], *why, *clock, "--json"))
+    assert (decided["state"], decided["collection_id"]) == ("settled", None)
+    assert told(shop("catch-up", "--json", *clock))["unanswered"] == 0
+    assert "--clock" in shop("watch", "--help")[1]
+
+
+def test_changes_of_the_service_are_told_to_scripts_too(shop: Kusanya, tmp_path: Path) -> None:
+    key = told(shop("keys", "create", "test", "--json"))["id"]
+    assert told(shop("keys", "revoke", key, "--json")) == {"id": key, "revoked": True}
+    made = told(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))["id"]
+    enabled = told(shop("endpoints", "enable", made, "--json"))
+    assert enabled == {"id": made, "enabled": True}
+    assert told(shop("endpoints", "remove", made, "--json")) == {"id": made, "removed": True}
+    assert told(shop("faults", "clear", "--json")) == told(shop("faults", "show", "--json"))
+
+
 def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(shop: Kusanya) -> None:
     reference = "INV-\x9b31m\u202e\U000e0041"
     shop("collect", "5000", "0754000001", reference)
@@ -255,7 +287,11 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
     assert told(shop("store", "rebuild", "--json")) == {"collections": 0, "rollups": 0}
     assert told(shop("store", "migrate", "--json"))["ready"] is True
     copy = tmp_path / "copy.sqlite"
-    assert told(shop("store", "backup", str(copy), "--json")) == {"saved": str(copy)}
+    saved = told(shop("store", "backup", str(copy), "--json"))
+    assert saved == {
+        "saved": str(copy),
+        "sha256": hashlib.sha256(copy.read_bytes()).hexdigest(),
+    }
     with Store.open(copy, read_only=True) as store:
         assert [row.reference for row in store.collections.page(Mode.TEST).rows] == ["INV-13"]
     night = tmp_path / "night.sqlite"

@@ -4,15 +4,19 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from tests.console.seeding import NOW, Seed
+from tests.kit.messages import CHANNELS, message
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
+from kusanya.wording import Language
+from kusanya_console.cli import lookup
 
 Kusanya = Callable[..., tuple[int, str, str]]
 
@@ -50,6 +54,98 @@ def test_a_creation_is_shown_by_its_id(kusanya: Kusanya, seed: Seed) -> None:
     assert "POST /v1/collections, attempt 1: lost" in out
     code, out, _ = kusanya("show", "int_00000003", "--json")
     assert json.loads(out)["state"] == "unknown"
+
+
+def test_notes_bear_their_author_and_attempts_say_what_is_known(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.intents()
+    seed.store.notes.add("int_00000003", "called her back", author="asha", mode=Mode.LIVE)
+    assert "note  called her back by asha" in kusanya("show", "int_00000003")[1]
+    done = seed.life(3, at=NOW - timedelta(minutes=9))
+    event = seed.event(done, at=NOW - timedelta(minutes=8, seconds=43))
+    seed.delivered(event, at=NOW - timedelta(seconds=5))
+    out = kusanya("show", done.id)[1]
+    assert "delivery to shop: verified, attempt 1 of 7, we answered 200" in out
+    assert "an attempt outside the plan, we answered 200" in out
+
+
+def test_an_amount_is_found_as_it_is_said_and_the_time_looked_at_is_named(
+    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "now", lambda: NOW)
+    seed.life(3, at=NOW - timedelta(minutes=9), amount=85_000)
+    code, out, _ = kusanya("find", "TZS 85,000 at 15:15")
+    assert (code, "INV-482003" in out) == (0, True)
+    assert "looked for: 85,000, 15:00 to 15:30 today, East Africa Time" in out
+    code, _, err = kusanya("find", "85,000 2 Jan")
+    assert code == 1
+    assert "looked for 85,000, on 02 Jan 2026" in err
+
+
+def test_a_payment_is_found_by_the_receipt_that_the_operator_gave(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.life(3, at=NOW - timedelta(minutes=9))
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    seed.store.receipts.record(row.id, row.mode, "SJ31HG4K2", source="mpesa.csv", actor="asha")
+    code, out, _ = kusanya("find", "sj31hg4k2")
+    assert code == 0
+    assert "INV-482003" in out
+    code, out, _ = kusanya("show", row.id)
+    assert "receipt SJ31HG4K2" in out
+
+
+def _message(seed: Seed, *, more: int = 0, payee: str = "DUKA") -> str:
+    """Return the operator's message of the payment INV-482003, or of `more` shillings."""
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    sender = {channel: name for name, channel in CHANNELS.items()}[row.channel]
+    made = message(
+        sender,
+        Language.ENGLISH,
+        amount=row.amount + more,
+        at=row.completed_at or row.created_at,
+        payee=payee,
+        random=Random(1),  # noqa: S311 - a seed
+    )
+    return made.text
+
+
+def test_a_pasted_message_finds_its_payment_and_its_receipt_is_kept_once_asked(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.life(3, at=NOW - timedelta(minutes=9))
+    code, out, _ = kusanya("find", _message(seed))
+    assert code == 0
+    assert "Amount, channel and time fit this payment alone. It names DUKA" in out
+    assert "give --keep-receipt" in out
+    assert "(by the customer's message)" in out
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
+    code, out, _ = kusanya("find", _message(seed), "--keep-receipt", "--json")
+    (said,) = json.loads(out)["messages"]
+    assert (code, said["collection_id"], said["doubtful"]) == (0, row.id, False)
+    (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
+    assert fact.receipt == said["receipt"]
+    assert seed.store.audit.page(limit=1).rows[0].act == "record_receipt"
+    code, out, _ = kusanya("find", _message(seed))
+    assert "is known: this payment." in out
+
+
+def test_a_message_that_fits_no_payment_says_why_and_keeps_nothing(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.life(3, at=NOW - timedelta(minutes=9))
+    code, out, err = kusanya("find", _message(seed, more=7, payee="\x1b[31mDUKA"))
+    assert code == 1
+    assert "\x1b" not in out + err
+    assert "no payment of ours fits the message" in err
+    code, _, err = kusanya("find", _message(seed, more=7), "--keep-receipt")
+    assert code == 1
+    assert "no receipt was kept" in err
+    code, _, err = kusanya("find", "Muamala wa TZS 5,000 umeshindwa, salio halitoshi.")
+    assert code == 1
+    assert "The message says that nothing was paid" in err
 
 
 def test_a_payment_is_found_with_its_sentence_its_verdict_and_east_african_time(
@@ -91,7 +187,7 @@ def test_a_contradiction_is_marked_explained_and_has_an_exit_code_of_its_own(
         assert "≠ The amount differs between sources" in out
     assert kusanya("find", "INV-482003", "--json")[0] == 3
     assert kusanya("find", "no such thing")[0] == 1
-    assert "Exits with 1 when nothing matches, with 3" in " ".join(
+    assert "Exits with 1 when nothing matches or a message may be forged, with 3" in " ".join(
         kusanya("find", "--help")[1].split()
     )
 

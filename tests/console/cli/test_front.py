@@ -135,10 +135,16 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 ARGUMENTS = {
+    "breaks note": ("3f2a9c", "asked the shop"),
+    "breaks resolve": ("3f2a9c", "--as", "explained", "--reason", "a typing error"),
     "receive": ("--port=0",),
     "service": ("--port=0", "--data=none"),
     "reconcile": ("--from=2026-03-01", "--to=2026-03-31", "--out=none"),
     "store export": ("none",),
+    "gap": ("1",),
+    "mapping show": ("mpesa",),
+    "mapping try": ("books.csv",),
+    "journals": ("--pack=.", "--accounts=none", "--format=odoo", "--out=none"),
 }
 """What a command must be given."""
 

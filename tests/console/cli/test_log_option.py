@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kusanya.logs import configure
-from kusanya_console.cli.log_option import LONG_RUNNING, start_log
+from kusanya_console.cli.process.log_option import LONG_RUNNING, start_log
 from kusanya_console.output import Refused
 
 ActionResult = tuple[int, str, str]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from kusanya.store import Store
-from kusanya_console.cli import notebooks as module
-from kusanya_console.cli.notebooks import environment, notebooks
+from kusanya.wire import Mode
+from kusanya_console.cli.finance import notebooks as module
+from kusanya_console.cli.finance.notebooks import environment, notebooks
 from kusanya_console.output import Refused
 
 
@@ -40,6 +41,13 @@ def test_a_store_named_from_the_caller_s_folder_is_found_from_the_notebooks_own(
     [environ] = started
     assert environ["KUSANYA_STORE"] == handed.format(here=tmp_path)
     assert "KUSANYA_API_KEY" not in environ
+
+
+def test_a_mode_is_handed_over_with_a_store_and_without() -> None:
+    assert environment(store="x.sqlite", mode=Mode.LIVE)["KUSANYA_MODE"] == "live"
+    assert environment(store="x.sqlite")["KUSANYA_MODE"] == "test"
+    assert environment(mode=Mode.LIVE)["KUSANYA_MODE"] == "live"
+    assert "KUSANYA_STORE" not in environment(mode=Mode.LIVE)
 
 
 @pytest.fixture

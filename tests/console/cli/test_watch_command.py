@@ -1,13 +1,18 @@
-"""`kusanya watch` waits for a store whose database is away, also at its very start."""
+"""`kusanya watch` waits for a store whose database is away, and reads its key again when told."""
 
+import signal
 import threading
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kusanya.clock import ManualClock
 from kusanya.errors import StoreAway, StoreUnavailable
+from kusanya.profiles import Profile, load
 from kusanya.store import Store
-from kusanya_console.cli.watch import _open_when_there
+from kusanya_console.cli.watch import _catch_signals, _open_when_there, _read_again
 
 
 class Pauses(threading.Event):
@@ -29,7 +34,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[StoreUnavailable]:
     """Return the errors that openings meet, one after the other, before one succeeds."""
     errors: list[StoreUnavailable] = []
 
-    def opened(url: str) -> Any:
+    def opened(url: str, *, clock: Any = None) -> Any:
         if errors:
             raise errors.pop(0)
         return f"open {url}"
@@ -59,3 +64,48 @@ def test_what_waiting_does_not_help_ends_it(away: list[StoreUnavailable]) -> Non
     away.append(StoreUnavailable("of an older version"))
     with pytest.raises(StoreUnavailable, match="older"):
         _open_when_there("postgresql://team", Pauses())
+
+
+def test_a_key_is_read_again_and_an_unfit_one_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    environ = {"KUSANYA_API_KEY_FILE": str(key), "KUSANYA_BASE_URL": "http://127.0.0.1:9"}
+
+    def read() -> Profile:
+        return load(environ=environ)
+
+    clock = ManualClock(datetime(2026, 3, 2, tzinfo=UTC))
+    key.write_text("svc_test_sk_first\n")
+    first = read()
+    key.write_text("svc_test_sk_second\n")
+    second = _read_again(first, read, clock=clock)
+    assert second.need_api_key().reveal() == "svc_test_sk_second"
+    for unfit, said in (("", "is empty"), ("svc_live_sk_other", "live")):
+        key.write_text(unfit)
+        assert _read_again(second, read, clock=clock) is second
+        complaint = capsys.readouterr().err
+        assert complaint.startswith("kusanya: the API key stays as it was: ")
+        assert said in complaint
+        assert complaint.count("\n") == 1
+        assert "sk_other" not in complaint
+
+
+def test_a_hangup_ends_the_questions_and_a_signal_to_end_the_command() -> None:
+    before = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    }
+    stop, hung_up = threading.Event(), threading.Event()
+    try:
+        _catch_signals(stop, None)
+        assert signal.getsignal(signal.SIGHUP) == before[signal.SIGHUP]
+        _catch_signals(stop, hung_up)
+        signal.raise_signal(signal.SIGHUP)
+        assert (hung_up.is_set(), stop.is_set()) == (True, False)
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.is_set()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -295,10 +295,10 @@ class Databases:
         """Return the address of a database."""
         return self._address.replace("/postgres?", f"/{name}?")
 
-    def create(self) -> str:
-        """Create a database and return its name."""
+    def create(self, *, of: str = "intents_template") -> str:
+        """Create a database that is a copy of another one and return its name."""
         name = f"intents_{os.urandom(6).hex()}"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE "intents_template"')
+        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{of}"')
         return name
 
     def drop(self, name: str) -> None:

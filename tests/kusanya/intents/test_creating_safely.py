@@ -52,7 +52,7 @@ def test_many_creates_at_once_share_their_commits(
     made = asyncio.run(scenario())
     assert len({creation.collection.id for creation in made}) == 32
     assert all(creation.intent.state is IntentState.ANSWERED for creation in made)
-    assert len(commits) <= 32
+    assert len(commits) < 2 * 32, "each alone would take two"
 
 
 def test_who_is_cancelled_while_an_answer_is_kept_leaves_it_kept(

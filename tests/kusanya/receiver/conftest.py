@@ -17,7 +17,7 @@ import pytest
 from kusanya.clock import Clock, ManualClock
 from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver.asgi import Receiver
-from kusanya.receiver.serve import Serving, serve
+from kusanya.receiver.serve import RunningReceiver, serve
 from kusanya.store import Store
 from kusanya.webhooks import sign
 
@@ -27,7 +27,7 @@ SECRET = "whsec_" + "a" * 32
 Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
-Serve = Callable[..., Serving]
+Serve = Callable[..., RunningReceiver]
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +85,8 @@ def clock() -> Clock:
 
 
 @contextmanager
-def _running(application: Receiver, limits: ConnectionLimits) -> Iterator[Serving]:
-    ready: queue.Queue[Serving | BaseException] = queue.Queue()
+def _running(application: Receiver, limits: ConnectionLimits) -> Iterator[RunningReceiver]:
+    ready: queue.Queue[RunningReceiver | BaseException] = queue.Queue()
 
     def target() -> None:
         try:
@@ -113,7 +113,7 @@ def serve_app() -> Iterator[Serve]:
     """Return a starter of receivers on loopback; each is stopped when the test ends."""
     with ExitStack() as stack:
 
-        def start(application: Receiver, limits: ConnectionLimits | None = None) -> Serving:
+        def start(application: Receiver, limits: ConnectionLimits | None = None) -> RunningReceiver:
             return stack.enter_context(_running(application, limits or ConnectionLimits()))
 
         yield start
@@ -195,6 +195,7 @@ def ask() -> Ask:
             "method": method,
             "path": root_path + path,
             "root_path": root_path,
+            "client": ("192.0.2.7", 40_000),
             "headers": headers or [],
         }
         await application(scope, exchange.receive, exchange.send)

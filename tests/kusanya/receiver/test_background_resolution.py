@@ -171,6 +171,25 @@ def test_a_mistake_in_one_look_is_logged_and_ends_no_later_one(
     ]
 
 
+def test_a_store_that_was_closed_ends_the_looks_without_a_word(
+    store: Store, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    rests = Rests()
+    unanswered(store)
+    with IntentResolver(store, clock=clock, rest=rests) as resolver:
+        rests.after_a_look()
+        thread = resolver._thread
+        assert thread is not None
+        store.close()
+        resolver.start()
+        rests.go_on()
+        rests.after_a_look()
+        rests.go_on()
+        thread.join(10)
+        assert not thread.is_alive()
+    assert (resolver.failed, caplog.records) == (0, [])
+
+
 def test_there_is_no_thread_while_there_is_nothing_to_look_at(store: Store, clock: Clock) -> None:
     rests = Rests()
     with IntentResolver(store, clock=clock, rest=rests) as resolver:

@@ -412,9 +412,29 @@ async def test_a_delivery_that_was_taken_is_a_line_on_a_logger_of_its_own(  # no
 ) -> None:
     receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
     await ask(receiver, payload, signed(payload))
-    assert caplog.records == []
+    assert logged(caplog) == []
     caplog.set_level(logging.INFO, "kusanya.receiver.accepted")
     await ask(receiver, payload, signed(payload))
     [line] = [one for one in caplog.records if one.name == "kusanya.receiver.accepted"]
     assert (line.message, vars(line)["event_id"]) == ("delivery received", "evt_1")
     assert vars(line)["verdict"] == "repeat"
+
+
+async def test_lines_name_the_peer_and_the_request_and_repeat_nothing_that_is_no_id(  # noqa: PLR0917 - fixtures
+    store: Store,
+    clock: Clock,
+    body: Body,
+    signed: Signed,
+    ask: Ask,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
+    caplog.set_level(logging.INFO, "kusanya.receiver.accepted")
+    for name in (b"5f1e-77", b'x" level="error', b"a" * 65):
+        await ask(receiver, payload, [*signed(payload), (b"x-request-id", name)])
+    await ask(receiver, b"x" * 300_000, [(b"x-request-id", b"5f1e-78")])
+    mine = [one for one in caplog.records if one.name.startswith("kusanya.receiver")]
+    taken, odd, long, refused = map(vars, mine)
+    assert (taken["request_id"], taken["peer"]) == ("5f1e-77", "192.0.2.7")
+    assert "request_id" not in odd | long
+    assert (refused["message"], refused["request_id"]) == ("request refused", "5f1e-78")

@@ -12,7 +12,13 @@ from sqlalchemy import event
 from tests.kusanya.receiver.slow_journal import FaultyJournal
 
 from kusanya.clock import Clock, ManualClock
-from kusanya.errors import StoreUnavailable
+from kusanya.errors import (
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+    StoreUnavailable,
+)
 from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.store import Store
 from kusanya.wire import Mode, decode_event
@@ -92,6 +98,45 @@ async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask
         assert (await ask(receiver, method="GET", path="/healthz")).status == 503
     release.set()
     assert asked == [1]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (StoreUnavailable("the store cannot write: database or disk is full"), "the disk of"),
+        (StoreUnavailable("cannot write: database is locked"), "another program holds"),
+        (StoreUnavailable("connection to 10.0.0.7 refused"), "cannot be read or written"),
+        (StoreTooNew("revision 99"), "of a newer version"),
+        (StoreDamaged("row 5"), "is damaged"),
+        (StoreBusy("queue"), "more to write than it can"),
+    ],
+)
+async def test_readyz_says_why_a_store_cannot_be_used_and_names_no_address(
+    ask: Ask, trouble: StoreError, reason: str
+) -> None:
+    def broken() -> None:
+        raise trouble
+
+    receiver = app(FaultyJournal(prove_writable=broken), SECRET, mode="test")
+    answer = await ask(receiver, method="GET", path="/readyz")
+    assert answer.status == 503
+    assert reason in answer.text
+    assert "10.0.0.7" not in answer.text
+    # The process itself is well: starting it again would help nobody.
+    assert (await ask(receiver, method="GET", path="/livez")).status == 200
+
+
+async def test_a_receiver_that_is_about_to_end_is_not_ready_and_goes_on_receiving(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
+    assert (await ask(receiver, method="GET", path="/readyz")).status == 200
+    receiver.drain()
+    answer = await ask(receiver, method="GET", path="/readyz")
+    assert (answer.status, answer.text) == (503, "about to end: send to another one")
+    delivered = await ask(receiver, payload, signed(payload))
+    assert (delivered.status, delivered.headers["connection"]) == (200, "close")
+    assert (await ask(receiver, method="GET", path="/livez")).status == 200
 
 
 async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(

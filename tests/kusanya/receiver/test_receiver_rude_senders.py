@@ -16,7 +16,7 @@ from tests.kusanya.receiver.slow_journal import SlowJournal
 from kusanya.clock import Clock
 from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver import Limits, app
-from kusanya.receiver.serve import Serving
+from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.wire import Mode
@@ -27,10 +27,10 @@ GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
-Serve = Callable[..., Serving]
+Serve = Callable[..., RunningReceiver]
 
 
-def connect(serving: Serving) -> socket.socket:
+def connect(serving: RunningReceiver) -> socket.socket:
     return socket.create_connection((serving.host, serving.port), timeout=10)
 
 
@@ -47,7 +47,7 @@ def durable() -> Receipt:
     return Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1)
 
 
-def has_noticed(serving: Serving) -> None:
+def has_noticed(serving: RunningReceiver) -> None:
     """Return once the receiver has read what its other connections brought before."""
     for _ in range(3):
         with connect(serving) as peer:

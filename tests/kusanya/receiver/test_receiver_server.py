@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import logging
 import queue
 import select
 import signal
@@ -22,7 +23,7 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
 from kusanya.http_limits import AddressRefused, ConnectionLimits, PortTaken
 from kusanya.receiver import app
-from kusanya.receiver.serve import Serving, run, serve
+from kusanya.receiver.serve import RunningReceiver, run, serve
 from kusanya.store import Store
 from kusanya.store.records import Receipt, Verdict
 from kusanya.wire import Mode
@@ -32,10 +33,10 @@ SECRET = "whsec_" + "a" * 32
 Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
-Serve = Callable[..., Serving]
+Serve = Callable[..., RunningReceiver]
 
 
-def connect(serving: Serving) -> socket.socket:
+def connect(serving: RunningReceiver) -> socket.socket:
     found = socket.create_connection((serving.host, serving.port), timeout=10)
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found
@@ -59,7 +60,7 @@ def read_answer(peer: socket.socket) -> bytes:
 
 
 @pytest.fixture
-def receiving(store: Store, clock: Clock, serve_app: Serve) -> Serving:
+def receiving(store: Store, clock: Clock, serve_app: Serve) -> RunningReceiver:
     """Return a receiver that is accepting connections."""
     return serve_app(app(store, SECRET, mode="test", clock=clock))
 
@@ -158,7 +159,7 @@ def test_deliveries_pages_and_questions_take_turns_on_one_connection(
     ],
 )
 def test_a_connection_that_is_not_to_be_kept_is_closed_after_the_answer(
-    receiving: Serving, body: Body, signed: Signed, line: bytes, more: Headers
+    receiving: RunningReceiver, body: Body, signed: Signed, line: bytes, more: Headers
 ) -> None:
     payload = body()
     asked = request(payload, [*signed(payload), *more])
@@ -418,7 +419,7 @@ def test_a_connection_that_is_being_answered_never_gives_way(
 def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
     clock: Clock, body: Body, signed: Signed
 ) -> None:
-    journal, ready = SlowJournal(), queue.Queue[Serving]()
+    journal, ready = SlowJournal(), queue.Queue[RunningReceiver]()
     thread = threading.Thread(
         target=serve,
         args=(app(journal, SECRET, mode="test", clock=clock),),
@@ -492,9 +493,114 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
         assert [row.event_id for row in store.deliveries.page(Mode.TEST).rows] == ["evt_1"]
 
 
+def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
+    clock: Clock, body: Body, signed: Signed
+) -> None:
+    journal, ready = SlowJournal(), queue.Queue[RunningReceiver]()
+    thread = threading.Thread(
+        target=serve,
+        args=(app(journal, SECRET, mode="test", clock=clock),),
+        kwargs={"on_ready": ready.put, "drain_s": 3600.0},
+    )
+    thread.start()
+    serving, payload = ready.get(timeout=10), body()
+
+    def readiness() -> bytes:
+        with connect(serving) as peer:
+            peer.sendall(b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            return read_answer(peer)
+
+    assert readiness() == b"200 OK"
+    serving.stop()
+    while readiness() == b"200 OK":
+        pass
+    with connect(serving) as peer, connect(serving) as late:
+        peer.sendall(request(payload, signed(payload)))
+        future = journal.submitted.get(timeout=10)
+        late.sendall(request(payload, signed(payload)))
+        last = journal.submitted.get(timeout=10)
+        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        assert read_answer(peer) == b"200 OK"
+        assert closed_by_the_other_side(peer)
+        # Told again it does not wait for the end of the drain; what it has read is acknowledged.
+        serving.stop()
+        while thread.is_alive() and not _is_refused(serving):
+            pass
+        last.set_result(Receipt(delivery_id="dlv_2", verdict=Verdict.REPEAT, seq=2))
+        assert read_answer(late) == b"200 OK"
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_secrets_are_read_again_without_losing_a_delivery(
+    clock: Clock, body: Body, signed: Signed, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal, ready, payload = SlowJournal(), queue.Queue[RunningReceiver](), body()
+    held: list[str | ConfigurationError] = ["whsec_new", ConfigurationError("the file is empty")]
+    heard: queue.Queue[str] = queue.Queue()
+
+    def hear(line: logging.LogRecord) -> bool:
+        heard.put(line.getMessage())
+        return True
+
+    caplog.handler.addFilter(hear)
+    caplog.set_level(logging.INFO, "kusanya.receiver")
+
+    def reread() -> str:
+        found = held.pop(0)
+        if isinstance(found, ConfigurationError):
+            raise found
+        return found
+
+    thread = threading.Thread(
+        target=run,
+        args=(journal, "whsec_old"),
+        kwargs={"mode": "test", "clock": clock, "reread": reread, "on_ready": ready.put},
+    )
+    thread.start()
+    serving = ready.get(timeout=10)
+
+    def told() -> str:
+        while not (line := heard.get(timeout=10)).startswith("the secrets"):
+            pass
+        return line
+
+    with connect(serving) as old, connect(serving) as new:
+        old.sendall(request(payload, signed(payload, secret="whsec_old")))
+        under_way = journal.submitted.get(timeout=10)
+        serving.hang_up()
+        assert told() == "the secrets were read again"
+        under_way.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        assert read_answer(old) == b"200 OK"
+        for number, answer in ((2, b"200 OK"), (3, b"200 OK")):
+            new.sendall(request(payload, signed(payload, secret="whsec_new")))
+            future = journal.submitted.get(timeout=10)
+            future.set_result(Receipt(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number))
+            assert read_answer(new) == answer
+            if held:
+                serving.hang_up()
+                assert told() == "the secrets stay as they were"
+        old.sendall(request(payload, signed(payload, secret="whsec_old")))
+        last = journal.submitted.get(timeout=10)
+        last.set_result(Receipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
+        assert read_answer(old) == b"400 Bad Request"
+    caplog.handler.removeFilter(hear)
+    serving.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def _is_refused(serving: RunningReceiver) -> bool:
+    try:
+        connect(serving).close()
+    except (ConnectionRefusedError, ConnectionResetError):
+        return True
+    return False
+
+
 def test_an_address_for_people_is_complete() -> None:
-    assert Serving("127.0.0.1", 8080, lambda: None).url == "http://127.0.0.1:8080/"
-    assert Serving("::1", 8080, lambda: None).url == "http://[::1]:8080/"
+    assert RunningReceiver("127.0.0.1", 8080, lambda: None).url == "http://127.0.0.1:8080/"
+    assert RunningReceiver("::1", 8080, lambda: None).url == "http://[::1]:8080/"
 
 
 def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(

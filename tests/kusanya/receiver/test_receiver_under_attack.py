@@ -10,7 +10,7 @@ import pytest
 
 from kusanya.clock import Clock
 from kusanya.receiver import app
-from kusanya.receiver.serve import Serving
+from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, Verdict
 from kusanya.wire import Mode
@@ -21,7 +21,7 @@ FORGED = "whsec_forged"
 Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
 Signed = Callable[..., Headers]
-Serve = Callable[..., Serving]
+Serve = Callable[..., RunningReceiver]
 
 SPLICES = (
     b"\r\n",
@@ -60,14 +60,14 @@ def spoiled(chance: random.Random, sent: bytes) -> bytes:
 
 
 @pytest.fixture
-def serving(store: Store, clock: Clock, serve_app: Serve) -> Serving:
+def serving(store: Store, clock: Clock, serve_app: Serve) -> RunningReceiver:
     return serve_app(app(store, SECRET, mode="test", clock=clock))
 
 
 @pytest.mark.timeout(3600)
 @pytest.mark.scale(1_000, 20_000, 200_000)
 def test_every_honest_delivery_is_answered_among_hostile_ones(
-    store: Store, serving: Serving, body: Body, signed: Signed, rounds: int
+    store: Store, serving: RunningReceiver, body: Body, signed: Signed, rounds: int
 ) -> None:
     address = (serving.host, serving.port)
     chance = random.Random(11)  # noqa: S311 - a test repeats itself

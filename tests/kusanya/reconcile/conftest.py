@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.inputs.normalisation import normalise
+from kusanya.reconcile.inputs.store.normalisation import normalise
 
 Make = Callable[..., pd.DataFrame]
 

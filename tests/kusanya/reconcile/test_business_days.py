@@ -18,6 +18,7 @@ from kusanya.reconcile.frames.days import (
     cutoff,
     format_cutoff,
     month_of,
+    named_period,
     period,
 )
 
@@ -106,3 +107,23 @@ def test_a_period_begins_and_ends_where_its_days_do() -> None:
     assert business_day(march.begins, cutoff=march.cutoff) == march.first
     before = march.begins - timedelta(microseconds=1)
     assert business_day(before, cutoff=march.cutoff) < march.first
+
+
+@pytest.mark.parametrize(
+    ("word", "now", "first", "last"),
+    [
+        ("yesterday", "2026-03-01T20:59:59Z", "2026-02-28", "2026-02-28"),
+        # 21:00Z is midnight in East Africa.
+        ("yesterday", "2026-03-01T21:00:00Z", "2026-03-01", "2026-03-01"),
+        ("last-week", "2026-03-02T09:00:00Z", "2026-02-23", "2026-03-01"),
+        ("last-week", "2026-03-08T09:00:00Z", "2026-02-23", "2026-03-01"),
+        ("Last-Month", "2026-03-31T09:00:00Z", "2026-02-01", "2026-02-28"),
+        ("last-month", "2026-12-31T21:00:00Z", "2026-12-01", "2026-12-31"),
+    ],
+)
+def test_a_named_period_counts_from_the_business_day(
+    word: str, now: str, first: str, last: str
+) -> None:
+    found = named_period(word, now=datetime.fromisoformat(now))
+    assert found == Period(first=date.fromisoformat(first), last=date.fromisoformat(last))
+    assert named_period("2026-03", now=datetime.fromisoformat(now)) is None

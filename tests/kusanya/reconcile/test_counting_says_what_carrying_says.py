@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from kusanya.reconcile.frames.columns import LEDGER
-from kusanya.reconcile.inputs import sample_faults
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
+from kusanya.reconcile.inputs.sample import faults as sample_faults
 from kusanya.reconcile.matching import ledger
 
 
@@ -50,6 +51,26 @@ def test_what_is_counted_says_what_is_carried(
     for name in ("bridge", "ageing", "doubles"):
         pd.testing.assert_frame_equal(getattr(counted, name), getattr(carried, name))
     assert counted.unexplained == 0
+
+
+def test_texts_that_share_a_number_change_no_answer(
+    made: sample_faults.Month, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def match() -> ledger.LedgerMatch:
+        return ledger.match(
+            made.collections,
+            made.ledger,
+            period=made.period,
+            other_mode=made.other_mode,
+            intents=made.intents,
+            everything=False,
+        )
+
+    apart = match()
+    for shared in ("0 * hash", "1023 & hash"):
+        monkeypatch.setattr(DuckDbEngine, "hash_function", shared)
+        for name in ("rows", "bridge", "ageing", "doubles"):
+            pd.testing.assert_frame_equal(getattr(match(), name), getattr(apart, name))
 
 
 def test_a_customer_who_pays_the_same_again_soon_is_suspected_and_later_is_not(

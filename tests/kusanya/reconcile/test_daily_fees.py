@@ -108,7 +108,9 @@ def test_the_expectation_is_missing_where_the_tariff_has_no_price(collections_of
     frame = collections_of({}, {"channel": "NEW_TZ"})
     result = fees.daily(frame, period=MARCH, tariff=rule(fee=18))
     assert result["expected_fee"].tolist()[0] == 18
-    assert result["expected_fee"].isna().tolist() == [False, True, True]
+    assert result["expected_fee"].isna().tolist() == [False, True, False]
+    assert (total(result)["expected_fee"], total(result)["fee_drift"]) == (18, 0)
+    assert result["unpriced"].tolist() == [0, 1, 1]
 
 
 def test_an_empty_month_has_no_row_and_the_same_types() -> None:

@@ -52,6 +52,25 @@ def test_bands_and_spans_price_each_amount_and_day_once(
     assert found["rows"].sum() == 5
 
 
+def test_a_rate_and_a_sum_tiers_and_taxes_on_top_are_priced(
+    tmp_path: Path, collections_of: Make
+) -> None:
+    text = (
+        '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nbands = [\n'
+        '{ upto = 10000, basis_points = "150", plus = 50 },\n'
+        '{ basis_points = "100", plus = 50, cap = 900 }]\n'
+        'excise = 1000\nvat = 1800\ntaxes = "on_top"\n'
+    )
+    rows = collections_of(*({"amount": amount} for amount in (10_000, 10_001, 10**6)))
+    priced = read(tmp_path, text)
+    found = fees.exceptions(rows, period=period("2026-03"), tariff=priced)
+    # 200: excise 20, VAT on 220 is 39.6; 150: 15 and 29.7; 900: 90 and 178.2.
+    assert sorted(found["expected"]) == [195, 260, 1168]
+    inside = read(tmp_path, text.replace("on_top", "inside"))
+    found = fees.exceptions(rows, period=period("2026-03"), tariff=inside)
+    assert sorted(found["expected"]) == [150, 200, 900]
+
+
 def _written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "agreed.toml"
     path.write_text(text, encoding="utf-8")
@@ -76,6 +95,18 @@ def _written(tmp_path: Path, text: str) -> Path:
         ),
         (RATE + "colour = 1\n", "cannot be used"),
         ("price", "is not TOML"),
+        (RATE.replace('basis_points = "180"', "fee = -5"), "fee is not negative"),
+        (RATE + "plus = -5\n", "plus is not negative"),
+        (RATE + "floor = 9\ncap = 8\n", "cap is not below floor"),
+        (RATE.replace("180", "-1"), "basis_points is not negative"),
+        (RATE.replace('basis_points = "180"', "fee = 5\nplus = 5"), "go with basis_points"),
+        (
+            RATE.replace('basis_points = "180"', 'bands = [{ fee = 1, basis_points = "2" }]'),
+            "either",
+        ),
+        (RATE + "vat = 1800\n", "goes with taxes"),
+        (RATE + 'vat = 18000\ntaxes = "inside"\n', "from 0 to 10000"),
+        (RATE + 'vat = 1800\ntaxes = "beside"\n', "inside"),
     ],
 )
 def test_a_tariff_that_cannot_be_meant_is_refused(tmp_path: Path, text: str, why: str) -> None:

@@ -16,9 +16,11 @@ from kusanya.reconcile.analysis import failures, fees
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import business_days, cutoff, period
-from kusanya.reconcile.frames.engine import Dataset, Engine
+from kusanya.reconcile.frames.engine import Dataset
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.inputs import exported, load
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.store import exported
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.reconcile.notebook import environment_check, timeline
 from kusanya.reconcile.pack import close
@@ -189,7 +191,7 @@ def test_files_and_frame_answer_alike(
 
 
 def test_the_files_hold_every_column_of_every_collection(inputs: Inputs, dataset: Dataset) -> None:
-    with Engine(folders=dataset.folders) as engine:
+    with open_engine(dataset) as engine:
         engine.register("collections", dataset, COLLECTIONS)
         read = engine.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
     whole = inputs.frame
@@ -211,16 +213,16 @@ def test_what_was_not_exported_is_said(folder: Path, tmp_path: Path) -> None:
     moved = period("2026-03", cutoff=cutoff("02:00"))
     with pytest.raises(InputRefused, match="00:00"):
         exported.collections(folder, mode=Mode.LIVE, period=moved)
-    (tmp_path / "business_day=soon").mkdir()
-    (tmp_path / "business_day=soon" / "live.parquet").write_bytes(b"")
-    with pytest.raises(InputRefused, match="business_day=soon is not a folder"):
+    (tmp_path / "day=soon").mkdir()
+    (tmp_path / "day=soon" / "live.parquet").write_bytes(b"")
+    with pytest.raises(InputRefused, match="day=soon is not a folder"):
         exported.collections(tmp_path, mode=Mode.LIVE, period=MARCH)
 
 
 def test_files_of_an_older_export_are_refused(folder: Path, tmp_path: Path) -> None:
-    old = tmp_path / "business_day=2026-03-05"
+    old = tmp_path / "day=2026-03-05"
     old.mkdir()
-    source = next(folder.glob("business_day=2026-03-05/live.parquet"))
+    source = next(folder.glob("day=2026-03-05/live.parquet"))
     table = pq.ParquetFile(source).read()
     pq.write_table(table.drop_columns(["created_day"]), old / "live.parquet")
     past = exported.collections(tmp_path, mode=Mode.LIVE, period=MARCH)
@@ -300,10 +302,10 @@ def held(what: str) -> int:
 @pytest.mark.release
 def test_a_large_month_is_never_loaded_whole(tmp_path: Path) -> None:
     """A million rows are counted in less memory than a frame of them takes."""
-    from kusanya.reconcile.inputs import sample
+    from kusanya.reconcile.inputs.sample import month as sample
 
     frame = sample.collections(rows=200_000)
-    day = tmp_path / "business_day=2026-03-01"
+    day = tmp_path / "day=2026-03-01"
     day.mkdir()
     raw = frame.assign(final_seen_at=frame["completed_at"])
     table = columns.to_arrow(raw, COLLECTIONS.plus("files", final_seen_at=columns.DType.INSTANT))

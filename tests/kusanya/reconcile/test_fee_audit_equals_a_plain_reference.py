@@ -77,6 +77,10 @@ prices = st.one_of(
             "rounding": st.sampled_from(["up", "down", "half_up"]),
             "floor": st.one_of(st.none(), st.integers(0, 12)),
             "cap": st.one_of(st.none(), st.integers(12, 5_000)),
+            "plus": st.sampled_from([None, 0, 7]),
+            "excise_bps": st.sampled_from([None, 1_000]),
+            "vat_bps": st.sampled_from([None, 1_800]),
+            "taxes_on_top": st.booleans(),
         }
     ),
 )
@@ -149,7 +153,7 @@ def price(row: Row, rules: list[Row]) -> int | None:
         fits = (rule["low"] or 0) <= row["amount"] <= (rule["high"] or 2**63)
         if same and dated and fits:
             amount: int = row["amount"]
-            return min(amount, asked(amount, rule))
+            return min(amount, taxed(asked(amount, rule), rule))
     return None
 
 
@@ -158,10 +162,17 @@ def asked(amount: int, rule: Row) -> int:
         return int(rule["fee"])
     exact = Fraction(amount * rule["rate_num"], rule["rate_den"])
     rounded = {"up": ceil(exact), "down": floor(exact), "half_up": floor(exact + Fraction(1, 2))}
-    fee = rounded[rule["rounding"]]
+    fee = rounded[rule["rounding"]] + (rule["plus"] or 0)
     if rule["cap"] is not None:
         fee = min(fee, rule["cap"])
     return max(fee, rule["floor"] or 0)
+
+
+def taxed(fee: int, rule: Row) -> int:
+    if rule.get("taxes_on_top"):
+        for tax in ("excise_bps", "vat_bps"):
+            fee += floor(Fraction(fee * (rule[tax] or 0), 10_000) + Fraction(1, 2))
+    return fee
 
 
 def bps(fee: int, amount: int) -> int | None:
@@ -224,8 +235,14 @@ def daily(rows: list[Row], rules: list[Row]) -> set[tuple[Any, ...]]:
         paid = [row for row in group if row["status"] == "succeeded"]
         gross, fee = (sum(row[name] for row in paid) for name in ("amount", "fee"))
         wanted = [price(row, rules) for row in paid]
-        whole = None if None in wanted else sum(found or 0 for found in wanted)
-        drift = None if whole is None else fee - whole
+        priced = [
+            (row["fee"], found)
+            for row, found in zip(paid, wanted, strict=True)
+            if found is not None
+        ]
+        blank = bool(paid) and not priced
+        whole = None if blank else sum(found for _, found in priced)
+        drift = None if blank else sum(charged - found for charged, found in priced)
         result.add((*key, gross, fee, gross - fee, bps(fee, gross), whole, drift))
     return result
 

@@ -11,7 +11,9 @@ import pytest
 from kusanya.errors import FrameError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
-from kusanya.reconcile.frames.engine import Dataset, Engine
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
+from kusanya.reconcile.frames.engine import Dataset
+from kusanya.reconcile.frames.engines import open_engine
 
 PAIR = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
 BEYOND_FLOAT = 2**53 + 1
@@ -22,7 +24,7 @@ def pair(*amounts: int | None) -> pd.DataFrame:
 
 
 def test_an_amount_beyond_what_floats_hold_survives_the_engine() -> None:
-    with Engine() as engine:
+    with DuckDbEngine() as engine:
         engine.register("pair", pair(BEYOND_FLOAT, None), PAIR)
         answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
     assert answer["amount"][0] == BEYOND_FLOAT
@@ -31,7 +33,7 @@ def test_an_amount_beyond_what_floats_hold_survives_the_engine() -> None:
 
 
 def test_an_empty_answer_has_the_same_types() -> None:
-    with Engine() as engine:
+    with DuckDbEngine() as engine:
         engine.register("given", columns.empty(COLLECTIONS), COLLECTIONS)
         answer = engine.frame("SELECT * FROM given", COLLECTIONS)
     assert answer.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
@@ -39,7 +41,7 @@ def test_an_empty_answer_has_the_same_types() -> None:
 
 
 def test_a_sum_that_was_not_cast_back_does_not_leave_the_engine() -> None:
-    with Engine() as engine:
+    with DuckDbEngine() as engine:
         engine.register("pair", pair(1), PAIR)
         with pytest.raises(FrameError, match="decimal"):
             engine.frame("SELECT name, sum(amount) AS amount FROM pair GROUP BY name", PAIR)
@@ -47,7 +49,7 @@ def test_a_sum_that_was_not_cast_back_does_not_leave_the_engine() -> None:
 
 def test_a_total_past_63_bits_is_refused_and_not_wrapped() -> None:
     total = "SELECT name, sum(amount)::BIGINT AS amount FROM pair GROUP BY name"
-    with Engine() as engine:
+    with DuckDbEngine() as engine:
         engine.register("pair", pair(2**63 - 1, 1), PAIR)
         with pytest.raises(OverflowError):
             engine.frame(total, PAIR)
@@ -56,7 +58,7 @@ def test_a_total_past_63_bits_is_refused_and_not_wrapped() -> None:
 def test_what_memory_does_not_hold_is_spilled_and_nothing_is_left_behind() -> None:
     folder = Schema("folder", {"path": DType.TEXT})
     rows = "SELECT n, repeat(n::VARCHAR, 200) AS text FROM range(200000) AS t(n)"
-    with Engine(memory="50MB") as engine:
+    with DuckDbEngine(memory="50MB") as engine:
         asked = engine.frame("SELECT current_setting('temp_directory') AS path", folder)
         spill = Path(asked["path"][0])
         engine.run(f"CREATE TEMP TABLE wide AS {rows}")
@@ -75,10 +77,23 @@ def test_a_frame_with_a_float_amount_is_refused() -> None:
         columns.frame(PAIR, {"name": ["a"]})
 
 
+def test_a_column_that_is_not_given_holds_its_default(tmp_path: Path) -> None:
+    kinds = Schema("kinds", {**PAIR.columns, "kind": DType.TEXT}, {"kind": "payment"})
+    filled = columns.frame(kinds, pair(1, 2))
+    assert filled["kind"].tolist() == ["payment", "payment"]
+    assert columns.frame(kinds, pair()).dtypes.equals(columns.empty(kinds).dtypes)
+    path = tmp_path / "pair.parquet"
+    pq.write_table(columns.to_arrow(pair(1, 2), PAIR), path)
+    with DuckDbEngine(folders=[tmp_path]) as engine:
+        engine.register("given", Dataset((path,)), kinds)
+        answer = engine.frame("SELECT * FROM given ORDER BY amount", kinds)
+    pd.testing.assert_frame_equal(answer, filled)
+
+
 def test_the_engine_reads_no_file_it_was_not_given(tmp_path: Path) -> None:
     secret = tmp_path / "other.csv"
     secret.write_text("a\n1\n")
-    with Engine() as engine, pytest.raises(duckdb.PermissionException):
+    with DuckDbEngine() as engine, pytest.raises(duckdb.PermissionException):
         engine.run("SELECT * FROM read_csv($path)", {"path": str(secret)})
 
 
@@ -93,14 +108,14 @@ def test_the_engine_reads_no_file_it_was_not_given(tmp_path: Path) -> None:
     ],
 )
 def test_the_engine_opens_nothing_and_unlocks_nothing(statement: str) -> None:
-    with Engine() as engine, pytest.raises(duckdb.Error):
+    with DuckDbEngine() as engine, pytest.raises(duckdb.Error):
         engine.run(statement)
 
 
 def test_the_engine_does_not_see_python_variables_by_name() -> None:
     hidden = pair(1)
     assert len(hidden) == 1
-    with Engine() as engine, pytest.raises(duckdb.CatalogException):
+    with DuckDbEngine() as engine, pytest.raises(duckdb.CatalogException):
         engine.run("SELECT * FROM hidden")
 
 
@@ -108,7 +123,7 @@ def test_parquet_is_read_where_it_lies(tmp_path: Path) -> None:
     path = tmp_path / "part.parquet"
     pq.write_table(columns.to_arrow(pair(3, 4), PAIR), path)
     dataset = Dataset((path,))
-    with Engine(folders=dataset.folders) as engine:
+    with open_engine(dataset) as engine:
         engine.register("pair", dataset, PAIR)
         answer = engine.frame("SELECT name, amount FROM pair ORDER BY amount", PAIR)
     assert answer["amount"].tolist() == [3, 4]
@@ -118,5 +133,5 @@ def test_parquet_of_other_types_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "part.parquet"
     pq.write_table(pa.table({"name": ["a"], "amount": [1.5]}), path)
     dataset = Dataset((path,))
-    with Engine(folders=dataset.folders) as engine, pytest.raises(FrameError, match="types"):
+    with open_engine(dataset) as engine, pytest.raises(FrameError, match="types"):
         engine.register("pair", dataset, PAIR)

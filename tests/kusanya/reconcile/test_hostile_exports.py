@@ -22,7 +22,8 @@ from kusanya.reconcile.frames.columns import KEYS, LEDGER
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load
-from kusanya.reconcile.pack import close, tables, workbook
+from kusanya.reconcile.pack import cells, close, tables, workbook
+from kusanya.reconcile.pack.imprint import Imprint
 
 openpyxl: Any = import_module("openpyxl")
 Make = Callable[..., pd.DataFrame]
@@ -110,29 +111,42 @@ def sheets(folder: Path) -> Any:
     return {sheet.title: sheet for sheet in book.worksheets}
 
 
-def test_a_workbook_has_no_formula_and_no_link(folder: Path, pages: Any) -> None:
+def test_a_workbook_has_no_formula_but_sums_of_its_own_cells_and_no_link(
+    folder: Path, pages: Any
+) -> None:
     with zipfile.ZipFile(folder / "pack.xlsx") as packed:
         text = "".join(
             packed.read(name).decode() for name in packed.namelist() if name.endswith(".xml")
         )
-    assert "<f>" not in text
     assert "<f " not in text
     assert "<hyperlink" not in text
-    cells = [cell for sheet in pages.values() for row in sheet.iter_rows() for cell in row]
-    assert not [cell for cell in cells if cell.data_type == "f" or cell.hyperlink]
+    formulas = re.findall(r"<f>(.*?)</f>", text)
+    assert formulas
+    cells = r"[A-Z]{1,2}\d+"
+    column = rf"{cells}:{cells}"
+    part = rf"(?:SUM\({column}\)|SUMPRODUCT\(--EXACT\({column},{cells}\),{column}\))"
+    for formula in formulas:
+        assert re.fullmatch(rf"{part}(?:\+{part})*(?:-{cells})?", formula), formula
+    listed = [cell for sheet in pages.values() for row in sheet.iter_rows() for cell in row]
+    assert len([cell for cell in listed if cell.data_type == "f"]) == len(formulas)
+    assert not [cell for cell in listed if cell.hyperlink]
+
+
+def rows_of(sheet: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return the headings of a sheet's table and its rows by their reference."""
+    head = [cell.value for cell in sheet[3]]
+    at = head.index("reference")
+    return head, {str(row[at].value): row for row in sheet.iter_rows(min_row=4)}
 
 
 def test_another_library_reads_what_was_written_cell_by_cell(pages: Any) -> None:
-    found = {row[3].value: row for row in pages["breaks"].iter_rows(min_row=2)}
-    assert found['=HYPERLINK("http://evil.example","x")'][3].data_type == "s"
-    assert found["00123"][3].value == "00123"
-    assert found["TRUE"][3].data_type == "s"
-    head = [cell.value for cell in pages["breaks"][1]]
-    assert head[0] == "break_code"
-    assert "created_at (EAT)" in head
-    at = found["00123"][head.index("created_at (EAT)")]
-    assert at.value == datetime(2026, 3, 5, 9)  # noqa: DTZ001 - a spreadsheet's time has no zone
-    amount = found["00123"][head.index("amount_service")]
+    head, found = rows_of(pages["breaks"])
+    at = head.index("reference")
+    assert found['=HYPERLINK("http://evil.example","x")'][at].data_type == "s"
+    assert found["00123"][at].value == "00123"
+    assert found["TRUE"][at].data_type == "s"
+    assert head[:2] == ["code", "meaning"]
+    amount = found["00123"][head.index("amount of the service")]
     assert (amount.value, amount.number_format) == (1_000, "#,##0")
 
 
@@ -141,10 +155,14 @@ def test_what_a_cell_cannot_hold_is_counted(pages: Any) -> None:
     assert told["cells cut at 32,767 characters"] >= 1
     assert told["whole numbers of 16 digits and more, written as text"] >= 1
     assert told["rows past 100,000 of a sheet, in the CSV only"] == 0
-    found = {str(row[3].value)[:40]: row for row in pages["breaks"].iter_rows(min_row=2)}
-    assert len(found["x" * 40][3].value) == 32_767
-    head = [cell.value for cell in pages["breaks"][1]]
-    assert found["huge"][head.index("amount_service")].value == str(2**53 + 1)
+    head, found = rows_of(pages["breaks"])
+    (long,) = (name for name in found if name.startswith("x" * 40))
+    assert len(long) == 32_767
+    service = head.index("amount of the service")
+    assert found["huge"][service].value == str(2**53 + 1)
+    # What is text in its cell would be left out of a formula: such a sum is written as it is.
+    total = [row for row in pages["breaks"].iter_rows(min_row=4) if row[0].value == "total"]
+    assert {row[service].data_type for row in total} == {"s"}
 
 
 def test_a_spreadsheet_csv_has_no_cell_that_begins_like_a_formula(folder: Path) -> None:
@@ -181,7 +199,7 @@ def test_the_page_runs_nothing_and_loads_nothing(folder: Path) -> None:
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     # Links lead to places on the page itself.
-    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:|#[a-z_]+")""", text)
+    assert not re.search(r"""(?:src|href)\s*=\s*["'](?!data:|#[A-Za-z0-9_-]+")""", text)
     assert "url(" not in text
     assert "default-src 'none'" in text
     assert not {"\x1b", "\u202e"} & set(text)
@@ -200,11 +218,37 @@ def test_a_sheet_ends_at_its_limit_and_says_so(
     tmp_path: Path, made: report.Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workbook, "SHEET_ROWS", 4)
-    workbook.to_xlsx(made, tmp_path / "pack.xlsx", summary=[])
-    told = {row[0].value: row[1].value for row in sheets(tmp_path)["summary"].iter_rows()}
-    left = [value for name, value in told.items() if name.startswith("rows past")]
+    plain = Imprint(
+        entity="",
+        period="",
+        mode="live",
+        run_id="r",
+        verdict=report.ReportVerdict.RECONCILED,
+        sentence="",
+    )
+    workbook.to_xlsx(made, tmp_path / "pack.xlsx", summary=[], imprint=plain)
+    found = sheets(tmp_path)
+    told = {row[0].value: row[1].value for row in found["summary"].iter_rows()}
+    left = [value for name, value in told.items() if str(name).startswith("rows past")]
     assert left[0] > 0
-    assert sheets(tmp_path)["breaks"].max_row == 5
+    rows = len(made.page("breaks").frame)
+    assert f"the first 4 of {rows} rows" in found["breaks"]["A1"].value
+    assert found["breaks"].auto_filter.ref.endswith("7")
+
+
+def test_a_name_of_the_books_reaches_no_formula_field_or_style(
+    tmp_path: Path, made: report.Report
+) -> None:
+    name = 'A&B "; } </style><script>x</script> &P=1'
+    written = close.pack(made, out=tmp_path, entity=name).folder
+    assert written is not None
+    page = (written / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count("</style>") == page.count("<style")
+    # In a footer an ampersand begins a field: a doubled one is itself.
+    foot = sheets(written)["breaks"].oddFooter
+    assert "A&&B" in foot.left.text
+    assert "&&P=1" in foot.left.text
 
 
 def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
@@ -212,7 +256,7 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
     book = xlsxwriter.Workbook(io.BytesIO())
     sheet = book.add_worksheet()
     with pytest.raises(PackRefused, match=r"not written \(code -1\)"):
-        workbook._cell(sheet, (1_048_576, 0), "x", {"text": None}, workbook._Counts())
+        cells.write(sheet, (1_048_576, 0), "x", {"text": None}, cells.Counts())
     book.close()
 
 
@@ -253,3 +297,28 @@ def test_what_was_exported_for_machines_can_be_read_again(tmp_path: Path) -> Non
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [["id", "reference"], ["=1", "a,b"], ['"', "é"], ["", "\u202e"]]
+
+
+@pytest.mark.parametrize("odd", [None, "=1", "a,b", 'a"b', " a", "a\nb", "é", "x" * 200, "1;=2"])
+def test_a_long_table_is_written_at_once_where_that_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str | None
+) -> None:
+    frame = columns.frame(
+        columns.PAIRS,
+        {
+            **{name: ["TZS"] * 3 for name in ("currency", "collection_id", "channel")},
+            **{name: [1, None, -(2**53) - 1] for name in ("row_no", "fee_service")},
+            **{name: [1_000, 2, 0] for name in ("amount_ledger", "amount_service")},
+            **{name: ["2026-03-05", None, "2026-03-06"] for name in ("booked_day", "business_day")},
+            "reference": ["INV-2603-000001", None, odd],
+        },
+    )
+    written = []
+    for long in (1, 10):
+        monkeypatch.setattr(tables, "_LONG", long)
+        cut = tables.to_csv(frame, tmp_path / "x.csv")
+        tables.to_raw_csv(frame, tmp_path / "x.raw.csv")
+        written.append(
+            (cut, *((tmp_path / f"x{end}").read_bytes() for end in (".csv", ".raw.csv")))
+        )
+    assert written[0] == written[1]

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.intents import prepare_intent
 
+from kusanya.clock import ManualClock
 from kusanya.errors import ConfigurationError, StoreUnavailable
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS
 from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.store import rollup_control
 from kusanya.state.fold import fold
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -196,7 +198,7 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
     assert made.control["amount_rollup"].tolist() == [7, 1_000]
     total = fees.daily(made.collections, period=made.period).iloc[-1]
     assert total["gross"] == made.control.set_index("status").loc["succeeded", "amount_rollup"]
-    lost = load.control(
+    lost = rollup_control.control(
         made.frame.iloc[1:],
         store.rollups.collections(Mode.TEST, since=made.period.begins, until=made.period.ends),
         period=made.period,
@@ -232,11 +234,36 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
     assert then["sent_at"].tolist() == [NOON]
 
 
-def test_the_latest_month_is_that_of_the_newest_collection(store: Store, path: str) -> None:
+def test_without_a_collection_there_is_no_latest_month(store: Store, path: str) -> None:
     with pytest.raises(ConfigurationError, match="no test collection"):
         load.inputs(path)
     store.record(heard(1))
-    assert str(load.inputs(path).period) == "2026-03-01 to 2026-03-31, EAT, cutoff 00:00"
+    assert (
+        str(load.inputs(path, period="newest").period)
+        == "2026-03-01 to 2026-03-31, EAT, cutoff 00:00"
+    )
+
+
+def test_the_latest_month_is_over_and_the_newest_may_still_run(store: Store, path: str) -> None:
+    store.record(heard(1))
+    store.record(heard(2, created_at=NOON + timedelta(days=30)))
+    april = ManualClock(datetime(2026, 4, 10, tzinfo=UTC))
+    assert load.inputs(path, clock=april).period.first == date(2026, 3, 1)
+    assert load.inputs(path, period="newest", clock=april).period.first == date(2026, 4, 1)
+    # The first instant of May in East Africa: April is over.
+    may = ManualClock(datetime(2026, 4, 30, 21, tzinfo=UTC))
+    assert load.inputs(path, clock=may).period.first == date(2026, 4, 1)
+    store.parquet.write(Path(path).parent / "out", Mode.TEST)
+    exported = str(Path(path).parent / "out")
+    assert load.inputs(exported, mode="test", clock=april).period.first == date(2026, 3, 1)
+    yesterday = load.inputs(path, period="yesterday", clock=april).period
+    assert (yesterday.first, yesterday.last) == (date(2026, 4, 9), date(2026, 4, 9))
+
+
+def test_a_month_that_runs_is_the_latest_where_there_is_no_other(store: Store, path: str) -> None:
+    store.record(heard(1))
+    running = ManualClock(NOON + timedelta(hours=1))
+    assert load.inputs(path, clock=running).period.first == date(2026, 3, 1)
 
 
 def test_the_environment_names_store_and_mode(

@@ -1,6 +1,7 @@
 """The engine's verdicts against the same rules written as plain loops, on small hostile months."""
 # ruff: noqa: C901, PLR0911, PLR0912, PLR0915 - the rules stand here as plainly as they are stated
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -25,7 +26,9 @@ Row = dict[str, Any]
 Make = Callable[..., pd.DataFrame]
 
 references = st.sampled_from(["A", "B", "C", "D"])
-maybe_reference = st.one_of(st.none(), references)
+maybe_reference = st.one_of(
+    st.none(), references, references, st.sampled_from(["a ", "b", "C/D", "a, B", "A B;C"])
+)
 amounts = st.sampled_from([100, 98, 101, 200, 2**53 + 1])
 moments = st.one_of(
     st.integers(0, 40 * 48).map(lambda half_hours: START + timedelta(minutes=30 * half_hours)),
@@ -52,7 +55,7 @@ lines = st.lists(
         {
             "reference": maybe_reference,
             "collection_id": st.sampled_from([None, None, None, "col_1", "col_2", "col_9"]),
-            "amount": amounts,
+            "amount": st.one_of(amounts, st.just(0)),
             "fee": st.sampled_from([None, 0, 2]),
             "currency": st.sampled_from(["TZS", "TZS", "KES"]),
             "status": st.sampled_from(["paid", "paid", "open", "not_paid"]),
@@ -155,6 +158,8 @@ def expected(
                 return "mode_mismatch"
             if b["reference"] in unknown:
                 return "outcome_unknown"
+            if booked and b["amount"] == 0:
+                return "books_zero"
             if booked:
                 return "timing_unseen" if fresh else "missing_at_provider"
             return "not_billable"
@@ -190,15 +195,225 @@ def expected(
             return "timing"
         return "matched"
 
-    result = []
-    for line_of, said_of, rule in whole:
+    judged: list[Judged] = [(b, s, rule, verdict(b, s)) for b, s, rule in whole]
+    met_by_spelling = spelled(judged, paid, due)
+    spelled_now = [id(one) for b, s in met_by_spelling for one in (b, s)]
+    judged = [
+        row for row in judged if id(row[0]) not in spelled_now and id(row[1]) not in spelled_now
+    ]
+    for of_books, of_service in met_by_spelling:
+        code = verdict(of_books, of_service)
+        judged.append(
+            (of_books, of_service, "spelling", "reference_differs" if code == "matched" else code)
+        )
+    twins = repeated(judged, books, service, paid=paid, met_by_spelling=met_by_spelling)
+    judged = [
+        (b, s, rule, "duplicate_in_ledger" if s is None and b and b["row_no"] in twins else code)
+        for b, s, rule, code in judged
+    ]
+    groups = grouped(judged, paid=paid, due=due, net=net)
+    members = [
+        id(one) for _, group_lines, group_paid in groups for one in (*group_lines, *group_paid)
+    ]
+    judged = [row for row in judged if id(row[0]) not in members and id(row[1]) not in members]
+    result: list[tuple[Any, ...]] = []
+    for form, group_lines, group_paid in groups:
+        booked_on = sorted(day_of(b["booked_at"]) for b in group_lines)
+        paid_on = sorted(day_of(s["completed_at"]) for s in group_paid)
+        if any(days[0] <= MARCH.last and days[-1] >= MARCH.first for days in (booked_on, paid_on)):
+            code = form
+            if form != "booked_by_day_net":
+                edges = {
+                    "paid_in_earlier_period": paid_on[0] < MARCH.first,
+                    "paid_in_later_period": paid_on[-1] > MARCH.last,
+                    "booked_in_earlier_period": booked_on[0] < MARCH.first,
+                    "booked_in_later_period": booked_on[-1] > MARCH.last,
+                    "timing": len({*booked_on, *paid_on}) > 1,
+                }
+                code = next((name for name, is_so in edges.items() if is_so), form)
+            result += [(b["row_no"], None, form, code) for b in group_lines]
+            result += [(None, s["id"], form, code) for s in group_paid]
+    for line_of, said_of, rule, code in judged:
         b, s = line_of, said_of
         days = [day_of(b["booked_at"])] if b else []
         days += [day_of(s["completed_at"] or s["created_at"])] if s else []
         if any(MARCH.first <= day <= MARCH.last for day in days):
             row = b["row_no"] if b else None
-            result.append((row, s["id"] if s else None, rule, verdict(b, s)))
+            result.append((row, s["id"] if s else None, rule, code))
     return sorted(result, key=repr)
+
+
+Judged = tuple[Row | None, Row | None, str | None, str]
+Group = tuple[str, list[Row], list[Row]]
+
+
+def spelling(text: str | None) -> str | None:
+    return None if text is None else text.strip().lower()
+
+
+def inside(at: datetime) -> bool:
+    return MARCH.first <= day_of(at) <= MARCH.last
+
+
+def spelled(
+    judged: list[Judged], paid: dict[str, bool], due: dict[str, int]
+) -> list[tuple[Row, Row]]:
+    """Return what stands alone on both sides under one reference in two spellings.
+
+    Of lines that say the same, the first one is the payment's.
+    """
+    lines: dict[Any, list[Row]] = defaultdict(list)
+    said: dict[Any, list[Row]] = defaultdict(list)
+    for b, s, _, code in judged:
+        if s is None and b is not None and b["reference"] is not None:
+            counts = b["status"] == "paid" or inside(b["booked_at"])
+            if code != "duplicate_in_ledger" and counts:
+                lines[spelling(b["reference"])].append(b)
+        if (
+            b is None
+            and s is not None
+            and (paid[s["id"]] or inside(s["completed_at"] or s["created_at"]))
+        ):
+            said[spelling(s["reference"])].append(s)
+    pairs = []
+    for text, found in lines.items():
+        won = [s for s in said[text] if paid[s["id"]]]
+        one = won if len(won) == 1 else said[text]
+        if len(one) != 1:
+            continue
+        first = min(found, key=lambda b: (b["booked_at"], b["row_no"]))
+        says = {(b["currency"], b["amount"], b["status"] == "paid") for b in found}
+        same = says == {(one[0]["currency"], due[one[0]["id"]], True)} and paid[one[0]["id"]]
+        if len(found) == 1 or same:
+            pairs.append((first, one[0]))
+    return pairs
+
+
+def repeated(
+    judged: list[Judged],
+    books: list[Row],
+    service: list[Row],
+    *,
+    paid: dict[str, bool],
+    met_by_spelling: list[tuple[Row, Row]],
+) -> set[int]:
+    """Return the lines that repeat, in another spelling, a line that met a collection."""
+    keys = {s["id"]: s["reference"] for s in service}
+    met_rows = {b["row_no"] for b, _ in met_by_spelling}
+    left = {
+        spelling(s["reference"])
+        for b, s, _, _ in judged
+        if b is None and s is not None and paid[s["id"]]
+    }
+    found = set()
+    for b, s, _, code in judged:
+        if s is not None or b is None or b["status"] != "paid" or b["reference"] is None:
+            continue
+        if code == "duplicate_in_ledger" or spelling(b["reference"]) in left:
+            continue
+        for mate in books:
+            key = keys.get(mate["collection_id"], mate["reference"])
+            met = key in keys.values() or mate["row_no"] in met_rows
+            same = mate["row_no"] != b["row_no"] and mate["status"] == "paid" and met
+            says = all(mate[name] == b[name] for name in ("currency", "amount"))
+            if same and says and spelling(mate["reference"]) == spelling(b["reference"]):
+                found.add(b["row_no"])
+    return found
+
+
+def grouped(
+    judged: list[Judged], *, paid: dict[str, bool], due: dict[str, int], net: bool
+) -> list[Group]:
+    """Return the bookings of several: form, lines and payments of each."""
+    lines = [
+        (b, s is None)
+        for b, s, _, code in judged
+        if b is not None and b["status"] == "paid" and (s is None or code == "amount_mismatch")
+    ]
+    said = [
+        (s, b is None)
+        for b, s, _, code in judged
+        if s is not None
+        and paid[s["id"]]
+        and not s["contradictions"]
+        and (b is None or code == "amount_mismatch")
+    ]
+    keys = {s["id"]: s["reference"] for _, s, _, _ in judged if s is not None}
+
+    def fits(amounts: list[Row], payments: list[Row]) -> bool:
+        fees = [b["fee"] for b in amounts]
+        apart = sum(b["amount"] for b in amounts) - sum(due[s["id"]] for s in payments)
+        charged = 0 if None in fees else sum(fees) - sum(s["fee"] for s in payments)
+        return bool(abs(apart) <= TERMS.amount and abs(charged) <= TERMS.fee)
+
+    found: list[Group] = []
+    mine: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for b, _ in lines:
+        text = keys.get(b["collection_id"], b["reference"])
+        mine[spelling(text), b["currency"]][0].append(b)
+    for s, _ in said:
+        mine[spelling(s["reference"]), s["currency"]][1].append(s)
+    for key, (bs, ss) in mine.items():
+        if key[0] is not None and (len(bs) == 1) != (len(ss) == 1) and bs and ss and fits(bs, ss):
+            form = "split_booking" if len(ss) == 1 else "booked_together"
+            if min(len(bs), len(ss)) == 1:
+                found.append((form, bs, ss))
+    used = {id(one) for _, bs, ss in found for one in (*bs, *ss)}
+    lines = [(b, alone) for b, alone in lines if id(b) not in used]
+    free = [s for s, alone in said if alone and id(s) not in used]
+
+    chosen: list[tuple[Row, set[str]]] = []
+    for b, alone in lines:
+        if not alone or b["reference"] is None or not re.search(r"[,;/ +]", b["reference"].strip()):
+            continue
+        if (spelling(keys.get(b["collection_id"], b["reference"])), b["currency"]) in {
+            (spelling(s["reference"]), s["currency"]) for _, _, ss in found for s in ss
+        }:
+            continue
+        for parts in (r"[,;+]+", r"[/ ]+", r"[,;/ +]+"):
+            names = {part.strip() for part in re.split(parts, b["reference"].lower())} - {""}
+            own = [
+                s
+                for s in free
+                if spelling(s["reference"]) in names and s["currency"] == b["currency"]
+            ]
+            known = {spelling(s["reference"]) for s in own}
+            if len(names) > 1 and known == names and fits([b], own):
+                chosen.append((b, names))
+                break
+    chosen.sort(key=lambda one: (one[0]["booked_at"], one[0]["row_no"]))
+    claimed: set[Any] = set()
+    taken_now: list[Group] = []
+    for b, names in chosen:
+        wants = {(name, b["currency"]) for name in names}
+        if not wants & claimed:
+            own = [s for s in free if (spelling(s["reference"]), s["currency"]) in wants]
+            taken_now.append(("booked_together", [b], own))
+        claimed |= wants
+    found += taken_now
+    used = {id(one) for _, bs, ss in taken_now for one in (*bs, *ss)}
+    free = [s for s in free if id(s) not in used]
+
+    firsts: dict[Any, list[tuple[Row, bool]]] = defaultdict(list)
+    for b, alone in lines:
+        if not alone or b["reference"] is not None:
+            continue
+        for late in range(TERMS.grace_days + 1):
+            day = day_of(b["booked_at"]) - timedelta(days=late)
+            own = [
+                s
+                for s in free
+                if s["currency"] == b["currency"] and day_of(s["completed_at"]) == day
+            ]
+            after_fees = {"amount": b["amount"] + sum(s["fee"] for s in own)}
+            if own and (fits([b], own) or (not net and fits([{**b, **after_fees}], own))):
+                firsts[b["currency"], day].append((b, not fits([b], own)))
+                break
+    for (currency, day), claims in firsts.items():
+        b, is_net = min(claims, key=lambda one: (one[0]["booked_at"], one[0]["row_no"]))
+        own = [s for s in free if s["currency"] == currency and day_of(s["completed_at"]) == day]
+        found.append(("booked_by_day_net" if is_net else "booked_by_day", [b], own))
+    return found
 
 
 @pytest.mark.scale(6, 150, 1_000)

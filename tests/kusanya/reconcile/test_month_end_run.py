@@ -90,10 +90,18 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     assert first.run_id == again.run_id
     assert again.folder is not None
     names = sorted(path.relative_to(closed.folder) for path in closed.folder.rglob("*.*"))
-    assert [str(name) for name in names][-3:] == ["manifest.json", "pack.xlsx", "report.html"]
+    assert [str(name) for name in names][-7:] == [
+        "manifest.json",
+        "open_items.parquet",
+        "open_lines.parquet",
+        "open_movements.parquet",
+        "open_payouts.parquet",
+        "pack.xlsx",
+        "report.html",
+    ]
     for name in names:
         assert (closed.folder / name).read_bytes() == (again.folder / name).read_bytes(), name
-    assert closed.said[0] == "reading collections"
+    assert closed.said[:2] == ["reading the books", "reading collections"]
     assert closed.said[-1] == "writing the pack"
     manifest = json.loads((closed.folder / "manifest.json").read_text())
     assert manifest["files"]["pack.xlsx"]["bytes"] == (closed.folder / "pack.xlsx").stat().st_size
@@ -131,17 +139,40 @@ def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_pat
     assert within.run_id != found.run_id
 
 
-def test_a_rejected_row_closes_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_path: Path) -> None:
     found = reconcile.run(
         **MARCH,
         store=str(tmp_path / "store.db"),
         ledger=books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05"),
         out=tmp_path / "out",
     )
-    assert (found.verdict, found.exit_code) == ("failed", 1)
-    assert "row 2: amount is not a whole number" in found.sentence
+    assert (found.verdict, found.exit_code) == ("not closed", 1)
+    assert found.sentence.startswith("Not closed: 2 input row(s) could not be read")
+    assert "amount is not a whole number" in found.sentence
     assert "and 1 more" in found.sentence
-    assert not (tmp_path / "out").exists()
+    assert found.folder is not None
+    assert "Not closed: do not sign." in (found.folder / "report.html").read_text(encoding="utf-8")
+    unread = (found.folder / "csv" / "unread.raw.csv").read_text(encoding="utf-8").splitlines()
+    assert len(unread) == 3
+    bridge = (found.folder / "csv" / "bridge.raw.csv").read_text(encoding="utf-8").splitlines()
+    assert bridge[-1].split(",")[1:3] == ["unread", "2"]
+
+
+@pytest.mark.parametrize(("states", "apart"), [(15_000, "0"), (15_500, "500")])
+def test_what_was_read_is_held_against_the_total_that_the_file_states(
+    store: Store, tmp_path: Path, states: int, apart: str
+) -> None:
+    agreeing(tmp_path)
+    with (tmp_path / "ledger.csv").open("a", encoding="utf-8") as file:
+        file.write(f"Total,{states},,\n")
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
+    found = reconcile.run(**options, ledger=str(tmp_path / "ledger.csv"))
+    assert found.folder is not None
+    text = (found.folder / "csv" / "control_totals.raw.csv").read_text(encoding="utf-8")
+    head, line = (row.split(",") for row in text.splitlines())
+    said = dict(zip(head, line, strict=True))
+    assert (said["lines"], said["amount_read"], said["file_total"]) == ("5", "15000", str(states))
+    assert said["difference"] == apart
 
 
 def test_a_total_past_63_bits_closes_nothing_and_names_the_row(

@@ -13,7 +13,8 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import KEYS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.inputs import load, sample_faults
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.sample import faults as sample_faults
 from kusanya.reconcile.matching import settlement
 
 MARCH = period("2026-03")
@@ -48,7 +49,8 @@ def test_a_month_in_which_nothing_happened_has_every_page_and_closes(empty: Inpu
     assert made.verdict() == "reconciled"
     filled = [page.name for page in made.pages if not page.frame.empty]
     # The files of another month do not vanish: their lines are shown as outside.
-    assert filled == ["findings", "inputs", "lines"]
+    front = ["reconciliation", "control_totals"]
+    assert filled == [*front, "findings", "inputs", "lines"]
     assert "in the period" not in set(made.page("lines").frame["part"])
     assert not made.findings["rows"].fillna(0).any()
 
@@ -129,7 +131,7 @@ def test_two_currencies_and_two_modes_have_totals_of_their_own(collections_of: M
         assert len(table.groupby(["mode", "currency"])) == 3
 
 
-def settled(month: sample_faults.Month, **changed: Any) -> settlement.Settled:
+def settled(month: sample_faults.Month, **changed: Any) -> settlement.SettlementMatch:
     given = {"collections": month.collections, "statement": month.statement, **changed}
     return settlement.match(given["collections"], given["statement"], period=month.period)
 

@@ -78,14 +78,16 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
     assert "3 fees above the agreed tariff need a person" in ended.sentence
     assert ended.folder is not None
     book = openpyxl.load_workbook(ended.folder / "pack.xlsx")
-    first = {row[0].value: row[1].value for row in book.worksheets[0].iter_rows()}
+    first = {row[0].value: row[1].value for row in book["summary"].iter_rows()}
+    page = {row[0].value: (row[6].value, row[7].value) for row in book.worksheets[0].iter_rows()}
     book.close()
+    assert page["fees above the agreed tariff"] == (3, 24)
     assert first["verdict"] == "breaks"
     assert first["fees above the agreed tariff, TZS"] == 3
     assert first["fees above the agreed tariff, TZS: sum"] == 24
     assert first["suspected double payments"] == 0
-    page = (ended.folder / "report.html").read_text()
-    assert page.index("fees above the agreed tariff</td>") < page.index("<nav>")
+    text = (ended.folder / "report.html").read_text()
+    assert text.index("fees above the agreed tariff</td>") < text.index("<nav>")
     # A limit of breaks is no leave to pay more than was agreed.
     within = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"), max_breaks=9)
     assert within.exit_code == 1
@@ -129,13 +131,15 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     path = str(tmp_path / "store.db")
     made = report.report(load.inputs(path, mode="live", period="2026-03", ledger=ledger))
     assert made.breaks == 0
-    assert made.verdict(max_breaks=99) == "failed"
+    assert made.verdict(max_breaks=99) == "not closed"
     shown = views.verdict(made).to_html()
-    assert ">failed<" in shown
+    assert ">not closed<" in shown
     assert ">reconciled<" not in shown
     days: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}
     ended = reconcile.run(**days, mode="live", store=path, ledger=ledger, out=tmp_path / "packs")
-    assert ended.verdict == "failed"
+    assert (ended.verdict, ended.exit_code) == ("not closed", 1)
+    assert ended.run_id is not None
+    assert told(ended) == {"input rows that could not be read": (1, None)}
 
 
 def test_the_command_prints_every_finding_with_its_sum(

@@ -11,7 +11,8 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import cutoff, period
 from kusanya.reconcile.frames.tolerance import Tolerance
-from kusanya.reconcile.inputs import sample, sample_faults
+from kusanya.reconcile.inputs.sample import faults as sample_faults
+from kusanya.reconcile.inputs.sample import month as sample
 from kusanya.reconcile.matching import ledger, settlement
 from kusanya.wire import Mode
 from kusanya_service.simulation.tariff import DEFAULT_TARIFF, fee_of
@@ -20,7 +21,7 @@ Make = Callable[..., pd.DataFrame]
 AGREES = {"matched", "not_billable"}
 
 
-def match(month: sample_faults.Month, **options: Any) -> ledger.Matched:
+def match(month: sample_faults.Month, **options: Any) -> ledger.LedgerMatch:
     return ledger.match(
         month.collections,
         month.ledger,
@@ -139,6 +140,21 @@ def test_every_input_row_is_in_exactly_one_result_row() -> None:
     inside = inside.between(*march)
     came = rows.loc[rows["status_service"].notna(), "collection_id"]
     assert sorted(came) == sorted(month.collections.loc[inside, "id"])
+
+
+def test_the_pairs_are_the_lines_that_agree_whether_they_were_counted_or_carried() -> None:
+    month = sample_faults.month(rows=1_200)
+    carried = match(month, pairs=True)
+    rows = carried.rows[carried.rows["break_code"] == "matched"]
+    assert carried.pairs is not None
+    due = rows.sort_values("row_no")[["row_no", "collection_id"]].reset_index(drop=True)
+    assert len(due) > 500
+    pd.testing.assert_frame_equal(carried.pairs[["row_no", "collection_id"]], due)
+    assert carried.pairs["amount_ledger"].equals(carried.pairs["amount_service"])
+    counted = match(month, everything=False, pairs=True)
+    assert counted.pairs is not None
+    pd.testing.assert_frame_equal(counted.pairs, carried.pairs)
+    assert match(month).pairs is None
 
 
 def test_doubles_list_what_was_paid_twice_and_what_looks_like_it(collections_of: Make) -> None:
@@ -295,7 +311,8 @@ def test_a_payment_stays_a_hint_until_a_person_decides(collections_of: Make) -> 
     )
     rows = ledger.match(frame, book, period=period("2026-03")).rows
     assert rows["break_code"].tolist() == ["missing_at_provider", "missing_in_ledger"]
-    assert rows["suggested_match"].tolist() == ["col_1", "row 1"]
+    hints = rows["suggested_match"].tolist()
+    assert hints == [f"{match}: the same amount within minutes" for match in ("col_1", "row 1")]
 
 
 def test_the_mode_of_a_sample_month_is_the_one_that_was_asked_for() -> None:

@@ -13,7 +13,7 @@ from kusanya.privacy import mask_phone
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.inputs import spreadsheets
 from kusanya.reconcile.inputs.mapping import Layout
-from kusanya.reconcile.inputs.normalisation import RAW, normalise
+from kusanya.reconcile.inputs.store.normalisation import RAW, normalise
 
 QUICK, CAREFUL = Layout(encoding="utf-8-sig"), Layout(encoding="utf_8_sig")
 cells = st.sampled_from(

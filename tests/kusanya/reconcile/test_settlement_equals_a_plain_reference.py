@@ -1,5 +1,5 @@
 """Settlement against its rules written as plain loops: verdicts, balances and both bridges."""
-# ruff: noqa: C901 - the rules stand here as plainly as they are stated
+# ruff: noqa: C901, PLR0912, PLR0915 - the rules stand here as plainly as they are stated
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -63,6 +63,8 @@ changes = st.lists(
     st.sampled_from(
         [
             "as it is",
+            "late",
+            "next",
             "gone",
             "twice",
             "again",
@@ -133,6 +135,8 @@ def lines_of(rows: list[Row], extra: list[Row], change: list[str], *, item: bool
             "again": [line, {**line, "batch_id": "B"}],
             "halves": [{**line, **halves}, {**line, **halves, "batch_id": "B"}],
         }
+        if bend in {"late", "next"}:
+            line["day"] += timedelta(days=1 if bend == "late" else 2)
         lines += bent.get(bend, [line])
     for more in extra:
         named = {"collection_id": more["collection"] if item else None}
@@ -152,8 +156,70 @@ def statement_of(lines: list[Row]) -> pd.DataFrame:
     )
 
 
+def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
+    """Return the lines of days by the days that they pay for."""
+    sums: dict[Unit, dict[date, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    for row in rows:
+        if row["status"] == "succeeded":
+            total = sums[row["channel"], row["currency"]][day_of(row["created_at"])]
+            for place, more in enumerate((row["amount"], row["fee"], row["amount"] - row["fee"])):
+                total[place] += more
+    result: list[Row] = []
+    for key in dict.fromkeys((line["channel"], line["currency"]) for line in lines):
+        mine = [line for line in lines if (line["channel"], line["currency"]) == key]
+        paid: dict[date, int] = defaultdict(int)
+        for line in mine:
+            paid[line["day"]] += line["net"]
+        votes = [
+            sum(
+                abs(net - sums[key][day - timedelta(days=late)][2]) <= TERMS.amount
+                for day, net in paid.items()
+                if day - timedelta(days=late) in sums[key]
+            )
+            for late in range(TERMS.settle_days + 1)
+        ]
+        late = timedelta(days=votes.index(max(votes)))
+        moved = [{**line, "day": line["day"] - late} for line in mine]
+        days = sorted({line["day"] for line in moved})
+        for line in moved:
+            before = max((day for day in days if day < line["day"]), default=date.min)
+            alone = sum(other["day"] == line["day"] for other in moved) == 1
+            here = sums[key].get(line["day"])
+            differs = here is None or abs(line["net"] - here[2]) > TERMS.amount
+            run: list[date] = []
+            left = line["net"]
+            for day in sorted(
+                (day for day in sums[key] if before < day <= line["day"]), reverse=True
+            ):
+                run.append(day)
+                left -= sums[key][day][2]
+                if day < line["day"] and abs(left) <= TERMS.amount:
+                    break
+            else:
+                run = []
+            if not (alone and differs and run):
+                result.append(line)
+                continue
+            rest = dict(line)
+            for day in run[1:]:
+                part = dict(zip(("gross", "fee", "net"), sums[key][day], strict=True))
+                said = {name: None if line[name] is None else part[name] for name in part}
+                result.append({**line, "day": day, **said})
+                for name, less in part.items():
+                    rest[name] = None if rest[name] is None else rest[name] - less
+            result.append({**rest, "day": run[0]})
+    return sorted(result, key=lambda line: (line["line_no"], line["day"]))
+
+
 def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
     ours = earned(rows, item=item)
+    if not item:
+        lines = placed(rows, lines)
+    said_by: dict[Any, list[Row]] = defaultdict(list)
+    for line in sorted(lines, key=lambda line: (line["day"], line["line_no"])):
+        key = tuple(line[name] for name in ("channel", "currency", "gross", "fee", "net"))
+        said_by[key].append(line)
+    echoes = [line for group in said_by.values() for line in group[1:]] if not item else []
     seen: set[Unit] = set()
     said_before: set[Unit] = set()
     paid_before: dict[Unit, int] = defaultdict(int)
@@ -165,11 +231,19 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
         # A payout of another period is not ours to judge, unless it pays a collection of ours.
         if not (WEEK.first <= line["day"] <= WEEK.last or unit in ours):
             continue
-        says = (line["collection_id"], *key, line["gross"], line["fee"], line["net"])
-        whole = (line["batch_id"], *says)
+        says = (line["collection_id"], *key, line["net"])
+        whole = (line["batch_id"], *says, line["gross"], line["fee"])
         due = sum(row["amount"] - row["fee"] for row in ours.get(unit, []))
         covered = unit in ours and says in said_before and paid_before[unit] >= due - 1
-        if whole in seen or covered:
+        of_unit = [
+            other for other in lines if (other["day"], other["channel"], other["currency"]) == key
+        ]
+        echoed = (
+            any(line is other for other in echoes)
+            and sum(other["net"] == line["net"] for other in of_unit) == 1
+            and abs(sum(other["net"] for other in of_unit) - due - line["net"]) <= TERMS.amount
+        )
+        if whole in seen or covered or echoed:
             again.append(line)
         else:
             theirs[unit].append(line)
@@ -188,7 +262,8 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
         grossed = sum(line["gross"] for line in paid) - sum(row["amount"] for row in group)
         code = "settled"
         if not group:
-            code = "settlement_unexpected"
+            nothing = came == 0 and not grossed and not fee
+            code = "settlement_zero" if nothing else "settlement_unexpected"
         elif not paid:
             waited = (JUDGED - day_of(group[0]["created_at"])).days
             code = "settlement_pending" if waited < 2 else "settlement_missing"
@@ -202,7 +277,7 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
     return result
 
 
-def told(found: settlement.Settled) -> list[tuple[Any, ...]]:
+def told(found: settlement.SettlementMatch) -> list[tuple[Any, ...]]:
     rows = found.rows[["break_code", "net", "net_settled", "open_balance"]].astype("object")
     return sorted(rows.itertuples(index=False, name=None))
 
@@ -210,6 +285,8 @@ def told(found: settlement.Settled) -> list[tuple[Any, ...]]:
 def check_bridge(bridge: pd.DataFrame, rows: list[Row], lines: list[Row], *, item: bool) -> None:
     """Hold the totals to the inputs, each currency by itself."""
     columns.check(bridge, BRIDGE)
+    if not item:
+        lines = placed(rows, lines)
     ours = [row for group in earned(rows, item=item).values() for row in group]
     named = {(row["id"], row["currency"]) for row in ours}
     paid = [
@@ -260,3 +337,80 @@ def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         check_bridge(found.bridge, rows, lines, item=item)
 
     holds()
+
+
+def paid_on(*parts: tuple[str, int, int], **more: Any) -> list[Row]:
+    """Return lines of batch, day of March and net; they say neither gross nor fee."""
+    plain = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None}
+    return [
+        {
+            **plain,
+            "line_no": number,
+            "batch_id": batch,
+            "day": date(2026, 3, day),
+            "gross": None,
+            "fee": None,
+            "net": net,
+            **more,
+        }
+        for number, (batch, day, net) in enumerate(parts, start=1)
+    ]
+
+
+def verdicts(collections: pd.DataFrame, lines: list[Row], **terms: Any) -> list[Any]:
+    found = settlement.match(
+        collections,
+        statement_of(lines),
+        period=WEEK,
+        tolerance=Tolerance(**terms),
+        as_of=JUDGED,
+    )
+    rows = found.rows.sort_values(["business_day", "line_no"])
+    return [
+        (row.business_day.day, row.break_code, None if pd.isna(row.group_key) else row.group_key)
+        for row in columns.records(rows)
+    ]
+
+
+def of_days(make: Make, *earned_on: tuple[int, int]) -> pd.DataFrame:
+    """Return one success a day without a fee: day of March and amount."""
+    moments = [datetime(2026, 3, day, 9, tzinfo=UTC) for day, _ in earned_on]
+    return make(
+        *(
+            {"amount": amount, "fee": 0, "created_at": at, "completed_at": at}
+            for at, (_, amount) in zip(moments, earned_on, strict=True)
+        )
+    )
+
+
+def test_a_statement_dated_by_its_payouts_and_a_line_for_a_weekend_pay_the_days_that_earned(
+    collections_of: Make,
+) -> None:
+    collections = of_days(collections_of, (2, 100), (3, 230), (4, 350), (5, 470), (6, 590))
+    late = paid_on(("A", 3, 100), ("B", 4, 220), ("C", 5, 350), ("D", 7, 1_060))
+    assert verdicts(collections, late) == [
+        (2, "settled", None),
+        (3, "settlement_short", None),
+        (4, "settled", None),
+        (5, "settled", "line 4"),
+        (6, "settled", "line 4"),
+    ]
+
+
+def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee_to_claim(
+    collections_of: Make,
+) -> None:
+    collections = of_days(collections_of, (2, 100), (3, 230))
+    for again in (("B", 2, 100), ("B", 3, 100), ("B", 4, 100)):
+        lines = [*paid_on(("A", 2, 100), ("C", 3, 230), again)]
+        found = [code for _, code, _ in verdicts(collections, lines)]
+        assert sorted(found) == ["settled", "settled", "settlement_duplicate"]
+
+
+def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -> None:
+    collections = of_days(collections_of, (5, 100))
+    assert verdicts(collections, []) == [(5, "settlement_missing", None)]
+    later = {"settle_days_of": {"MPESA_TZ": 4}}
+    assert verdicts(collections, [], **later) == [(5, "settlement_pending", None)]
+    with pytest.raises(ValueError, match="settle_days_of MPESA_TZ is not negative"):
+        Tolerance(settle_days_of={"MPESA_TZ": -1})

@@ -11,13 +11,17 @@ import duckdb
 import pytest
 
 from kusanya.reconcile.frames import spill
-from kusanya.reconcile.frames.engine import Engine
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
 
 ENDLESS_RUN = """
-from kusanya.reconcile.frames.engine import Engine
-from kusanya_console.cli.signals import interrupted_by_sigterm
+import signal
 
-with interrupted_by_sigterm(), Engine(memory="30MB", threads=1) as engine:
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run unattended
+
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
+from kusanya_console.cli.process.signals import interrupted_by_sigterm
+
+with interrupted_by_sigterm(), DuckDbEngine(memory="30MB", threads=1) as engine:
     engine.run("CREATE TEMP TABLE wide AS SELECT repeat(n::TEXT, 200) FROM range(100000) AS t(n)")
     print("spilled", flush=True)
     engine.run("CREATE TEMP TABLE endless AS SELECT sum(n) FROM range(1000000000000000) AS t(n)")
@@ -62,7 +66,7 @@ def test_a_run_that_is_asked_to_end_removes_its_spill_folder(
 def test_the_next_run_removes_the_spill_folder_of_a_killed_one(temporary: Path) -> None:
     assert end_by(signal.SIGKILL, temporary) == -signal.SIGKILL
     (left,) = temporary.iterdir()
-    with Engine():
+    with DuckDbEngine():
         assert not left.exists()
     assert not list(temporary.iterdir())
 
@@ -89,7 +93,7 @@ def test_nothing_but_the_folders_of_ended_processes_is_removed(tmp_path: Path) -
 
 def test_an_engine_that_does_not_start_or_fails_leaves_no_folder(temporary: Path) -> None:
     with pytest.raises(duckdb.Error):
-        Engine(memory="much")
-    with pytest.raises(ZeroDivisionError), Engine():
+        DuckDbEngine(memory="much")
+    with pytest.raises(ZeroDivisionError), DuckDbEngine():
         raise ZeroDivisionError
     assert not list(temporary.iterdir())

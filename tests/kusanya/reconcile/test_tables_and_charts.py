@@ -4,16 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.analysis import failures, fees
+from kusanya.reconcile.analysis import failures, fees, report
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
 from kusanya.reconcile.frames.days import period
-from kusanya.reconcile.inputs import sample, sample_faults
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.sample import faults as sample_faults
+from kusanya.reconcile.inputs.sample import month as sample
 from kusanya.reconcile.matching import ledger
-from kusanya.reconcile.notebook import chart, views
+from kusanya.reconcile.notebook import chart, stories, views
 
 LIBRARY = Path(__file__).parents[3] / "lib" / "kusanya" / "reconcile"
 HOSTILE = '<img src=x onerror=alert(1)> & "q"\x1b[31m\u202e \u0000'
@@ -117,8 +120,9 @@ def test_breaks_are_read_with_what_they_mean_and_the_columns_that_matter() -> No
     assert "Delete the second line." in shown
     assert "not_billable" not in shown
     names = list(views.brief(found.rows).columns)
-    assert names[:3] == ["break_code", "meaning", "suggested_action"]
-    assert len(names) < 20
+    assert names[:2] == ["break_code", "meaning"]
+    assert {"suggested_action", "bridge_effect", "age_days"} < set(names)
+    assert len(names) == 12
     assert "0–1 days" in views.leg(found, "ageing", "Ages").to_html()
 
 
@@ -145,3 +149,43 @@ def test_an_empty_frame_is_a_table_with_headers() -> None:
     shown = views.table(columns.empty(COLLECTIONS), "none").to_html()
     assert "business day" in shown
     assert "<td" not in shown
+
+
+def test_a_table_to_sort_escapes_its_text_and_leads_to_the_stories_that_there_are() -> None:
+    frame = pd.DataFrame(
+        {
+            "collection_id": pd.array(["col_1", "</script><b>"], dtype=DType.TEXT.pandas),
+            "amount": pd.array([1_000, None], dtype="Int64"),
+        }
+    )
+    shown = views.sortable(frame, "<i>Breaks</i>", linked=["col_1", "</script><b>"])
+    assert isinstance(shown, views.SortableTable)
+    page = shown._repr_html_()
+    assert "&lt;i&gt;Breaks" in page
+    assert "</script><b>" not in page
+    assert "story-col_1" in page
+    assert shown.numbers == {"amount"}
+    assert shown.frame["amount"].tolist() == ["1,000", ""]
+    plain = views.sortable(frame, "t")
+    assert isinstance(plain, views.SortableTable)
+    assert "story-" not in plain._repr_html_()
+
+
+def test_a_story_has_the_facts_of_every_side_and_its_text_is_escaped() -> None:
+    month = sample_faults.month(seed=1, rows=900)
+    parts = {name: getattr(month, name) for name in ("collections", "other_mode", "intents")}
+    plain = msgspec.structs.replace(load.inputs(mode="live", period="2020-01"), **parts)
+    made = report.report(
+        msgspec.structs.replace(
+            plain, ledger=month.ledger, period=month.period, judged_on=month.period.last
+        )
+    )
+    found = stories.of(made)
+    late = made.items[made.items["break_code"] == "late_success"].iloc[0]
+    rows = found.facts[late["collection_id"]]
+    assert [what for _, what, _ in rows] == [
+        *("asked for", "succeeded", "in the books", "paid, the books say not"),
+    ]
+    page = stories.Stories({"<b>": [(None, "<i>", "<script>")]}).to_html()
+    assert "<script>" not in page
+    assert 'id="story-b"' in page

@@ -16,7 +16,7 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.prices import ROUNDINGS, Bands, Point, Rate, rounded
-from kusanya.reconcile.inputs import sample_faults
+from kusanya.reconcile.inputs.sample import faults as sample_faults
 
 MARCH = period("2026-03")
 

@@ -2,44 +2,68 @@
 
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from kusanya.clock import SystemClock
 from kusanya.store import Store
-from kusanya.store.queries.base import Opened
-from kusanya.store.queries.search import index_references
+from kusanya.store.queries.base import StoreParts
+from kusanya.store.queries.collections.references import index_references
 from kusanya.store.tables.engine import Engines
-from kusanya.store.tables.schema import metadata
-from kusanya.store.writer.journal import Journal, Pace
-from kusanya.store.writer.rejected import Limits
+from kusanya.store.tables.schema import collection, metadata
+from kusanya.store.writer.journal import BatchSettings, Journal
+from kusanya.store.writer.rejected import RejectedLimits
 
 
 def everything(found: Engines) -> dict[str, list[Any]]:
-    """Return what every row of every table says: a column that says nothing yet is left out."""
+    """Return what every row of every table says: a column that says nothing yet is left out.
+
+    So is how far an index has come. A table that the store does not have yet holds no row.
+    """
     with found.reader.connect() as connection:
+        there = set(inspect(connection).get_table_names())
         return {
             name: sorted(
-                repr({column: value for column, value in row.items() if value is not None})
+                repr(
+                    {
+                        column: value
+                        for column, value in row.items()
+                        if value is not None and column != "texts_searched"
+                    }
+                )
                 for row in connection.execute(text(f"SELECT * FROM {name}")).mappings()  # noqa: S608 - our own tables' names
             )
+            if name in there
+            else []
             for name in metadata.tables
         }
 
 
 class Journaled(Store):
-    """A store of an older revision, written without bringing it up to date."""
+    """A store of an older revision, written without bringing it up to date.
+
+    While it is open its collections have the columns of today, which the writer knows alone.
+    """
 
     def __init__(self, found: Engines) -> None:
+        with found.writer.begin() as connection:
+            there = {one["name"] for one in inspect(connection).get_columns(collection.name)}
+            self._added = [column for column in collection.c if column.name not in there]
+            for column in self._added:
+                kind = column.type.compile(connection.dialect)
+                connection.execute(text(f"ALTER TABLE collection ADD COLUMN {column.name} {kind}"))
         journal = Journal(
             found,
             clock=SystemClock(),
-            pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
-            rejected=Limits(rows=10, body_bytes=1_000),
+            pace=BatchSettings(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
+            rejected=RejectedLimits(rows=10, body_bytes=1_000),
             chore=index_references,
         )
-        super().__init__(Opened(found, journal, SystemClock(), ""))
+        super().__init__(StoreParts(found, journal, SystemClock(), ""))
 
     def close(self) -> None:
         """Stop the writer; the connections are the test's."""
         assert self._journal is not None
         self._journal.close()
+        with self._engines.writer.begin() as connection:
+            for column in self._added:
+                connection.execute(text(f"ALTER TABLE collection DROP COLUMN {column.name}"))

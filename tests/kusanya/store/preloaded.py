@@ -13,8 +13,8 @@ from kusanya.client import Client
 from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely
 from kusanya.receiver import app
-from kusanya.receiver.asgi import Message, Receive, Scope, Send
 from kusanya.receiver.endpoints import EndpointSecrets
+from kusanya.receiver.pages import Message, Receive, Scope, Send
 from kusanya.store import Store
 from kusanya.wire import Mode
 

@@ -15,21 +15,21 @@ from typing import Any
 from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.queries.base import Opened
-from kusanya.store.queries.search import index_references
+from kusanya.store.queries.base import StoreParts
+from kusanya.store.queries.collections.references import index_references
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sessions import SessionLimits
-from kusanya.store.writer.batch import Writing
-from kusanya.store.writer.journal import Journal, Pace
-from kusanya.store.writer.rejected import Limits
+from kusanya.store.writer.batch import Transaction
+from kusanya.store.writer.journal import BatchSettings, Journal
+from kusanya.store.writer.rejected import RejectedLimits
 
 
-def stop_between(_writing: Writing) -> None:
+def stop_between(_writing: Transaction) -> None:
     """Stop while the journal's row is locked and nothing is under way."""
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def stop_in_copy(writing: Writing) -> None:
+def stop_in_copy(writing: Transaction) -> None:
     """Stop while the server waits for the rest of the data."""
     raw: Any = writing.connection.connection.cursor()
     with raw.copy("COPY observation FROM STDIN"):
@@ -48,11 +48,11 @@ def main(url: str, idle_s: float, where: str) -> None:
     journal = Journal(
         found,
         clock=SystemClock(),
-        pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
-        rejected=Limits(rows=10, body_bytes=1_000),
+        pace=BatchSettings(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
+        rejected=RejectedLimits(rows=10, body_bytes=1_000),
         chore=index_references,
     )
-    with Store(Opened(found, journal, SystemClock(), "")) as store:
+    with Store(StoreParts(found, journal, SystemClock(), "")) as store:
         store.record(make.arrival(1))
         # The fact and the act are in one transaction.
         writing = store._queue(

@@ -45,6 +45,8 @@ class Service:
 
     def _answer(self, request: Request, _within_s: float) -> Reply:
         name = request.path.rsplit("/", 1)[-1]
+        if name == "whoami":  # the watcher compares its clock with the answer's date
+            return Response(status=200, headers=(), body=b'{"key_id": "key_1", "mode": "test"}')
         self.asked[name] += 1
         number = int(name.removeprefix("col_"))
         body = self.make.event(number, status="created").data.raw

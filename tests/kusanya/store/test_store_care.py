@@ -10,7 +10,7 @@ from sqlalchemy import text
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import Rebuilt
+from kusanya.store.records import BreakSubject, Rebuilt
 from kusanya.wire import Mode
 
 
@@ -25,6 +25,9 @@ def fill(store: Store, make: Any) -> None:
     store.submit(make.rejected(1))
     store.notes.add("col_1", "called", author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
+    store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="mpesa.csv", actor="asha")
+    subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")
+    store.breaks.record(subject, Mode.TEST, actor="asha", note="asked the shop")
 
 
 def damage(store: Store, statement: str) -> None:
@@ -51,6 +54,8 @@ def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
         ("DELETE FROM rollup", "rollup"),
         ("UPDATE observation SET payload = digest WHERE seq = 3", "fact"),
         ("DELETE FROM note", "journal"),
+        ("DELETE FROM break_fact", "journal"),
+        ("UPDATE receipt SET collection_id = 'col_x'", "receipt"),
         ("UPDATE feed_head SET seq = seq - 1", "journal"),
         ("UPDATE delivery_rollup SET count = 0 WHERE verdict = 'verified'", "delivery count"),
         ("UPDATE delivery SET body = headers WHERE event_id = 'evt_1'", "event"),

@@ -8,7 +8,7 @@ import pytest
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import Change, ChangeKind
+from kusanya.store.records import BreakSubject, Change, ChangeKind
 from kusanya.wire import Mode
 
 
@@ -22,10 +22,13 @@ def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> N
     store.record(make.heard(1, source=Source.POLL))
     store.notes.add("col_1", "seen", author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
+    store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="mpesa.csv", actor="asha")
+    subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")
+    store.breaks.record(subject, Mode.TEST, actor="asha", note="asked the shop")
     changes = store.feed.changes(0)
     assert (
         [change.seq for change in changes]
-        == [1, 2, 3, 4, 5]
+        == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         == list(range(1, store.feed.head() + 1))
     )
     assert [change.kind for change in changes] == [
@@ -34,6 +37,10 @@ def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> N
         ChangeKind.OBSERVATION,
         ChangeKind.NOTE,
         ChangeKind.AUDIT,
+        ChangeKind.AUDIT,
+        ChangeKind.RECEIPT,
+        ChangeKind.AUDIT,
+        ChangeKind.BREAK,
     ]
     assert {change.collection_id for change in changes} == {"col_1", None}
     assert store.feed.changes(3, limit=1) == changes[3:4]

@@ -11,7 +11,7 @@ from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import Begun, ChangeKind, IntentRow, IntentState, Repeat
+from kusanya.store.records import AttemptStart, ChangeKind, IntentRow, IntentState, Repeat
 from kusanya.wire import Mode
 
 
@@ -127,7 +127,7 @@ def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> No
     assert late.outcome == "the event evt_1 says so"
 
 
-def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> Begun:
+def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> AttemptStart:
     fields: dict[str, Any] = {
         "idempotency_key": key,
         "body": b'{"amount":5000}',
@@ -160,7 +160,7 @@ def test_a_known_key_begins_nothing_and_leaves_the_intent_as_it_is(store: Store,
     first = begin(store, make)
     head = store.feed.head()
     again = begin(store, make, by="b", at=make.noon + timedelta(hours=1))
-    assert again == Begun(intent=first.intent, new=False)
+    assert again == AttemptStart(intent=first.intent, new=False)
     assert store.feed.head() == head
     with pytest.raises(IntentError, match="another body"):
         begin(store, make, body=b"{}")

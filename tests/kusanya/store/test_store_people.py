@@ -6,7 +6,7 @@ import pytest
 
 from kusanya.errors import StoreError
 from kusanya.store import Store
-from kusanya.store.records import ChangeKind
+from kusanya.store.records import AuditFilter, ChangeKind
 from kusanya.wire import Mode
 
 
@@ -31,6 +31,33 @@ def test_the_audit_is_paged_newest_first(store: Store) -> None:
     rest = store.audit.page(older_than=page.rows[-1].key)
     assert rest.rows == tuple(made[1::-1])
     assert not rest.more
+
+
+def test_the_audit_is_narrowed_and_read_in_both_directions(store: Store) -> None:
+    done = [
+        store.audit.add(actor="x", act=act, subject=subject, outcome=outcome)
+        for act, subject, outcome in (
+            ("reveal_phone", "col_1", "revealed"),
+            ("decide intent", "int_1", "failed: 100% lost"),
+            ("note", "col_2", "done"),
+            ("reveal_phone", "col_3", "unknown collection"),
+        )
+    ]
+
+    def found(where: AuditFilter) -> list[int]:
+        return [done.index(row) for row in store.audit.page(where=where).rows]
+
+    assert found(AuditFilter(acts=("REVEAL phone",))) == [3, 0]
+    assert found(AuditFilter(acts=("%",))) == []
+    assert found(AuditFilter(acts=("note", "intent"), subjects=("int_1",))) == [1]
+    assert found(AuditFilter(actors=(store.audit.actor[:3].upper(), "nobody"))) == [3, 2, 1, 0]
+    assert found(AuditFilter(unwell=True)) == [3, 1]
+    assert found(AuditFilter(since=done[0].at, until=done[0].at)) == []
+    assert len(found(AuditFilter(since=done[0].at))) == 4
+    assert [row.is_done for row in done] == [True, False, True, False]
+    upwards = store.audit.page(newer_than=done[0].key, limit=2)
+    assert (upwards.rows, upwards.more) == ((done[2], done[1]), True)
+    assert store.audit.by_id([done[1].id, "audit_0"]) == {done[1].id: done[1]}
 
 
 def test_revealing_a_phone_leaves_an_audit_row(store: Store, make: Any) -> None:

@@ -1,5 +1,6 @@
 """What a person waits for never scans a table and never sorts a history (SQLite's own plans)."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,12 +10,14 @@ import pytest
 from sqlalchemy import event
 
 from kusanya.store import Store
+from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.records import (
     CollectionFilter,
     DeliveryFilter,
     IntentState,
     Key,
-    Order,
+    MetadataTerm,
+    SortOrder,
     Verdict,
 )
 from kusanya.wire import Mode
@@ -28,12 +31,14 @@ def listed(**terms: Any) -> Callable[[Store, Any], object]:
     return lambda store, _: store.collections.page(TEST, where=CollectionFilter(**terms))
 
 
+ORDER = (MetadataTerm((("order_id", "A-1"),)),)
+BRANCH = (MetadataTerm((("branch", "dar"),), negated=True),)
 CALLS: dict[str, Callable[[Store, Any], object]] = {
     "newest page": lambda s, _: s.collections.page(TEST),
     "older page": lambda s, _: s.collections.page(TEST, older_than=KEY),
     "newer page": lambda s, _: s.collections.page(TEST, newer_than=KEY),
-    "final page": lambda s, _: s.collections.page(TEST, order=Order.FINAL, older_than=KEY),
-    "amount page": lambda s, _: s.collections.page(TEST, order=Order.AMOUNT, older_than=KEY),
+    "final page": lambda s, _: s.collections.page(TEST, order=SortOrder.FINAL, older_than=KEY),
+    "amount page": lambda s, _: s.collections.page(TEST, order=SortOrder.AMOUNT, older_than=KEY),
     "oldest page": lambda s, _: s.collections.oldest(TEST),
     "unwell page": lambda s, _: s.collections.page(TEST, where=CollectionFilter(unwell=True)),
     "a day": lambda s, noon: s.collections.page(
@@ -42,10 +47,15 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "channels": listed(channels=("MPESA_TZ", "TIGO_TZ")),
     "a channel": listed(channels=("MPESA_TZ",)),
     "a channel by amount": lambda s, _: s.collections.page(
-        TEST, where=CollectionFilter(channels=("MPESA_TZ",)), order=Order.AMOUNT
+        TEST, where=CollectionFilter(channels=("MPESA_TZ",)), order=SortOrder.AMOUNT
     ),
     "failure codes": listed(failure_codes=("invalid_pin", "x")),
     "a failure code": listed(failure_codes=("invalid_pin",)),
+    "metadata": listed(metadata=ORDER),
+    "an older page of metadata": lambda s, _: s.collections.page(
+        TEST, where=CollectionFilter(metadata=ORDER), older_than=KEY
+    ),
+    "other metadata": listed(metadata=BRANCH),
     "around": lambda s, noon: s.collections.around(TEST, noon),
     "open": lambda s, _: s.collections.still_open(TEST, after=KEY),
     "by id": lambda s, _: s.collections.by_id(["col_1", "col_2"], Mode.TEST),
@@ -73,6 +83,11 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "unknown intents": lambda s, _: s.intents.page(states=(IntentState.UNKNOWN,)),
     "intent by key": lambda s, _: s.intents.by_key(TEST, "shop", "key"),
     "audit": lambda s, _: s.audit.page(older_than=Key(5, "audit_1")),
+    "breaks": lambda s, _: s.breaks.page(TEST, older_than=Key(5, "")),
+    "a break": lambda s, _: s.breaks.of("0123456789abcdef", TEST),
+    "all breaks": lambda s, _: s.breaks.histories(TEST, as_of=5),
+    "receipt": lambda s, _: s.receipts.find("SJ31HG4K2", TEST),
+    "receipts": lambda s, _: s.receipts.of("col_1", TEST),
     "notes": lambda s, _: s.notes.of("col_1", Mode.TEST),
 }
 # A few rows that one indexed look-up finds may be sorted afterwards.
@@ -80,9 +95,15 @@ FEW: dict[str, Callable[[Store, Any], object]] = {
     "changes": lambda s, _: s.feed.changes(5, limit=10),
     "observations": lambda s, _: s.collections.observations("col_1", Mode.TEST),
     "reference": lambda s, _: s.collections.by_reference(TEST, "INV-000001"),
-    "prefix": lambda s, _: s.collections.page(
-        TEST, where=CollectionFilter(reference_prefix="INV-0")
+    "part of a reference": lambda s, _: s.collections.page(
+        TEST, where=CollectionFilter(reference_part="V-000001")
     ),
+    "part of a description": listed(description_part="school fees"),
+    "metadata by its end": lambda s, _: s.collections.page(
+        TEST, where=CollectionFilter(metadata=ORDER), order=SortOrder.FINAL
+    ),
+    "a value under any name": lambda s, _: s.collections.by_metadata(TEST, "A-1"),
+    "ids": lambda s, _: s.collections.page(TEST, where=CollectionFilter(ids=("col_1", "col_2"))),
     "phone": lambda s, _: s.collections.by_phone(TEST, "255754000001"),
     "events of": lambda s, _: s.events.of_collection("col_1", Mode.TEST),
     "attempts of an event": lambda s, _: s.deliveries.page(
@@ -123,7 +144,11 @@ def sqlite_store(tmp_path: Path, make: Any) -> Any:
     """Return an SQLite store with a few rows."""
     with Store.open(str(tmp_path / "store.db")) as store:
         for number in range(8):
-            store.record(make.arrival(number))
+            store.record(
+                make.arrival(number, metadata={"order_id": "A-1"}, description="School fees")
+            )
+        while store._act(index_all):
+            pass
         yield store
 
 
@@ -133,6 +158,8 @@ def test_no_question_reads_a_whole_table(sqlite_store: Store, make: Any, name: s
     # The counter has one row; a co-routine holds what an indexed step gave, up to the limit.
     made = {step.removeprefix("CO-ROUTINE ") for step in steps if step.startswith("CO-ROUTINE ")}
     scanned = {step.removeprefix("SCAN ") for step in steps if step.startswith("SCAN ")}
+    # SQLite calls it a scan when a full-text index is asked for its matches ("M").
+    scanned = {step for step in scanned if not re.search(r" VIRTUAL TABLE INDEX \d+:M", step)}
     assert scanned - made <= {"feed_head"}
 
 
@@ -144,7 +171,6 @@ def test_no_page_is_sorted(sqlite_store: Store, make: Any, name: str) -> None:
 
 NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     "reference": (FEW["reference"], "ix_collection_mode_reference"),
-    "prefix": (FEW["prefix"], "ix_collection_mode_reference"),
     "phone": (FEW["phone"], "ix_collection_mode_phone_created_at"),
     "listed phone": (listed(phone="255754000001"), "ix_collection_mode_phone_created_at"),
     "unwell": (listed(unwell=True), "ix_collection_unwell"),
@@ -183,7 +209,7 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
         lambda s, _: s.collections.page(
             TEST,
             where=CollectionFilter(amount_min=5_000, amount_max=5_000),
-            order=Order.FINAL,
+            order=SortOrder.FINAL,
             older_than=KEY,
         ),
         "ix_collection_mode_amount_id",
@@ -217,6 +243,20 @@ def test_an_amount_of_a_time_in_which_little_was_made_is_met_on_the_way(
     later = make.noon + timedelta(days=9)
     steps = plans(sqlite_store, listed(amount_min=5_000, created_from=later), make.noon)
     assert "ix_collection_mode_created_at_id" in steps[-1]
+
+
+def test_what_was_paid_before_is_found_by_its_reference_and_not_in_the_whole_past(
+    sqlite_store: Store, make: Any
+) -> None:
+    def paid_before(store: Store, noon: Any) -> None:
+        with store.bulk_read.snapshot() as found:
+            month = {"since": noon - timedelta(days=1), "until": noon + timedelta(days=31)}
+            found.paid_before(TEST, **month, before=noon + timedelta(days=1))
+
+    steps = plans(sqlite_store, paid_before, make.noon)
+    (earlier,) = (step for step in steps if "earlier" in step)
+    assert "ix_collection_mode_reference (mode=? AND reference=?)" in earlier
+    assert not any(step.endswith("(mode=?)") for step in steps)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from sqlalchemy import create_engine, text
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.queries.base import Opened
-from kusanya.store.queries.search import index_references
+from kusanya.store.queries.base import StoreParts
+from kusanya.store.queries.collections.references import index_references
 from kusanya.store.records import Arrival, Verdict
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sessions import SessionLimits
-from kusanya.store.writer.journal import Journal, Pace
-from kusanya.store.writer.rejected import Limits
+from kusanya.store.writer.journal import BatchSettings, Journal
+from kusanya.store.writer.rejected import RejectedLimits
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -54,11 +54,11 @@ def impatient(postgres_url: str, clock: ManualClock) -> Iterator[Store]:
     journal = Journal(
         found,
         clock=clock,
-        pace=Pace(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
-        rejected=Limits(rows=10, body_bytes=1_000),
+        pace=BatchSettings(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
+        rejected=RejectedLimits(rows=10, body_bytes=1_000),
         chore=index_references,
     )
-    with Store(Opened(found, journal, clock, "")) as store:
+    with Store(StoreParts(found, journal, clock, "")) as store:
         yield store
 
 

@@ -24,7 +24,9 @@ def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> N
     scene.advance(3600)
     reports: list[Progress] = []
     found = catch_up(scene.store, scene.client, progress=reports.append)
-    assert found == CaughtUp(asked=4, became_final=3, missing_events=3, still_open=1)
+    assert found == CaughtUp(
+        asked=4, became_final=3, missing_events=3, missed=tuple(ids[:3]), still_open=1
+    )
     assert reports == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
     assert [scene.store.collections.get(made, Mode.TEST).status for made in ids] == [
         "succeeded"
@@ -134,7 +136,11 @@ def test_every_page_is_asked_about_and_no_more_than_one_is_held(
         scene.store.collections, "still_open", seen(scene.store.collections.still_open)
     )
     found = catch_up(scene.store, scene.client, page=3)
-    assert found == CaughtUp(asked=14, became_final=7, missing_events=7, still_open=7)
+    missed = found.missed
+    assert len(set(missed)) == 7
+    assert found == CaughtUp(
+        asked=14, became_final=7, missing_events=7, missed=missed, still_open=7
+    )
     assert max(read) == 3
     scene.receive_all()
     assert catch_up(scene.store, scene.client, page=3).events_checked == 7
@@ -151,7 +157,10 @@ def test_several_at_once_read_every_page_once(scene: Any) -> None:
         ) as client:
             return await catch_up_async(scene.store, client, at_once=5, page=3)
 
-    assert asyncio.run(scenario()) == CaughtUp(asked=20, became_final=20, missing_events=20)
+    found = asyncio.run(scenario())
+    missed = found.missed
+    assert len(set(missed)) == 20
+    assert found == CaughtUp(asked=20, became_final=20, missing_events=20, missed=missed)
 
 
 def test_what_is_left_after_a_stop_is_counted_on_every_page(scene: Any) -> None:
@@ -199,7 +208,9 @@ def test_several_at_once_learn_the_same(scene: Any) -> None:
             return await catch_up_async(scene.store, client, at_once=5)
 
     found = asyncio.run(scenario())
-    assert found == CaughtUp(asked=20, became_final=20, missing_events=20)
+    missed = found.missed
+    assert len(set(missed)) == 20
+    assert found == CaughtUp(asked=20, became_final=20, missing_events=20, missed=missed)
 
 
 @pytest.mark.parametrize("asks", ["catch up", "watch"])

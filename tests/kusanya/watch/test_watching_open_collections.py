@@ -1,5 +1,6 @@
 """The background poller: what it asks, how often, and what it makes of the answers."""
 
+import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -49,6 +50,17 @@ def test_a_final_state_without_an_event_is_learned_and_is_a_missing_event(scene:
         Source.ANSWER,
         Source.POLL,
     ]
+
+
+def test_each_question_is_a_line_on_a_logger_of_its_own(
+    scene: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = scene.create(1, NEVER_FINISHES)
+    scene.advance(31)
+    caplog.set_level(logging.INFO, "kusanya.polling.asked")
+    assert _poll(scene).asked == 1
+    [line] = [vars(one) for one in caplog.records if one.name == "kusanya.polling.asked"]
+    assert (line["collection_id"], line["status"], line["mode"]) == (made, "created", "test")
 
 
 def test_a_collection_whose_event_came_is_not_asked_for(scene: Any) -> None:
@@ -160,3 +172,20 @@ def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any)
     scene.advance(1)
     scene.receive_all()
     assert load_silence(scene.store, Mode.TEST, now=scene.clock.now()) is None
+
+
+def test_a_poller_notes_how_far_its_clock_is_from_the_services(scene: Any) -> None:
+    def noted() -> timedelta:
+        left = iter((False, True))
+        steps = poll_open(scene.store, scene.client.core, stop=lambda: next(left, True))
+        scene.client.run(steps)
+        offset: timedelta = scene.store.poll_leases.pollers(Mode.TEST)[0].clock_offset
+        return offset
+
+    assert abs(noted()) <= timedelta(seconds=1)
+    scene.clock.at += timedelta(seconds=200)
+    for _ in range(2):
+        scene.clock.at += timedelta(seconds=1)
+        scene.clock.paused_s += 400
+        last = noted()
+    assert abs(last + timedelta(seconds=201)) <= timedelta(seconds=2)

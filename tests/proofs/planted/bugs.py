@@ -55,7 +55,7 @@ BUGS: Final = {
     "one bad row fails its batch": Bug(
         "kusanya.store.writer.journal:Journal._write",
         "[self._alone(item) for item, _ in taken]",
-        '[Failed(StoreUnavailable("one of them is bad")) for _ in taken]',
+        '[WriteFailure(StoreUnavailable("one of them is bad")) for _ in taken]',
         (
             Catcher(
                 "kusanya/store/test_store_faults.py",

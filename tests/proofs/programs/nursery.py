@@ -21,7 +21,7 @@ from tests.proofs.kit.deliveries import SECRET
 from tests.proofs.planted.bugs import checkpointing_every, planted
 
 from kusanya.http_limits import ConnectionLimits
-from kusanya.receiver.serve import Serving, run
+from kusanya.receiver.serve import RunningReceiver, run
 from kusanya.store import Store
 
 
@@ -69,7 +69,7 @@ def _child(job: dict[str, Any]) -> None:
 
 
 def _receive(job: dict[str, Any]) -> None:
-    def ready(serving: Serving) -> None:
+    def ready(serving: RunningReceiver) -> None:
         _say(pid=os.getpid(), port=serving.port)
 
     pages = job["checkpoint_pages"]

@@ -24,7 +24,8 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.tolerance import PLAIN
 
 _CODES: Final = Schema("codes", {"code": DType.TEXT, "class": DType.TEXT, "advice": DType.TEXT})
@@ -73,7 +74,7 @@ def pareto(collections: Source, *, period: Period) -> pd.DataFrame:
     Expired attempts and failures without a code have rows of their own. `value` is the sum of the
     amounts that were asked for. Source: States and transitions; assumption OPEN_SETS.
     """
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("codes", known(), _CODES)
         counted = engine.frame(
@@ -101,7 +102,7 @@ def rates(
     """
     if by not in PARTS:
         raise ValueError(f"rates are by {', '.join(PARTS)}, not by {by!r}")
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("bands", bands(edges), BANDS)
         counted = engine.frame(
@@ -123,7 +124,7 @@ def rates(
 
 def by_hour(collections: Source, *, period: Period, small_n: int = PLAIN.small_n) -> pd.DataFrame:
     """Return how often attempts succeed by weekday and hour of creation, East Africa Time."""
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
             query("hours"), _BY_HOUR, {"first": period.first, "last": period.last}
@@ -151,7 +152,7 @@ def recovery(
     what is still open. `collections` must
     reach `recovery_days` past the period, or late recoveries are not seen.
     """
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
             query("recovery"),

@@ -32,7 +32,8 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.prices import Bands, Model, Point
 from kusanya.reconcile.frames.report_inputs import Inputs
 
@@ -43,8 +44,8 @@ def daily(
     """Return attempts, money and fees by business day, mode, currency and channel.
 
     Gross, fee and net are of what succeeded; a row without a day and with channel (all) is the
-    total of its mode and currency. `expected_fee` and `fee_drift` (charged - expected) are missing
-    without a `tariff` or where it has no price.
+    total of its mode and currency. `expected_fee` and `fee_drift` (charged - expected) are of what
+    the `tariff` prices, missing where it prices nothing; `unpriced` counts the payments left out.
     """
     return _priced(collections, tariff, "daily", DAILY, period)
 
@@ -55,7 +56,7 @@ def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
     `model` is flat, percent, banded or unknown. The frame serves as a tariff wherever one is asked
     for; `exceptions` counts the rows of the span that it does not explain.
     """
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         points = engine.frame(query("points"), POINTS, _days(period))
     rows: list[dict[str, Any]] = []
@@ -137,7 +138,7 @@ def on_unpaid(
     collections: Source, *, period: Period, statement: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return the fees of what failed or expired, and those that a statement deducted anyway."""
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register(
             "statement", columns.empty(STATEMENT) if statement is None else statement, STATEMENT
@@ -147,7 +148,7 @@ def on_unpaid(
 
 def straddlers(collections: Source, *, period: Period) -> pd.DataFrame:
     """Return the collections that were created on one business day and completed on another."""
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         return engine.frame(query("straddlers"), STRADDLERS, _days(period))
 
@@ -161,7 +162,7 @@ def _priced(
     *,
     edges: Sequence[int] = EDGES,
 ) -> pd.DataFrame:
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("tariff", columns.empty(TARIFF) if tariff is None else tariff, TARIFF)
         engine.register("bands", bands(edges), BANDS)
@@ -170,7 +171,7 @@ def _priced(
 
 
 def _evidence(collections: Source, name: str, schema: Schema, period: Period) -> pd.DataFrame:
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.run(query("integrity"))
         return engine.frame(query(name), schema, _days(period))

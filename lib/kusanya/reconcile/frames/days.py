@@ -98,6 +98,26 @@ def period(text: str, *, cutoff: timedelta = timedelta(0)) -> Period:
     return Period(first=begin, last=after - DAY, cutoff=cutoff)
 
 
+NAMED: Final = ("yesterday", "last-week", "last-month")
+
+
+def named_period(text: str, *, now: datetime, cutoff: timedelta = timedelta(0)) -> Period | None:
+    """Return the period called yesterday, last-week (Monday to Sunday) or last-month, else None.
+
+    Counted from the business day of `now`.
+    """
+    today = business_day(now, cutoff=cutoff)
+    word = text.strip().lower()
+    if word == "yesterday":
+        return Period(first=today - DAY, last=today - DAY, cutoff=cutoff)
+    if word == "last-week":
+        monday = today - today.weekday() * DAY
+        return Period(first=monday - 7 * DAY, last=monday - DAY, cutoff=cutoff)
+    if word == "last-month":
+        return month_of(today.replace(day=1) - DAY, cutoff=cutoff)
+    return None
+
+
 def month_of(day: date, *, cutoff: timedelta = timedelta(0)) -> Period:
     """Return the calendar month that holds `day`."""
     return period(f"{day:%Y-%m}", cutoff=cutoff)

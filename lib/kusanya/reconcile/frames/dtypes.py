@@ -69,6 +69,8 @@ class Schema(msgspec.Struct, frozen=True):
 
     name: str
     columns: Mapping[str, DType]
+    defaults: Mapping[str, str | int] = {}
+    """What a column holds where the data does not name it; all others must be there."""
 
     @property
     def arrow(self) -> pa.Schema:
@@ -77,7 +79,7 @@ class Schema(msgspec.Struct, frozen=True):
 
     def plus(self, name: str, **columns: DType) -> "Schema":
         """Return a schema called `name` with more columns at its end."""
-        return Schema(name, {**self.columns, **columns})
+        return Schema(name, {**self.columns, **columns}, self.defaults)
 
 
 def empty(schema: Schema) -> pd.DataFrame:
@@ -88,15 +90,18 @@ def empty(schema: Schema) -> pd.DataFrame:
 def frame(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
     """Return `data` in the schema's order and types; columns it does not name are left out.
 
-    Raises FrameError for a missing column or a value that its type does not hold exactly.
+    A column that is missing is filled with its default where the schema has one. Raises FrameError
+    for a missing column without one, and for a value that its type does not hold exactly.
     """
     taken: dict[str, pd.Series[Any]] = {}
     index = data.index if isinstance(data, pd.DataFrame) else None
+    rows = max((len(data[name]) for name in schema.columns if name in data), default=0)
     for name, kind in schema.columns.items():
-        if name not in data:
+        if name not in data and name not in schema.defaults:
             raise FrameError(f"{schema.name}: column {name} is missing")
+        values = data[name] if name in data else [schema.defaults[name]] * rows
         try:
-            taken[name] = _exactly(data[name], kind, index)
+            taken[name] = _exactly(values, kind, index)
         except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
             raise FrameError(f"{schema.name}: column {name} is not {kind.value}") from error
     return pd.DataFrame(taken).reset_index(drop=True)

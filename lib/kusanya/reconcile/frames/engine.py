@@ -1,29 +1,28 @@
-"""The engine: DuckDB behind a guard, with one way in and one way out.
+"""An engine: four verbs between frames, Parquet files and the queries of `reconcile/sql`.
 
 In: frames and Parquet under declared names, values as parameters; SQL never holds outside text.
-Out: `frame`, which lets nothing leave with a type its schema does not declare, because DuckDB's
-sums are wider than a column and its own way to pandas turns them to float. The connection reads
-only the folders it was given, writes only to its own spill folder, loads no extension, sees no
-Python variable, and its zone is UTC.
+Out: `frame`, which lets nothing leave with a type its schema does not declare. Every query is
+written once, in DuckDB's dialect; what comes out is the same frame, cell by cell, whichever engine
+ran it.
 """
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import duckdb
 import msgspec
 import pandas as pd
+import pyarrow as pa
 
 from kusanya.errors import FrameError
-from kusanya.reconcile.frames import columns, spill
-from kusanya.reconcile.frames.columns import Schema
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import DType, Schema
 
-MEMORY: Final = "1GB"
-"""What the engine may hold in memory; what is more goes to a folder that is removed at the end."""
+_MODES: Final = Schema("modes", {"mode": DType.TEXT})
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -32,6 +31,9 @@ class Dataset(msgspec.Struct, frozen=True):
     paths: tuple[Path, ...]
     condition: str = "true"
     """Which rows count, as SQL of our own; no outside text is ever in it."""
+    engine: str = ""
+    """The Spark Connect address of the cluster that reads them, which sees the same paths; DuckDB
+    in this process where empty."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -42,85 +44,28 @@ class Dataset(msgspec.Struct, frozen=True):
 Source = pd.DataFrame | Dataset
 
 
-class Engine:
-    """One guarded connection; use it as a context manager."""
+class Engine(ABC):
+    """What runs queries; use it as a context manager."""
 
-    def __init__(
-        self,
-        *,
-        folders: Sequence[Path] = (),
-        memory: str = MEMORY,
-        threads: int | None = None,
-    ) -> None:
-        self._con = duckdb.connect(":memory:")
-        self._spill = spill.folder()
-        try:
-            self._configure(folders, memory, threads)
-        except BaseException:
-            self._close()
-            raise
+    hash_function: str
+    """What `{hash}` in a query stands for: it numbers values quickly and is no part of an answer,
+    because every engine numbers in its own way and two values may share a number."""
 
-    def _configure(self, folders: Sequence[Path], memory: str, threads: int | None) -> None:
-        allowed = [f"{folder.resolve()}/" for folder in (*folders, Path(self._spill.name))]
-        settings: dict[str, Any] = {
-            "TimeZone": "UTC",
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "python_enable_replacements": False,
-            "preserve_insertion_order": False,
-            "enable_progress_bar": False,
-            "allowed_directories": allowed,
-            "memory_limit": memory,
-            "temp_directory": str(Path(self._spill.name).resolve()),
-        }
-        if threads is not None:
-            settings["threads"] = threads
-        for name, value in {**settings, "enable_external_access": False}.items():
-            self._con.execute(f"SET {name} = {_literal(value)}")
-        self._con.execute("SET lock_configuration = true")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        try:
-            self._con.close()
-        finally:
-            self._spill.cleanup()
-
+    @abstractmethod
     def register(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
-        if isinstance(source, pd.DataFrame):
-            self._con.register(name, columns.to_arrow(source, schema))
-            return
-        listed = [str(path.resolve()) for path in source.paths]
-        wanted = ", ".join(f'"{column}"' for column in schema.columns)
-        # A folder called business_day=2026-03-05 is no column: the file has one of its own.
-        whole = self._con.read_parquet(listed, hive_partitioning=False)
-        try:
-            whole.filter(source.condition).select(wanted).create_view(name)
-        except duckdb.BinderException as error:
-            raise FrameError(f"{schema.name}: the Parquet files lack a column of it") from error
-        if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
-            raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
-    def one_mode(self, name: str) -> None:
-        """Raise ValueError when the table `name` holds collections of more than one mode."""
-        modes = self._con.table(name).select("mode").distinct().limit(2).to_arrow_table()
-        if modes.num_rows > 1:
-            raise ValueError("test and live are never matched together: choose one mode")
-
+    @abstractmethod
     def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
-        """Execute a statement that answers nothing."""
-        self._con.execute(sql, dict(values) if values else None)
+        """Execute statements that answer nothing; a table that they create is temporary."""
+
+    @abstractmethod
+    def answer(self, sql: str, values: Mapping[str, Any] | None) -> pa.Table:
+        """Return a query's answer as it is. Raises OverflowError for a total past 63 bits."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget everything that was registered and created."""
 
     def frame(
         self, sql: str, schema: Schema, values: Mapping[str, Any] | None = None
@@ -131,19 +76,31 @@ class Engine:
         OverflowError for a total past 63 bits: a wrong total is never shown.
         """
         try:
-            table = self._con.sql(sql, params=dict(values) if values else None).to_arrow_table()
-        except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+            table = self.answer(sql, values)
+        except OverflowError as error:
             raise OverflowError(f"{schema.name}: a total is past 63 bits") from error
         if table.schema.names != schema.arrow.names or table.schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the query answers {table.schema}")
         return columns.from_arrow(table)
 
+    def one_mode(self, name: str) -> None:
+        """Raise ValueError when the table `name` holds collections of more than one mode."""
+        if len(self.frame(f"SELECT DISTINCT mode FROM {name} LIMIT 2", _MODES)) > 1:  # noqa: S608 - a name of our own
+            raise ValueError("test and live are never matched together: choose one mode")
 
-def folders_of(*sources: Source | None) -> tuple[Path, ...]:
-    """Return the folders that an engine must read for these sources."""
-    return tuple(
-        folder for source in sources if isinstance(source, Dataset) for folder in source.folders
-    )
+    def _own(self, sql: str) -> str:
+        return sql.replace("{hash}", self.hash_function)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 @cache
@@ -152,9 +109,23 @@ def query(name: str) -> str:
     return (files("kusanya.reconcile.sql") / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """Return a value of our own as SQL."""
     if isinstance(value, list):
-        return f"[{', '.join(_literal(part) for part in value)}]"
+        return f"[{', '.join(literal(part) for part in value)}]"
     if isinstance(value, bool | int):
         return str(value).lower()
     return f"""'{str(value).replace("'", "''")}'"""
+
+
+def column_list(schema: Schema, names: list[str]) -> str:
+    """Return the SQL that selects the schema's columns from a table that has `names`.
+
+    A column that is missing is its default where the schema has one.
+    """
+    return ", ".join(
+        f"{literal(schema.defaults[name])} AS {name}"
+        if name in schema.defaults and name not in names
+        else name
+        for name in schema.columns
+    )

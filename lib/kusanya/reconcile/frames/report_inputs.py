@@ -1,5 +1,6 @@
 """What a report is made from: one value that every notebook and the month-end run pass on."""
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Final
 
@@ -7,10 +8,14 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.columns import MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Source
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
+from kusanya.store.records import BreakHistory
 from kusanya.wire import Mode
 
 EXPORT: Final = "export"
@@ -34,6 +39,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     ledger: pd.DataFrame | None = None
     """The books; None where none were given, which proves nothing and is no zero."""
     statement: pd.DataFrame | None = None
+    movements: pd.DataFrame | None = None
+    """The lines of the operator's and the bank's statements; None where none were given."""
+    receipts: pd.DataFrame | None = None
+    """The operator's receipts of collections that are known from earlier statements."""
     tariff: pd.DataFrame | None = None
     """The declared tariff."""
     basis: str = "gross"
@@ -51,6 +60,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     judged_on: date
     """The business day that ages are counted to."""
     quality: tuple[Quality, ...]
+    carried: Carried | None = None
+    """What an earlier period left open."""
+    histories: Mapping[str, BreakHistory] = {}
+    """What people said about breaks up to the position, by the break's id."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -70,6 +83,29 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         return sum(load.kept for load in self.quality if load.source == "collections")
 
     @property
+    def movements_with_carried(self) -> pd.DataFrame:
+        """Return the statements' lines, with those that the period before left open."""
+        given = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        if self.carried is None or not self.carried.follows(self.period):
+            return given
+        return self.carried.with_movements(given)
+
+    @property
+    def payouts_with_carried(self) -> pd.DataFrame | None:
+        """Return the settlement lines, with those that the bank of the period before left open."""
+        if self.carried is None or not self.carried.follows(self.period):
+            return self.statement
+        return self.carried.with_payouts(self.statement)
+
+    @property
     def rejected(self) -> int:
-        """Return how many input rows could not be read; with one, nothing is closed."""
+        """Return how many input rows could not be read; with one, the period is not closed."""
         return sum(load.count("rejected") for load in self.quality)
+
+    @property
+    def differing(self) -> tuple[Quality, ...]:
+        """Return the loads of files whose own total is not that of their rows.
+
+        With one, the period is not closed: rows may be missing from the file, or were not read.
+        """
+        return tuple(load for load in self.quality if load.total and load.total.difference)

@@ -26,19 +26,26 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How long after a failure a success of the same reference still recovers it."""
     settle_days: int = 1
     """After how many days the provider pays a business day out."""
+    settle_days_of: dict[str, int] = {}
+    """The same for single channels, by their names."""
     small_n: int = 30
     """Fewer attempts than this make a rate that is shown in grey."""
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            if getattr(self, name) < 0:
-                raise ValueError(f"the tolerance {name} is not negative")
+        wrong = [name for name in _WHOLE if getattr(self, name) < 0]
+        wrong += [
+            f"settle_days_of {name}" for name, days in self.settle_days_of.items() if days < 0
+        ]
+        if wrong:
+            raise ValueError(f"the tolerance {wrong[0]} is not negative")
+
+
+_WHOLE: Final = tuple(name for name in Tolerance.__struct_fields__ if name != "settle_days_of")
 
 
 PLAIN: Final = Tolerance()
 _COLUMNS: Final = {
-    name: f"{name}_tolerance" if name in {"amount", "fee"} else name
-    for name in Tolerance.__struct_fields__
+    name: f"{name}_tolerance" if name in {"amount", "fee"} else name for name in _WHOLE
 }
 TERMS: Final = Schema(
     "terms",
@@ -46,12 +53,15 @@ TERMS: Final = Schema(
         "first": DType.DAY,
         "last": DType.DAY,
         "as_of": DType.DAY,
+        "books_from": DType.DAY,
         "net_basis": DType.FLAG,
         "everything": DType.FLAG,
         **dict.fromkeys(_COLUMNS.values(), DType.WHOLE),
     },
 )
 """One row: what the queries of one reconciliation go by."""
+SETTLE_DAYS: Final = Schema("settle_days_of", {"channel": DType.TEXT, "days": DType.WHOLE})
+"""One row per channel that is paid out after another number of days than the others."""
 
 
 def terms(
@@ -61,16 +71,27 @@ def terms(
     as_of: date | None = None,
     basis: str = "gross",
     everything: bool = True,
+    books_from: date | None = None,
 ) -> pd.DataFrame:
-    """Return the one row of TERMS. `as_of` is the day ages are counted to, else the last one."""
+    """Return the one row of TERMS. `as_of` is the day ages are counted to, else the last one.
+
+    `books_from` is the day from which all that was booked is known, where that is before the books.
+    """
     return columns.frame(
         TERMS,
         {
             "first": [pd.Timestamp(period.first)],
             "last": [pd.Timestamp(period.last)],
             "as_of": [pd.Timestamp(as_of or period.last)],
+            "books_from": [pd.NaT if books_from is None else pd.Timestamp(books_from)],
             "net_basis": [basis == "net"],
             "everything": [everything],
             **{column: [getattr(tolerance, name)] for name, column in _COLUMNS.items()},
         },
     )
+
+
+def settle_days(tolerance: Tolerance) -> pd.DataFrame:
+    """Return the rows of SETTLE_DAYS."""
+    days = tolerance.settle_days_of
+    return columns.frame(SETTLE_DAYS, {"channel": list(days), "days": list(days.values())})

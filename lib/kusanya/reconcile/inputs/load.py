@@ -5,7 +5,7 @@ booking meet when midnight or a weekend lies between them; every report says whi
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -13,36 +13,37 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import CONTROL, INTENTS, KEYS
-from kusanya.reconcile.frames.days import DAY, Period, business_day, cutoff, month_of, period
+from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.columns import CONTROL, INTENTS, KEYS, RECEIPTS
+from kusanya.reconcile.frames.days import (
+    DAY,
+    Period,
+    business_day,
+    cutoff,
+    named_period,
+    period,
+)
 from kusanya.reconcile.frames.engine import Source
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
-from kusanya.reconcile.inputs import (
-    elsewhere,
-    exported,
-    files,
-    sample,
-    sample_faults,
-    store_reader,
-    tariff_file,
-)
-from kusanya.reconcile.inputs.mapping import read_mapping
-from kusanya.reconcile.inputs.normalisation import normalise
-from kusanya.reconcile.inputs.store_reader import Progress
+from kusanya.reconcile.inputs import given, months
+from kusanya.reconcile.inputs.sample import faults as sample_faults
+from kusanya.reconcile.inputs.sample import month as sample
+from kusanya.reconcile.inputs.store import elsewhere, exported, known_receipts, rollup_control
+from kusanya.reconcile.inputs.store.normalisation import normalise
 from kusanya.store import Store
-from kusanya.store.records import RollupRow
-from kusanya.store.tables.engine import engines, only_store_errors
-from kusanya.store.writer.projection import AMOUNT_COUNTED_MAX
 from kusanya.wire import Mode
 
 STORE_VARIABLE: Final = "KUSANYA_STORE"
 MODE_VARIABLE: Final = "KUSANYA_MODE"
 LATEST: Final = "latest"
-_SUMS: Final = ("rows", "amount", "fee")
+NEWEST: Final = "newest"
+Progress = Callable[[str], None]
+"""Called with what is being read, for people who wait."""
 
 
 def inputs(
@@ -53,11 +54,16 @@ def inputs(
     cutoff: str = "00:00",
     ledger: str = "",
     statement: str = "",
+    operator: Sequence[str] = (),
+    bank: Sequence[str] = (),
     mapping: str = "",
     tariff: str = "",
     tolerance: Tolerance = PLAIN,
     as_of: int | None = None,
+    carried: Carried | None = None,
     evidence: bool = False,
+    engine: str = "",
+    clock: Clock | None = None,
     progress: Progress | None = None,
 ) -> Inputs:
     """Open a store and load what a report needs; without a store, make the sample month.
@@ -65,16 +71,39 @@ def inputs(
     A folder that `kusanya store export` wrote stands in for a store: its collections stay where
     they lie; it knows no rollups or sources of fees. `store` and `mode` come from
     KUSANYA_STORE and KUSANYA_MODE where empty; with a store the mode is test unless said otherwise.
-    A period of "latest" is the month of the newest collection.
+    A period of "latest" is the last month that is over and not after the newest collection (the
+    running month where there is no earlier one), "newest" the month of the newest collection;
+    yesterday, last-week and last-month count from `clock`, the machine's where None.
     `ledger`, `statement`, `mapping` and `tariff` are paths of files; the sample month has books and
-    a statement of its own. `as_of` is a journal position, the newest where None; `evidence` also
-    reads which source said which fee. Raises ConfigurationError for a mode, period or position that
+    a statement of its own. `operator` and `bank` are their statements, several at once; each, and
+    `ledger` and `statement`, may be `MAPPING:FILE`, where MAPPING is a shipped mapping's name or a
+    TOML file. `as_of` is a journal position, the newest where None; `carried` is what an earlier
+    period left open, which is looked up too; `evidence` also reads which source said which fee.
+    `engine` is the Spark Connect address of a cluster that sees the export's folder; DuckDB in this
+    process where empty. Raises ConfigurationError for a mode, period, position or engine that
     cannot be read, InputRefused for a file, and StoreError when the store cannot be read.
     """
     url = store or os.environ.get(STORE_VARIABLE, "")
     chosen = _mode(mode or os.environ.get(MODE_VARIABLE, "") or (Mode.TEST if url else Mode.LIVE))
-    turn, wanted = _span(period, cutoff)
-    files_read = _files(ledger, statement, mapping, tariff, turn)
+    now = (clock or SystemClock()).now()
+    turn, wanted = _span(period, cutoff, now)
+    before = now if period.strip().lower() == LATEST else None
+    if engine and not Path(url or "-").is_dir():
+        raise ConfigurationError(
+            "Spark reads an export: run kusanya store export, and name its folder as the store"
+        )
+    report_step = progress or (lambda _: None)
+    if any((ledger, statement, operator, bank)):
+        report_step("reading the books")
+    files_read: dict[str, Any] = {"carried": carried} | given.read(
+        ledger=ledger,
+        statement=statement,
+        operator=operator,
+        bank=bank,
+        mapping=mapping,
+        tariff=tariff,
+        cutoff=turn,
+    )
     if not url:
         made = _sample(chosen, wanted, turn, tolerance)
         # A file that was given stands in for the sample's own, never beside it.
@@ -86,51 +115,67 @@ def inputs(
         if as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
         return _exported(
-            Path(url), chosen, wanted, turn, tolerance=tolerance, files_read=files_read
+            Path(url),
+            chosen,
+            wanted or months.exported_month(Path(url), mode=chosen, cutoff=turn, before=before),
+            tolerance=tolerance,
+            files_read=files_read,
+            engine=engine,
         )
     with Store.open(url, read_only=True) as opened:
-        span = wanted or newest_month(opened, mode=chosen, cutoff=turn)
-        head = opened.feed.head()
-        upto = head if as_of is None else as_of
-        if not 0 <= upto <= head:
-            raise ConfigurationError(f"the store's journal ends at {head}; {upto} is not in it")
-        found = engines(url, read_only=True)
-        try:
-            with only_store_errors("read collections"), found.reader.connect() as connection:
-                wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
-                raw = store_reader.collections(
-                    connection,
-                    mode=chosen,
-                    period=wide,
+        span = wanted or months.newest_month(opened, mode=chosen, cutoff=turn, before=before)
+        wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
+        days = {"since": wide.begins, "until": wide.ends}
+        with opened.bulk_read.snapshot() as found:
+            upto = found.head if as_of is None else as_of
+            if not 0 <= upto <= found.head:
+                raise ConfigurationError(
+                    f"the store's journal ends at {found.head}; {upto} is not in it"
+                )
+            report_step("reading collections")
+            raw = columns.from_arrow(
+                found.collections(
+                    chosen,
+                    **days,
                     as_of=upto,
-                    evidence=evidence,
-                    progress=progress,
+                    fees_apart=evidence,
+                    progress=lambda doing, rows: report_step(f"{doing}: {rows:,}"),
                 )
-                other = store_reader.references(
-                    connection, mode=_other(chosen), period=wide, as_of=upto
+            )
+            other = columns.from_arrow(found.keys(_other(chosen), **days, as_of=upto))
+            intents = columns.from_arrow(found.unanswered_intents(chosen, as_of=upto))
+            report_step("reading their days")
+            frame = normalise(raw, key=opened.store_id, cutoff=turn)
+            del raw
+            report_step("looking for earlier payments")
+            if "movements" in files_read:
+                receipts = known_receipts.receipts(found.receipts(chosen, as_of=upto))
+                files_read["receipts"] = receipts
+            again = found.paid_before(
+                chosen, since=span.begins, until=span.ends, before=wide.begins
+            )
+            keys = _unmet(frame, files_read, span, again=again)
+            asked = {name: keys[name].dropna().tolist() for name in ("id", "reference")}
+            named, more = (
+                columns.from_arrow(
+                    found.collections_named(
+                        of, ids=asked["id"], references=asked["reference"], as_of=upto
+                    )
                 )
-                intents = store_reader.unknown_intents(connection, mode=chosen, as_of=upto)
-                frame = normalise(raw, key=opened.store_id, cutoff=turn)
-                del raw
-                again = store_reader.paid_before(connection, mode=chosen, period=span, before=wide)
-                keys = _unmet(frame, files_read, span, again=again)
-                named = store_reader.of_keys(connection, keys, mode=chosen, as_of=upto)
-                more = store_reader.keys_of(connection, keys, mode=_other(chosen), as_of=upto)
-        finally:
-            found.dispose()
+                for of in (chosen, _other(chosen))
+            )
+            report_step("comparing with the store's own totals")
+            rollups = found.rollups(chosen, since=span.begins, until=span.ends, as_of=upto)
         outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=turn), frame)
-        rollups = opened.rollups.collections(chosen, since=span.begins, until=span.ends)
-        # Rollups know no past: once the journal has moved on they speak of another moment.
-        still = opened.feed.head() == upto
         changes = opened.feed.changes(upto - 1, limit=1) if upto else ()
         at = changes[0].at if changes else span.begins
         loaded = Quality(source="collections", rows=len(frame), kept=len(frame))
         return Inputs(
             collections=frame,
             outside=outside,
-            other_mode=_joined(other, more),
+            other_mode=_joined(other, columns.frame(KEYS, more)),
             intents=intents,
-            control=control(frame, rollups, period=span) if still else _no_control(),
+            control=rollup_control.control(frame, rollups, period=span),
             tolerance=tolerance,
             period=span,
             mode=chosen,
@@ -139,11 +184,12 @@ def inputs(
             as_of=upto,
             as_of_at=at,
             judged_on=_judged_on(at, span, tolerance),
+            histories=opened.breaks.histories(chosen, as_of=upto),
             **{**files_read, "quality": (loaded, *files_read["quality"])},
         )
 
 
-def of_mode(store: str, mode: str, *, period: str = LATEST, cutoff: str = "00:00") -> Inputs:
+def of_mode(store: str, mode: str, *, period: str = NEWEST, cutoff: str = "00:00") -> Inputs:
     """Return the inputs of one mode as a frame, for a page that switches between the two.
 
     See `inputs`; an export is loaded whole.
@@ -154,61 +200,24 @@ def of_mode(store: str, mode: str, *, period: str = LATEST, cutoff: str = "00:00
     return msgspec.structs.replace(loaded, collections=exported.whole(loaded.collections))
 
 
-def newest_month(store: Store, *, mode: Mode, cutoff: timedelta) -> Period:
-    """Return the month of the newest collection. Raises ConfigurationError when there is none."""
-    newest = store.collections.page(mode, limit=1).rows
-    if not newest:
-        raise ConfigurationError(
-            f"the store holds no {mode.value} collection yet; name a period, or the other mode"
-        )
-    return month_of(business_day(newest[0].created_at, cutoff=cutoff), cutoff=cutoff)
-
-
-def control(
-    collections: pd.DataFrame, rollups: Sequence[RollupRow], *, period: Period
-) -> pd.DataFrame:
-    """Return counts and sums of what was created in the period beside the store's rollups.
-
-    Rollups know whole hours; a cutoff within an hour has no control and gives no row.
-    """
-    if period.cutoff % timedelta(hours=1):
-        return _no_control()
-    at = collections["created_at"]
-    wanted = ["currency", "status", "amount", "fee"]
-    inside = collections.loc[(at >= period.begins) & (at < period.ends), wanted]
-    # Rollups count a larger number, which is a fault, as this.
-    most = AMOUNT_COUNTED_MAX
-    counted = {name: inside[name].clip(-most, most) for name in ("amount", "fee")}
-    loaded = inside.assign(rows=1, **counted).astype({"rows": "Int64"})
-    ours = loaded.groupby(["currency", "status"])[list(_SUMS)].sum()
-    kept = pd.DataFrame(
-        [(row.currency, row.status, row.count, row.amount, row.fee) for row in rollups],
-        columns=["currency", "status", *_SUMS],
-    ).astype(dict.fromkeys(_SUMS, "Int64"))
-    theirs = kept.groupby(["currency", "status"])[list(_SUMS)].sum()
-    both = ours.join(theirs.add_suffix("_rollup"), how="outer").fillna(0).reset_index()
-    agrees = both["rows"].notna()
-    for name in _SUMS:
-        agrees &= both[name] == both[f"{name}_rollup"]
-    return columns.frame(CONTROL, both.assign(agrees=agrees))
-
-
 def _unmet(
     collections: Source, files_read: dict[str, Any], span: Period, *, again: list[str]
 ) -> pd.DataFrame:
+    said = columns.empty(KEYS)
+    if "movements" in files_read:
+        receipts = files_read.get("receipts", columns.empty(RECEIPTS))
+        said = elsewhere.unmet_movements(collections, files_read["movements"], receipts)
+    if files_read["carried"] is not None:
+        said = _joined(said, files_read["carried"].keys())
     if "ledger" not in files_read:
-        return columns.empty(KEYS)
-    keys = elsewhere.unmet(collections, files_read["ledger"], period=span)
+        return said
+    keys = _joined(said, elsewhere.unmet(collections, files_read["ledger"], period=span))
     paid_twice = columns.frame(KEYS, {"id": [None] * len(again), "reference": again})
     return _joined(keys, paid_twice)
 
 
 def _joined(keys: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([keys, more], ignore_index=True).drop_duplicates(ignore_index=True)
-
-
-def _no_control() -> pd.DataFrame:
-    return columns.empty(CONTROL)
 
 
 def _other(mode: Mode) -> Mode:
@@ -222,10 +231,12 @@ def _mode(text: str) -> Mode:
         raise ConfigurationError(f"the mode is live or test, not {text!r}") from None
 
 
-def _span(text: str, turn: str) -> tuple[timedelta, Period | None]:
+def _span(text: str, turn: str, now: datetime) -> tuple[timedelta, Period | None]:
     try:
         shift = cutoff(turn)
-        return shift, None if text.strip().lower() == LATEST else period(text, cutoff=shift)
+        if text.strip().lower() in {LATEST, NEWEST}:
+            return shift, None
+        return shift, named_period(text, now=now, cutoff=shift) or period(text, cutoff=shift)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
 
@@ -235,44 +246,27 @@ def _judged_on(at: datetime, span: Period, tolerance: Tolerance) -> date:
     return min(business_day(at, cutoff=span.cutoff), span.last + tolerance.widen_days * DAY)
 
 
-def _files(
-    ledger: str, statement: str, mapping: str, tariff: str, turn: timedelta
-) -> dict[str, Any]:
-    forms = read_mapping(Path(mapping) if mapping else None)
-    files_read: dict[str, Any] = {"basis": forms.ledger.amount_basis or "gross", "quality": ()}
-    if ledger:
-        files_read["ledger"], account = files.ledger(Path(ledger), forms.ledger, cutoff=turn)
-        files_read["quality"] += (account,)
-    if statement:
-        files_read["statement"], account = files.statement(Path(statement), forms.statement)
-        files_read["quality"] += (account,)
-    if tariff:
-        files_read["tariff"] = tariff_file.read(Path(tariff))
-    return files_read
-
-
 def _exported(
     folder: Path,
     mode: Mode,
-    wanted: Period | None,
-    turn: timedelta,
+    span: Period,
     *,
     tolerance: Tolerance,
     files_read: dict[str, Any],
+    engine: str,
 ) -> Inputs:
-    span = wanted or month_of(exported.newest_day(folder, mode=mode), cutoff=turn)
     wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
-    found = exported.collections(folder, mode=mode, period=wide)
+    found = exported.collections(folder, mode=mode, period=wide, engine=engine)
     reached = exported.head(found)
     at = reached.at or span.begins
     intents = columns.empty(INTENTS)
     if "ledger" in files_read:
         # Without books nothing is called unpaid, and an older export does.
         intents = exported.unknown_intents(folder, mode=mode)
-    again = exported.paid_before(folder, mode=mode, period=span, before=wide)
+    again = exported.paid_before(folder, mode=mode, period=span, before=wide, engine=engine)
     keys = _unmet(found, files_read, span, again=again)
-    other = exported.references(folder, mode=_other(mode), period=wide)
-    more = exported.of_keys(folder, keys, mode=_other(mode))
+    other = exported.references(folder, mode=_other(mode), period=wide, engine=engine)
+    more = exported.of_keys(folder, keys, mode=_other(mode), engine=engine)
     loaded = Quality(
         source="collections",
         rows=reached.rows,
@@ -281,10 +275,10 @@ def _exported(
     )
     return Inputs(
         collections=found,
-        outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode), found),
+        outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode, engine=engine), found),
         other_mode=_joined(other, columns.frame(KEYS, more)),
         intents=intents,
-        control=_no_control(),
+        control=columns.empty(CONTROL),
         tolerance=tolerance,
         period=span,
         mode=mode,
@@ -309,7 +303,7 @@ def _sample(mode: Mode, wanted: Period | None, turn: timedelta, tolerance: Toler
         collections=made.collections,
         other_mode=made.other_mode,
         intents=made.intents,
-        control=_no_control(),
+        control=columns.empty(CONTROL),
         ledger=made.ledger,
         statement=made.statement,
         tolerance=tolerance,

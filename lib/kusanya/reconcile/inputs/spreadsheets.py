@@ -1,82 +1,126 @@
-"""CSV and XLSX as text: every cell as it was written, nothing turned to a number on the way.
+"""CSV, XLSX and XLS as text: every cell as it was written, nothing turned to a number on the way.
 
 Spreadsheet readers guess: NULL and NA vanish, 00123 becomes 123, 1e5 becomes a float. Here a cell
-is its text, an empty one is missing, and a number in an XLSX cell is said to have been a number.
+is its text, an empty one is missing, and a number in a spreadsheet's cell is said to have been one.
 """
 
-import codecs
-import csv
 import hashlib
-import io
-import zipfile
-from collections.abc import Iterator, Sequence
-from datetime import date, datetime
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-from pyarrow import csv as arrow_csv
 
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.inputs.mapping import Layout
+from kusanya.reconcile.inputs.tables import excel, text_files
+from kusanya.reconcile.inputs.tables.sheet import Fits, Grid, Sheet
+from kusanya.reconcile.inputs.tables.zip_limits import UNPACKED_MAX
 
-UNPACKED_MAX: Final = 1_000_000_000
-"""Largest XLSX we unpack, in bytes: a few kilobytes can unpack to a full disk."""
-_CELL_MAX: Final = 1_000_000
-_UTF8: Final = frozenset({"utf-8-sig", "utf-8"})
-
-
-class Sheet(msgspec.Struct, frozen=True):
-    """A file as rows of text. `frame` has one text column per header, missing where empty."""
-
-    frame: pd.DataFrame
-    """Indexed by the row's number in the file; the header is row 1."""
-    numeric: frozenset[tuple[int, str]]
-    """Cells (row, header) that were numbers and not text: zeros or digits may be gone."""
-    sha256: str
-    name: str
+FILE_MAX: Final = 2_000_000_000
+"""Largest file, in bytes: it is kept whole while it is read."""
+_PACKED: Final = b"PK\x03\x04"
+_OLD: Final = bytes.fromhex("d0cf11e0a1b11ae1")
+_MARKUP: Final = (b"<html", b"<!doctype", b"<table", b"<?xml")
+_START: Final = 200
 
 
-def read(path: Path, layout: Layout, *, unpacked_max: int = UNPACKED_MAX) -> Sheet:
-    """Read a CSV or XLSX file. Raises InputRefused with what to change."""
+def load(path: Path) -> tuple[bytes, str]:
+    """Return the bytes of a file and their SHA-256. Raises InputRefused where it cannot be read."""
     try:
+        if path.stat().st_size > FILE_MAX:
+            raise InputRefused(f"{path.name} is larger than {FILE_MAX:,} bytes; split it")
         data = path.read_bytes()
-        digest = hashlib.sha256(data).hexdigest()
-        if path.suffix.lower() in {".xlsx", ".xlsm"}:
-            rows, numeric = _xlsx(path, layout, unpacked_max)
-        else:
-            quick = _plain_csv(data, layout)
-            if quick is not None:
-                frame = _framed(path, quick[0], quick[1])
-                return Sheet(frame=frame, numeric=frozenset(), sha256=digest, name=path.name)
-            rows, numeric = _csv(path, layout), set()
     except OSError as error:
         raise InputRefused(f"{path.name} cannot be read: {error.strerror}") from None
-    if not rows:
+    return data, hashlib.sha256(data).hexdigest()
+
+
+def read(
+    path: Path, layout: Layout, fits: Fits | None = None, *, unpacked_max: int = UNPACKED_MAX
+) -> Sheet:
+    """Read a CSV, XLSX or XLS file; what it is, its bytes say. `fits` finds the header's row.
+
+    Raises InputRefused with what to change.
+    """
+    data, digest = load(path)
+    if not is_text(path, data):
+        return _sheet(path, grid(path, data, layout, fits, unpacked_max=unpacked_max), digest)
+    text = _text(path, data, layout)
+    found = text_files.quick(text, layout, fits)
+    if found is None:
+        return _sheet(path, text_files.read(text, layout, fits), digest)
+    names = _names(found[0])
+    frame = _framed(path, names, found[1], first=2)
+    return Sheet(frame=frame, numeric=frozenset(), sha256=digest, name=path.name)
+
+
+def is_text(path: Path, data: bytes) -> bool:
+    """Tell whether a file is text and no workbook, whatever its name says."""
+    return not data.startswith((_PACKED, _OLD)) and path.suffix.lower() not in {".xlsx", ".xlsm"}
+
+
+def grid(
+    path: Path,
+    data: bytes,
+    layout: Layout,
+    fits: Fits | None = None,
+    *,
+    unpacked_max: int = UNPACKED_MAX,
+) -> Grid:
+    """Return every row of a file. Raises InputRefused with what to change."""
+    if data.startswith(_OLD):
+        return excel.xls(path.name, data, layout, fits)
+    if not is_text(path, data):
+        return excel.xlsx(path.name, data, layout, fits, unpacked_max=unpacked_max)
+    return text_files.read(_text(path, data, layout), layout, fits)
+
+
+def _text(path: Path, data: bytes, layout: Layout) -> text_files.Text:
+    if data[:_START].lstrip().lower().startswith(_MARKUP):
+        raise InputRefused(f"{path.name} is a web page and no table; save it as XLSX or CSV")
+    return text_files.decode(path.name, data, layout)
+
+
+def _sheet(path: Path, grid: Grid, digest: str) -> Sheet:
+    if not grid.rows:
         raise InputRefused(f"{path.name} is empty: not even a header")
-    header = _header(rows[0])
+    if grid.header >= len(grid.rows):
+        raise InputRefused(f"{path.name} has no row {grid.header + 1}, which is to be its header")
+    top = grid.header
+    header = _names(grid.rows[top])
     width = len(header)
     body: list[Sequence[str | None]] = []
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) > width and any(cell for cell in row[width:]):
-            raise InputRefused(f"{path.name}, row {number}: more cells than the header has")
+    long: set[int] = set()
+    for number, row in enumerate(grid.rows[top + 1 :], start=top + 2):
+        if len(row) > width and any(cell and cell.strip() for cell in row[width:]):
+            long.add(number)
         body.append([*row[:width], *[None] * (width - len(row))])
     cells = [[row[place] or None for row in body] for place in range(width)]
-    frame = _framed(path, header, cells)
-    found = frozenset((row, header[place]) for row, place in numeric if place < width)
-    return Sheet(frame=frame, numeric=found, sha256=digest, name=path.name)
+
+    def named(which: frozenset[tuple[int, int]]) -> frozenset[tuple[int, str]]:
+        return frozenset(
+            (place + 1, header[at]) for place, at in which if place > top and at < width
+        )
+
+    return Sheet(
+        frame=_framed(path, header, cells, first=top + 2),
+        numeric=named(grid.numeric),
+        sha256=digest,
+        name=path.name,
+        dates=named(grid.dates),
+        long=frozenset(long),
+        header_row=top + 1,
+        notes=grid.notes,
+    )
 
 
-def _header(row: Sequence[str | None]) -> list[str]:
-    return [str(cell or "").strip() for cell in row]
+def _names(row: Sequence[str | None]) -> list[str]:
+    return [" ".join(str(cell or "").split()) for cell in row]
 
 
-def _framed(path: Path, header: Sequence[str], cells: Sequence[Any]) -> pd.DataFrame:
+def _framed(path: Path, header: Sequence[str], cells: Sequence[Any], *, first: int) -> pd.DataFrame:
     named = [name for name in header if name]
     if len(set(named)) != len(named):
         raise InputRefused(f"{path.name} has two columns of one name; rename one")
@@ -87,110 +131,5 @@ def _framed(path: Path, header: Sequence[str], cells: Sequence[Any]) -> pd.DataF
             for name, column in zip(header, cells, strict=True)
             if name
         },
-        index=pd.RangeIndex(2, rows + 2),
+        index=pd.RangeIndex(first, rows + first),
     )
-
-
-def _plain_csv(data: bytes, layout: Layout) -> tuple[list[str], list[pa.ChunkedArray]] | None:
-    """Return header and columns of a CSV without surprises, or None for the careful reader.
-
-    Ten times as quick as it. A surprise is a quote within a cell, a row of another length, an
-    empty line, a cell of a megabyte, or any encoding but UTF-8: what those mean, or which row to
-    blame, only the careful one says.
-    """
-    if (
-        layout.encoding.lower() not in _UTF8
-        or b"\0" in data
-        or not _quotes_whole_cells(data, layout)
-    ):
-        return None
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-    try:
-        header = next(csv.reader(text, delimiter=layout.delimiter, strict=True), [])
-        names = [str(place) for place in range(len(header))]
-        table = arrow_csv.read_csv(
-            pa.BufferReader(data),
-            read_options=arrow_csv.ReadOptions(column_names=names, block_size=_CELL_MAX),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=layout.delimiter, newlines_in_values=True, ignore_empty_lines=False
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-    except (pa.ArrowInvalid, UnicodeDecodeError, csv.Error):
-        return None
-    return (_header(header), [column.slice(1) for column in table.columns]) if header else None
-
-
-def _quotes_whole_cells(data: bytes, layout: Layout) -> bool:
-    """Tell whether every quote opens or closes a whole cell, in turns."""
-    mark = layout.delimiter.encode()
-    if b'"' not in data:
-        return len(mark) == 1
-    letters = np.frombuffer(b"\n" + data.removeprefix(codecs.BOM_UTF8) + b"\n", dtype="uint8")
-    at = np.flatnonzero(letters == ord('"'))
-    ends = np.frombuffer(b"\r\n" + mark, dtype="uint8")
-    alternate = len(mark) == 1 and len(at) % 2 == 0
-    opened, closed = letters[at[::2] - 1], letters[at[1::2] + 1]
-    return bool(alternate and np.isin(opened, ends).all() and np.isin(closed, ends).all())
-
-
-def _csv(path: Path, layout: Layout) -> list[list[str | None]]:
-    csv.field_size_limit(_CELL_MAX)
-    try:
-        with path.open(newline="", encoding=layout.encoding) as lines:
-            reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
-            return [list(row) for row in reader]
-    except (UnicodeDecodeError, LookupError):
-        raise InputRefused(
-            f"{path.name} is not {layout.encoding}; name its encoding in the mapping"
-        ) from None
-    except csv.Error as error:
-        raise InputRefused(f"{path.name} is not CSV: {error}") from None
-
-
-def _xlsx(
-    path: Path, layout: Layout, unpacked_max: int
-) -> tuple[list[list[str | None]], set[tuple[int, int]]]:
-    openpyxl: Any = import_module("openpyxl")
-    invalid = openpyxl.utils.exceptions.InvalidFileException
-    try:
-        with zipfile.ZipFile(path) as packed:
-            if sum(part.file_size for part in packed.infolist()) > unpacked_max:
-                raise InputRefused(f"{path.name} unpacks to more than {unpacked_max:,} bytes")
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, invalid, KeyError, ValueError):
-        raise InputRefused(f"{path.name} is not an XLSX file") from None
-    try:
-        if layout.sheet is not None and layout.sheet not in book.sheetnames:
-            raise InputRefused(f"{path.name} has no sheet of the mapping's name")
-        sheet = book[layout.sheet or book.sheetnames[0]]
-        rows: list[list[str | None]] = []
-        numeric: set[tuple[int, int]] = set()
-        for number, cells in enumerate(_values(sheet), start=1):
-            rows.append([_text(cell) for cell in cells])
-            numeric |= {
-                (number, place)
-                for place, cell in enumerate(cells)
-                if isinstance(cell, int | float) and not isinstance(cell, bool)
-            }
-        return rows, numeric
-    finally:
-        book.close()
-
-
-def _values(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    yield from sheet.iter_rows(values_only=True)
-
-
-def _text(cell: Any) -> str | None:
-    if cell is None:
-        return None
-    if isinstance(cell, datetime | date):
-        return cell.isoformat()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)

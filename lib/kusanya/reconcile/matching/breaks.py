@@ -30,7 +30,9 @@ class BreakRule(msgspec.Struct, frozen=True):
     meaning: str
     action: str
     condition: str = ""
-    """SQL over a row of `ledger_verdicts.sql`; empty where `settlement.sql` decides."""
+    """SQL over a row of the leg's verdicts; empty where `settlement.sql` decides."""
+    waits: bool = False
+    """Expected for now, and a break when nothing comes: it is carried into the next period."""
 
 
 _B, _E, _O = BreakStatus.BREAK, BreakStatus.EXPECTED, BreakStatus.OK
@@ -52,11 +54,18 @@ LEDGER: Final[dict[str, BreakRule]] = {
     "outcome_unknown": BreakRule(
         _B, "sent, and the answer never came", "Resolve the intent.", "is_unanswered"
     ),
+    "books_zero": BreakRule(
+        _E,
+        "a line of 0 without a payment: nothing is booked",
+        "None.",
+        "booked AND NOT has_collection AND amount_ledger = 0",
+    ),
     "timing_unseen": BreakRule(
         _E,
         "booked, not seen yet",
         "Wait.",
         "booked AND NOT has_collection AND age_days <= grace_days",
+        waits=True,
     ),
     "missing_at_provider": BreakRule(
         _B, "booked, never paid", "Find the payment or reverse.", "booked AND NOT has_collection"
@@ -66,6 +75,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
         "paid, not booked yet",
         "Wait.",
         "paid AND (NOT has_line OR is_open) AND age_days <= grace_days",
+        waits=True,
     ),
     "perhaps_booked_earlier": BreakRule(
         _B,
@@ -123,14 +133,30 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _E, "agree, booked in a later period", "None.", "booked_day > last_day"
     ),
     "timing": BreakRule(_E, "agree, on different days", "None.", "booked_day <> business_day"),
+    "refund": BreakRule(_E, "a refund", "None."),
+    "credit_note": BreakRule(_E, "a credit note", "None."),
+    "chargeback": BreakRule(_E, "a chargeback", "None."),
+    "bank_charges": BreakRule(_E, "charges of the bank", "None."),
+    "reversal": BreakRule(_E, "cancels a line of another period", "None."),
+    "booked_by_day_net": BreakRule(
+        _E, "one line for the payments of a day, after their fees", "Book the fees."
+    ),
+    "reference_differs": BreakRule(_E, "agree, the reference is written differently", "None."),
+    "refunded": BreakRule(_O, "paid once too often, and refunded", "None."),
+    "reversed_pair": BreakRule(_O, "a line and what cancels it", "None."),
+    "split_booking": BreakRule(_O, "several lines for one payment", "None."),
+    "booked_together": BreakRule(_O, "one line for several payments", "None."),
+    "booked_by_day": BreakRule(_O, "one line for the payments of a day", "None."),
     "matched": BreakRule(_O, "agree", "None.", "TRUE"),
 }
-"""The codes of the ledger, in the order in which they are tried."""
+"""The codes of the ledger, in the order in which they are tried. `ledger_groups.sql` gives those
+that have no condition."""
 
 SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settlement_duplicate": BreakRule(_B, "paid out twice", "Ask the provider."),
+    "settlement_zero": BreakRule(_E, "a payout of 0 without collections", "None."),
     "settlement_unexpected": BreakRule(_B, "paid out without collections", "Ask the provider."),
-    "settlement_pending": BreakRule(_E, "not due yet", "Wait."),
+    "settlement_pending": BreakRule(_E, "not due yet", "Wait.", waits=True),
     "settlement_missing": BreakRule(_B, "due and not paid out", "Claim it."),
     "settlement_fee_mismatch": BreakRule(_B, "more or less fee was deducted", "Claim the fee."),
     "settlement_short": BreakRule(_B, "less was paid out", "Claim the difference."),
@@ -138,6 +164,198 @@ SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settled": BreakRule(_O, "paid out", "None."),
 }
 """The codes of the settlement statement, in the order in which they are tried."""
+
+OPERATOR: Final[dict[str, BreakRule]] = {
+    "operator_not_completed": BreakRule(
+        _O, "did not happen at the operator", "None.", "has_line AND NOT is_completed"
+    ),
+    "operator_line_again": BreakRule(
+        _B, "two statements hold the same line", "Give each statement once.", "is_copied"
+    ),
+    "operator_zero": BreakRule(
+        _E, "a line of 0: no money moved", "None.", "has_line AND amount_operator = 0"
+    ),
+    "operator_fee": BreakRule(_E, "the operator's fee", "None.", "kind IN ('fee', 'charge')"),
+    "operator_tax": BreakRule(_E, "a tax or levy at the operator", "None.", "kind = 'tax'"),
+    "operator_payout": BreakRule(
+        _E, "paid out by the operator", "See the bank's statement.", "kind = 'payout'"
+    ),
+    "operator_refund": BreakRule(
+        _E, "refunded at the operator", "Book it if the books do not say so.", "kind = 'refund'"
+    ),
+    "operator_chargeback": BreakRule(
+        _B, "charged back at the operator", "Dispute it, or book it.", "kind = 'chargeback'"
+    ),
+    "operator_reversed_unpaid": BreakRule(
+        _O,
+        "paid and taken back at the operator, and not paid here",
+        "None.",
+        "(takes_back AND NOT takes_back_paid) OR (is_taken_back AND NOT paid)",
+    ),
+    "operator_reversed": BreakRule(
+        _B,
+        "taken back at the operator after success",
+        "Book it as a refund, or ask the operator.",
+        "takes_back OR is_taken_back",
+    ),
+    "operator_reversal_alone": BreakRule(
+        _B, "a reversal of no known payment", "Ask the operator.", "kind = 'reversal'"
+    ),
+    "operator_other": BreakRule(
+        _B,
+        "neither a payment nor of another known kind",
+        "Say in the mapping what it is.",
+        "has_line AND (kind <> 'payment' OR NOT is_in)",
+    ),
+    "operator_outcome_unknown": BreakRule(
+        _B,
+        "paid at the operator, and the answer to our request never came",
+        "Resolve the intent.",
+        "is_unanswered AND NOT has_collection",
+    ),
+    "operator_duplicate": BreakRule(
+        _B, "paid twice at the operator", "Refund the second payment.", "is_second"
+    ),
+    "operator_not_seen_yet": BreakRule(
+        _E,
+        "paid at the operator, not seen here yet",
+        "Wait.",
+        "has_line AND NOT has_collection AND age_days <= grace_days",
+        waits=True,
+    ),
+    "operator_unknown_here": BreakRule(
+        _B,
+        "paid at the operator, unknown here",
+        "Ask the provider for the collection.",
+        "has_line AND NOT has_collection",
+    ),
+    "operator_not_paid_here": BreakRule(
+        _B,
+        "paid at the operator, and not a success here",
+        "Ask the provider to correct it.",
+        "has_line AND NOT paid",
+    ),
+    "operator_pending": BreakRule(
+        _E,
+        "a success here, not at the operator yet",
+        "Wait.",
+        "NOT has_line AND age_days <= grace_days",
+        waits=True,
+    ),
+    "operator_not_reached": BreakRule(
+        _B,
+        "a success on a day that no statement reaches",
+        "Give the statement of that day.",
+        "NOT has_line AND NOT is_reached",
+    ),
+    "operator_missing": BreakRule(
+        _B, "a success here, not at the operator", "Ask the operator.", "NOT has_line"
+    ),
+    "operator_currency_mismatch": BreakRule(
+        _B, "paid in two currencies", "Ask the provider.", "currency_line <> currency_other"
+    ),
+    "operator_fee_side": BreakRule(
+        _B,
+        "the amounts differ by the fee",
+        "Find out who bears the fee.",
+        "fee_service <> 0 AND abs(amount_operator - amount_service) = fee_service",
+    ),
+    "operator_amount_mismatch": BreakRule(
+        _B,
+        "the amounts differ",
+        "Ask the provider.",
+        "abs(amount_operator - amount_service) > amount_tolerance",
+    ),
+    "operator_channel_mismatch": BreakRule(
+        _B, "paid by another channel", "Ask the provider.", "account_line <> account_other"
+    ),
+    "operator_across_cutoff": BreakRule(
+        _E,
+        "agree, on either side of the period's edge",
+        "None.",
+        "operator_day NOT BETWEEN first_day AND last_day"
+        " OR business_day NOT BETWEEN first_day AND last_day",
+    ),
+    "operator_timing": BreakRule(
+        _E, "agree, on different days", "None.", "operator_day <> business_day"
+    ),
+    "operator_agrees": BreakRule(_O, "agree", "None.", "TRUE"),
+}
+"""The codes of the operator's statements, in the order in which they are tried."""
+
+BANK: Final[dict[str, BreakRule]] = {
+    "bank_not_completed": BreakRule(
+        _O, "did not happen at the bank", "None.", "has_line AND NOT is_completed"
+    ),
+    "bank_line_again": BreakRule(
+        _B, "two statements hold the same line", "Give each statement once.", "is_copied"
+    ),
+    "bank_zero": BreakRule(
+        _E, "a line of 0: no money moved", "None.", "has_line AND amount_bank = 0"
+    ),
+    "bank_charge": BreakRule(_E, "the bank's charge", "None.", "kind IN ('fee', 'charge', 'tax')"),
+    "bank_returned": BreakRule(
+        _B,
+        "taken back at the bank",
+        "Ask the bank.",
+        "kind IN ('reversal', 'chargeback', 'refund')",
+    ),
+    "bank_debit": BreakRule(
+        _E, "money out that is no payout's", "None.", "has_line AND amount_bank < 0"
+    ),
+    "bank_credited_again": BreakRule(
+        _B, "one payout, credited twice", "Ask the bank.", "is_second"
+    ),
+    "bank_perhaps_earlier": BreakRule(
+        _B,
+        "credited, perhaps for a payout before the statements begin",
+        "Give the earlier statement too.",
+        "has_line AND NOT has_met AND kind = 'payout'"
+        " AND date_diff('day', first_payout, bank_day) < settle_days",
+    ),
+    "bank_unexpected": BreakRule(
+        _B,
+        "credited, and no payout says so",
+        "Ask the operator.",
+        "has_line AND NOT has_met AND kind = 'payout'",
+    ),
+    "bank_other_credit": BreakRule(
+        _E, "money in that no payout explains", "See whose it is.", "has_line AND NOT has_met"
+    ),
+    "bank_pending": BreakRule(
+        _E,
+        "paid out, not credited yet",
+        "Wait.",
+        "NOT has_met AND age_days <= settle_days",
+        waits=True,
+    ),
+    "bank_missing": BreakRule(
+        _B, "paid out, not at the bank", "Ask bank and operator.", "NOT has_met"
+    ),
+    "bank_short": BreakRule(
+        _B, "less was credited", "Claim the difference.", "drift < -amount_tolerance"
+    ),
+    "bank_over": BreakRule(_B, "more was credited", "Ask the bank.", "drift > amount_tolerance"),
+    "bank_across_cutoff": BreakRule(
+        _E,
+        "agree, on either side of the period's edge",
+        "None.",
+        "least(bank_from, payout_from) < first_day OR greatest(bank_to, payout_to) > last_day",
+    ),
+    "bank_late": BreakRule(
+        _E,
+        "agree, credited later than agreed",
+        "None.",
+        "date_diff('day', payout_from, bank_to) > settle_days",
+    ),
+    "bank_together": BreakRule(_O, "several payouts in one credit", "None.", "form = 'together'"),
+    "bank_in_parts": BreakRule(_O, "one payout in several credits", "None.", "form = 'parts'"),
+    "bank_agrees": BreakRule(_O, "agree", "None.", "TRUE"),
+}
+"""The codes of the bank's statements, in the order in which they are tried."""
+
+EVERY: Final = {**LEDGER, **SETTLEMENT, **OPERATOR, **BANK}
+"""The codes of all legs."""
 
 RULES: Final = Schema(
     "rules",
@@ -165,10 +383,12 @@ def table(rules: dict[str, BreakRule]) -> pd.DataFrame:
     )
 
 
-def break_code() -> str:
-    """Return the SQL that gives a row of the ledger's verdicts its code."""
-    rules = "\n".join(f"WHEN {rule.condition} THEN '{code}'" for code, rule in LEDGER.items())
-    return f"CASE\n{rules}\nEND"
+def break_code(rules: dict[str, BreakRule] = LEDGER) -> str:
+    """Return the SQL that gives a row of a leg's verdicts its code, by rules with a condition."""
+    tried = "\n".join(
+        f"WHEN {rule.condition} THEN '{code}'" for code, rule in rules.items() if rule.condition
+    )
+    return f"CASE\n{tried}\nEND"
 
 
 def agreeing() -> str:

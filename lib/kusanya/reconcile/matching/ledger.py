@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import carried, columns
 from kusanya.reconcile.frames.columns import (
     AGEING,
+    BREAKS,
     BRIDGE,
     COLLECTIONS,
     DOUBLES,
@@ -22,13 +23,16 @@ from kusanya.reconcile.frames.columns import (
     LEDGER,
     LINES,
     MATCHES,
+    PAIRS,
     STATEMENT,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
-from kusanya.reconcile.matching import breaks
+from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
 _ALL: Final = """
@@ -41,7 +45,7 @@ def lines(
     ledger: pd.DataFrame | None, statement: pd.DataFrame | None, *, period: Period
 ) -> pd.DataFrame:
     """Return how many lines of each file lie before, in and after the period, and their sums."""
-    with Engine() as engine:
+    with open_engine() as engine:
         engine.register("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
         paid_out = columns.empty(STATEMENT) if statement is None else statement
         engine.register("statement", paid_out, STATEMENT)
@@ -49,7 +53,7 @@ def lines(
         return engine.frame(query("lines"), LINES, days)
 
 
-class Matched(msgspec.Struct, frozen=True, kw_only=True):
+class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
     """What came of matching a ledger with the service's collections."""
 
     rows: pd.DataFrame
@@ -57,11 +61,13 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     ageing: pd.DataFrame
     doubles: pd.DataFrame
+    pairs: pd.DataFrame | None = None
+    """The lines that agree, each with its collection; None where nobody asked for them."""
 
     @property
     def breaks(self) -> int:
-        """Return how many rows are breaks."""
-        return int((self.rows["standing"] == "break").sum())
+        """Return how many rows are breaks that nobody has accepted."""
+        return int(break_life.stands(self.rows).sum())
 
     @property
     def unexplained(self) -> int:
@@ -70,16 +76,18 @@ class Matched(msgspec.Struct, frozen=True, kw_only=True):
         return int(left.abs().sum())
 
 
-def of(inputs: Inputs, *, everything: bool = True) -> Matched | None:
+def of(inputs: Inputs, *, everything: bool = True, pairs: bool = False) -> LedgerMatch | None:
     """Return the match of the inputs' ledger, or None where no ledger was given: nothing is proven.
 
-    See `match` for what `everything` leaves out.
+    Its rows also say what people said about each break. See `match` for what `everything` leaves
+    out.
     """
     if inputs.ledger is None:
         return None
-    return match(
+    books, books_from = _books(inputs.ledger, inputs)
+    matched = match(
         inputs.collections,
-        inputs.ledger,
+        books,
         outside=inputs.outside,
         period=inputs.period,
         tolerance=inputs.tolerance,
@@ -88,7 +96,21 @@ def of(inputs: Inputs, *, everything: bool = True) -> Matched | None:
         other_mode=inputs.other_mode,
         intents=inputs.intents,
         everything=everything,
+        pairs=pairs,
+        books_from=books_from,
     )
+    bridge = with_unread(matched.bridge, inputs.quality, of="ledger")
+    rows = break_life.with_life(matched.rows, BREAKS, leg=carried.BOOKS, inputs=inputs)
+    return msgspec.structs.replace(matched, bridge=bridge, rows=rows)
+
+
+def _books(given: pd.DataFrame, inputs: Inputs) -> tuple[pd.DataFrame, date | None]:
+    """Return the books with the lines carried from the period before, and where they begin."""
+    earlier = inputs.carried
+    if earlier is None or not earlier.adjoins(inputs.period):
+        return given, None
+    lines = [given, earlier.lines_before(given, inputs.period)]
+    return pd.concat(lines, ignore_index=True), earlier.period.first
 
 
 def match(
@@ -103,16 +125,20 @@ def match(
     other_mode: pd.DataFrame | None = None,
     intents: pd.DataFrame | None = None,
     everything: bool = True,
-) -> Matched:
+    pairs: bool = False,
+    books_from: date | None = None,
+) -> LedgerMatch:
     """Match a ledger with the collections of one mode over a period.
 
     A row is in the result when either of its days is in the period. `outside` are collections of
     other days that the lines name, so that what was paid long ago is not called unpaid. `basis`
     says whether the ledger books gross or net amounts, `as_of` is the day that ages are counted to.
     `everything` False leaves rows that agree out of `rows`; the other frames still count them.
-    Raises ValueError for collections of both modes.
+    `pairs` lists the lines of the books that agree with their collections, in few columns. From
+    `books_from` on, where given, the ledger holds all that was booked. Raises ValueError for
+    collections of both modes.
     """
-    with Engine(folders=folders_of(collections, ledger)) as engine:
+    with open_engine(collections, ledger) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register(
             "outside", columns.empty(COLLECTIONS) if outside is None else outside, COLLECTIONS
@@ -120,7 +146,14 @@ def match(
         engine.run(_ALL)
         engine.one_mode("collections")
         engine.register("ledger", ledger, LEDGER)
-        asked = terms(period, tolerance, as_of=as_of, basis=basis, everything=everything)
+        asked = terms(
+            period,
+            tolerance,
+            as_of=as_of,
+            basis=basis,
+            everything=everything,
+            books_from=books_from,
+        )
         engine.register("terms", asked, TERMS)
         engine.register(
             "other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS
@@ -133,14 +166,23 @@ def match(
         engine.run(query("ledger_counted").format(ok_codes=breaks.agreeing()))
         engine.run(query("ledger_pairs"))
         engine.run(query("ledger_judged"))
+        engine.run(query("ledger_spelled"))
         engine.run(_verdicts("close_verdicts", "met_closely"))
+        engine.run(_verdicts("spelled_verdicts", "met_by_spelling"))
+        engine.run(query("ledger_groups"))
         engine.run(query("ledger_rows"))
-        return Matched(
+        engine.run(query("ledger_hints"))
+        return LedgerMatch(
             rows=engine.frame(query("ledger_answer"), MATCHES),
             bridge=engine.frame(query("ledger_bridge"), BRIDGE),
             ageing=engine.frame(query("ledger_ageing"), AGEING),
             doubles=engine.frame(query("ledger_doubles"), DOUBLES),
+            pairs=engine.frame(_agreed(), PAIRS) if pairs else None,
         )
+
+
+def _agreed() -> str:
+    return query("ledger_agreed").format(ok_codes=breaks.agreeing())
 
 
 def _verdicts(name: str, met: str) -> str:

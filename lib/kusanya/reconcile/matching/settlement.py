@@ -5,9 +5,11 @@ from datetime import date
 import msgspec
 import pandas as pd
 
+from kusanya.reconcile.frames import carried
 from kusanya.reconcile.frames.columns import (
     BRIDGE,
     COLLECTIONS,
+    PAYOUTS,
     SETTLED,
     STATEMENT,
     DType,
@@ -15,16 +17,25 @@ from kusanya.reconcile.frames.columns import (
     frame,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Engine, Source, folders_of, query
+from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
-from kusanya.reconcile.matching import breaks
+from kusanya.reconcile.frames.tolerance import (
+    PLAIN,
+    SETTLE_DAYS,
+    TERMS,
+    Tolerance,
+    settle_days,
+    terms,
+)
+from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG})
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
     """What came of matching a statement with the collections that earned it."""
 
     rows: pd.DataFrame
@@ -32,8 +43,8 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def breaks(self) -> int:
-        """Return how many rows are breaks."""
-        return int((self.rows["standing"] == "break").sum())
+        """Return how many rows are breaks that nobody has accepted."""
+        return int(break_life.stands(self.rows).sum())
 
     @property
     def unexplained(self) -> int:
@@ -42,11 +53,11 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
         return int(left.abs().sum())
 
 
-def of(inputs: Inputs, *, everything: bool = True) -> Settled | None:
+def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
     """Return the match of the inputs' statement, or None where none was given."""
     if inputs.statement is None:
         return None
-    return match(
+    settled = match(
         inputs.collections,
         inputs.statement,
         period=inputs.period,
@@ -54,6 +65,9 @@ def of(inputs: Inputs, *, everything: bool = True) -> Settled | None:
         as_of=inputs.judged_on,
         everything=everything,
     )
+    bridge = with_unread(settled.bridge, inputs.quality, of="statement")
+    rows = break_life.with_life(settled.rows, PAYOUTS, leg=carried.STATEMENT, inputs=inputs)
+    return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
 
 
 def match(
@@ -64,17 +78,18 @@ def match(
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
     everything: bool = True,
-) -> Settled:
+) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
 
     A statement has either a collection on every line or on none. A day is due `settle_days` after
-    it; `as_of` is the day that is judged on. Raises ValueError for a statement of both
-    kinds, and for collections of both modes.
+    it, and the lines of a channel may all be dated by up to as many days later; a line that pays
+    several days is split into them where their sum is exact. `as_of` is the day that is judged on.
+    Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
     if named.any() and not named.all():
         raise ValueError("the statement names a collection on some lines and not on others")
-    with Engine(folders=folders_of(collections)) as engine:
+    with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
@@ -82,8 +97,10 @@ def match(
         item = frame(_GRANULARITY, {"item": [bool(named.any())]})
         engine.register("granularity", item, _GRANULARITY)
         engine.register("verdicts", breaks.table(breaks.SETTLEMENT), RULES)
+        engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
+        engine.run(query("settlement_days"))
         engine.run(query("settlement"))
-        return Settled(
+        return SettlementMatch(
             rows=engine.frame(query("settlement_answer"), SETTLED, {"everything": everything}),
             bridge=engine.frame(query("settlement_bridge"), BRIDGE),
         )

@@ -8,7 +8,7 @@ from matplotlib.dates import DateFormatter, DayLocator, date2num
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.matching.ledger import Matched
+from kusanya.reconcile.matching.ledger import LedgerMatch
 from kusanya.reconcile.notebook.figure import (
     AGES,
     BAR,
@@ -114,7 +114,7 @@ def ageing(frame: pd.DataFrame) -> Chart:
         return titled(chart, "How old the breaks are")
 
 
-def ages(matched: Matched | None) -> Chart:
+def ages(matched: LedgerMatch | None) -> Chart:
     """Draw the ages of a match's breaks; without a match, a picture that says so."""
     if matched is not None:
         return ageing(matched.ageing)

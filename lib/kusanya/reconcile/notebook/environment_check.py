@@ -10,8 +10,9 @@ import pandas as pd
 from kusanya.errors import InputRefused, StoreError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CHECKS
-from kusanya.reconcile.inputs import exported, sample
 from kusanya.reconcile.inputs.load import MODE_VARIABLE, STORE_VARIABLE
+from kusanya.reconcile.inputs.sample import month as sample
+from kusanya.reconcile.inputs.store import exported
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -47,9 +48,7 @@ def _export(folder: Path) -> list[tuple[str, str, bool]]:
     rows = []
     for mode in (Mode.LIVE, Mode.TEST):
         try:
-            rows.append(
-                (f"last {mode.value} day", f"{exported.newest_day(folder, mode=mode)}", True)
-            )
+            rows.append((f"last {mode.value} day", f"{exported.days(folder, mode=mode)[-1]}", True))
         except InputRefused:
             rows.append((f"last {mode.value} day", "none", True))
     good = any(found != "none" for _, found, _ in rows)

@@ -4,10 +4,14 @@ pandas' Styler does not escape by itself, neither cells nor headers, and a failu
 header sooner or later: this is the one place that makes tables, and it escapes both.
 """
 
+import html
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import pandas as pd
 from pandas.io.formats.style import Styler
 
@@ -15,17 +19,19 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.matching import breaks
-from kusanya.reconcile.matching.ledger import Matched
-from kusanya.reconcile.matching.settlement import Settled
+from kusanya.reconcile.matching.ledger import LedgerMatch
+from kusanya.reconcile.matching.legs import Leg
+from kusanya.reconcile.matching.settlement import SettlementMatch
+from kusanya.reconcile.notebook import layout
+from kusanya.reconcile.notebook.stories import anchor
 from kusanya.text import safe
 
 if TYPE_CHECKING:  # both write tables themselves
+    from kusanya.reconcile.analysis.gap import GapAnswer
     from kusanya.reconcile.analysis.report import CloseResult, Report
 
 ROWS: Final = 500
 """Rows that a table shows; its caption says when there are more."""
-TOTAL: Final = "(all)"
 _NOTHING: Final = pd.DataFrame()
 _MISSING: Final = "–"
 _CELL: Final = 120
@@ -40,66 +46,154 @@ _LOOK: Final = [
         "props": "text-align: left; font-variant-numeric: tabular-nums; white-space: nowrap",
     },
 ]
-_READ: Final = (
-    "break_code",
-    "suggested_action",
-    "reference",
-    "collection_id",
-    "row_no",
-    "amount_ledger",
-    "amount_service",
-    "bridge_effect",
-    "fee_drift",
-    "currency_ledger",
-    "currency_service",
-    "status_ledger",
-    "status_service",
-    "booked_day",
-    "business_day",
-    "age_days",
-    "channel",
-    "suggested_match",
-)
-"""What a person needs of a break, the most useful first; the files of a pack have every column."""
-_TOTALS: Final = frozenset(
-    {
-        TOTAL,
-        *("ledger total", "service total", "unexplained"),
-        *("gross", "net", "paid out", "open balance"),
-    }
-)
-"""Lines that are sums of the others."""
+_NUMBER: Final = "text-align: right; white-space: nowrap !important"
+_LABELS: Final = {
+    "break_code": "code",
+    "row_no": "row of the books",
+    "line_no": "line",
+    "amount_ledger": "amount in the books",
+    "amount_service": "amount of the service",
+    "bridge_effect": "effect on the bridge",
+    "collection_id": "collection",
+    "business_day": "business day",
+    "currency_service": "currency of the service",
+    "net_settled": "net paid out",
+    "fee_settled": "fee deducted",
+    "gross_settled": "gross paid out",
+    "suggested_action": "what to do",
+    "suggested_match": "perhaps",
+    "effective_bps": "fee in basis points",
+    "few": "few attempts",
+    "median_lag_s": "median lag in seconds",
+    "cum_share": "share so far",
+    "value_cum_share": "value share so far",
+    "rate_low": "rate at least",
+    "rate_high": "rate at most",
+}
+_LINK: Final = """function(data, type) {
+  const anchors = ANCHORS;
+  if (type !== 'display' || !(data in anchors)) return data;
+  return `<a href="#${anchors[data]}">${data}</a>`;
+}"""
+"""How a sortable table shows a collection that has a story; its cells are escaped already."""
 _AGE: Final = re.compile(r"rows_(\d+_\d+|over_\d+)")
 """A column that counts rows of an age."""
-_MEANS: Final = {
-    code: verdict.meaning for code, verdict in {**breaks.LEDGER, **breaks.SETTLEMENT}.items()
-}
 
 
-def table(frame: pd.DataFrame, title: str, *, rows: int = ROWS) -> Styler:
+def table(
+    frame: pd.DataFrame,
+    title: str,
+    *,
+    rows: int = ROWS,
+    with_totals: bool = False,
+    linked: Container[str] = (),
+) -> Styler:
     """Return `frame` as an escaped table under `title`; the caption says when rows are left out.
 
     Money and counts have thousands separators, instants are East Africa Time, shares are percent,
-    a row whose channel is (all) and the sums of a bridge are set off as totals.
+    the total of all channels and the sums of a bridge are set off. `with_totals` adds the sums of
+    all rows, also of those that are left out. A collection that is in `linked` leads to its story.
     """
-    shown = frame.head(rows)
+    shown, is_sum = frame.head(rows), layout.is_sum(frame.head(rows))
+    if with_totals:
+        summed, added = layout.with_totals(frame)
+        shown = pd.concat([shown, summed.tail(added)], ignore_index=True) if added else shown
+        is_sum = [*is_sum, *[True] * added]
     cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
     cells = pd.DataFrame(
         {name: shown[name].map(_form(shown[name])).astype("object") for name in shown.columns}
     )
     numbers = [name for name in shown.columns if _is_number(shown[name])]
-    labels = {name: _label(str(name)) for name in shown.columns}
+    if "channel" in cells:
+        cells["channel"] = cells["channel"].replace(layout.TOTAL, "total")
+    labels = {name: label(str(name)) for name in shown.columns}
     styler = Styler(cells.rename(columns=labels), uuid=_slug(title), cell_ids=False)
     styler = styler.format(escape="html").format_index(escape="html", axis=0)
+    if "collection_id" in shown:
+        lead = partial(_lead, linked=linked)
+        styler = styler.format(lead, subset=[labels["collection_id"]])
     styler = styler.format_index(escape="html", axis=1).hide(axis="index")
     styler = styler.set_caption(_escaped(f"{title}{cut}")).set_table_styles(_styles(cells, numbers))
-    return styler.apply(_total, axis=None, rows=sums(shown))
+    return styler.apply(_total, axis=None, rows=is_sum)
 
 
-def sums(frame: pd.DataFrame) -> list[bool]:
-    """Tell of every row whether it is a sum of others: a total of days, a side of a bridge."""
-    name = next((name for name in ("channel", "line") if name in frame), None)
-    return [False] * len(frame) if name is None else frame[name].isin(_TOTALS).tolist()
+class SortableTable(msgspec.Struct, frozen=True):
+    """A table that its reader sorts and searches in a notebook, without the network."""
+
+    frame: pd.DataFrame
+    title: str
+    numbers: frozenset[str]
+    """Columns of numbers, by what stands above them."""
+    anchors: dict[str, str] = {}
+    """Collections of the table that have a story on the page, and the name of its section."""
+
+    def _repr_html_(self) -> str:
+        # Imported here: a pack is written without what notebooks need.
+        from itables import JavascriptFunction, to_html_datatable
+
+        names = list(self.frame.columns)
+        columns_: list[dict[str, Any]] = [
+            {"targets": [at for at, name in enumerate(names) if name in self.numbers]}
+            | {"className": "dt-right dt-body-nowrap", "orderSequence": ["desc", "asc"]},
+            {"targets": [at for at, name in enumerate(names) if name not in self.numbers]}
+            | {"className": "dt-left"},
+        ]
+        if self.anchors:
+            known = json.dumps(self.anchors).replace("<", "\\u003c")
+            render = JavascriptFunction(_LINK.replace("ANCHORS", known))
+            columns_.append({"targets": [names.index(label("collection_id"))], "render": render})
+        shown = to_html_datatable(
+            self.frame,
+            connected=False,
+            maxBytes=0,
+            showIndex=False,
+            order=[],
+            text_in_header_can_be_selected=False,  # a click on it sorts
+            pageLength=25,
+            lengthMenu=[25, 100, ROWS],
+            columnDefs=columns_,
+            classes="display compact",
+            style="table-layout:auto;width:100%",
+        )
+        return f"<p><b>{_escaped(self.title)}</b></p>{shown}"
+
+
+def sortable(
+    frame: pd.DataFrame, title: str, *, rows: int = ROWS, linked: Container[str] = ()
+) -> SortableTable | Styler:
+    """Return `frame` as a table to sort and to search; an empty one as `table` does.
+
+    Cells are as in `table`, but for what is missing, which is empty and sorts as nothing. The
+    notebook loads the script once, by `itables.init_notebook_mode`, unconnected.
+    """
+    if frame.empty:
+        return table(frame, title)
+    shown = frame.head(rows)
+    cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
+    cells = {
+        label(str(name)): shown[name].map(_form(shown[name])).where(shown[name].notna(), "")
+        for name in shown.columns
+    }
+    ids = shown["collection_id"].dropna() if "collection_id" in shown else ()
+    anchors = {str(id_): anchor(id_) for id_ in ids if id_ in linked}
+    numbers = frozenset(label(str(name)) for name in shown.columns if _is_number(shown[name]))
+    return SortableTable(pd.DataFrame(cells, dtype="object"), f"{title}{cut}", numbers, anchors)
+
+
+def open_rows(
+    matched: LedgerMatch | SettlementMatch | Leg | None,
+    title: str,
+    *,
+    wants: str = "ledger",
+    linked: Container[str] = (),
+) -> SortableTable | Styler:
+    """Return the rows of a match that do not simply agree, the most money first, to be sorted.
+
+    A collection that is in `linked` leads to its story.
+    """
+    if matched is None:
+        return leg(None, "rows", title, wants=wants)
+    return sortable(brief(differing(matched.rows)), title, linked=linked)
 
 
 def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Styler:
@@ -121,7 +215,11 @@ def account(inputs: Inputs) -> Styler:
 
 
 def leg(
-    matched: Matched | Settled | None, part: str, title: str, *, wants: str = "ledger"
+    matched: LedgerMatch | SettlementMatch | Leg | None,
+    part: str,
+    title: str,
+    *,
+    wants: str = "ledger",
 ) -> Styler:
     """Return one table of a match, or the sentence that nothing was proven for want of an input.
 
@@ -140,18 +238,15 @@ def differing(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame as people read it: of breaks the columns that matter, and what a code means.
+    """Return a frame as people read it: the most money first, what a code means, what matters."""
+    return layout.read(frame)
 
-    A frame without codes is returned as it is.
-    """
-    code = next((name for name in ("break_code", "line") if name in frame), None)
-    if code is None:
-        return frame
-    wide = set(_READ) <= set(frame.columns)
-    shown = frame[list(_READ)] if wide else frame.copy()
-    meaning = shown[code].map(_MEANS).astype(DType.TEXT.pandas)
-    shown.insert(list(shown.columns).index(code) + 1, "meaning", meaning)
-    return shown
+
+def gap(found: "GapAnswer | None") -> Styler:
+    """Return what may explain an amount, or the sentence that none was asked about."""
+    if found is None:
+        return table(_NOTHING, "No unexplained amount: give GAP, and books to search in")
+    return table(found.lines, found.sentence)
 
 
 def verdict(made: "Report") -> Styler:
@@ -186,9 +281,12 @@ def _facts(facts: dict[str, str], title: str) -> Styler:
     return table(frame, title)
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
+    """Return what stands above a column, in words."""
     age = _AGE.fullmatch(name)
-    return f"{_between(age[1])} days" if age else safe(name).replace("_", " ")
+    if age:
+        return f"{_between(age[1])} days"
+    return _LABELS.get(name) or safe(name).replace("_", " ")
 
 
 def _between(age: str) -> str:
@@ -216,11 +314,20 @@ def _form(column: "pd.Series[Any]") -> Callable[[Any], str]:
     return lambda value: _MISSING if pd.isna(value) else safe(str(value), _CELL)
 
 
+def _lead(text: str, *, linked: Container[str]) -> str:
+    """Return a cell as HTML, which leads to the payment's story where there is one."""
+    shown = html.escape(text)
+    return f'<a href="#{anchor(text)}">{shown}</a>' if text in linked else shown
+
+
 def _styles(cells: pd.DataFrame, numbers: list[str]) -> Any:
     # By position: two columns may be called the same once their text is made safe.
     places = [cells.columns.get_loc(name) for name in numbers]
     right = [
-        {"selector": f"{cell}.col{place}", "props": "text-align: right"}
+        {
+            "selector": f"{cell}.col{place}",
+            "props": "text-align: right; white-space: nowrap !important",
+        }
         for place in places
         for cell in ("td", "th")
     ]

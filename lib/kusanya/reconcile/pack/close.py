@@ -6,15 +6,13 @@ late is a delta that the next pack carries.
 """
 
 import hashlib
-import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
-import pyarrow.parquet as pq
 
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
 from kusanya.reconcile.analysis.report import (
@@ -35,15 +33,22 @@ from kusanya.reconcile.frames.columns import (
     DType,
     Schema,
 )
-from kusanya.reconcile.frames.days import period as as_period
-from kusanya.reconcile.frames.engine import Engine, folders_of, query
+from kusanya.reconcile.frames.engine import query
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
-from kusanya.reconcile.inputs import load
-from kusanya.reconcile.pack import summary, write
+from kusanya.reconcile.inputs import earlier_pack, load
+from kusanya.reconcile.pack import (
+    account_map,
+    journal_entries,
+    journal_files,
+    kept_receipts,
+    summary,
+    write,
+)
+from kusanya.reconcile.pack.account_map import AccountMap
+from kusanya.reconcile.pack.imprint import imprint
 
-_CLOSED: Final = "closed.parquet"
-_MANIFEST: Final = "manifest.json"
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
 _LARGEST: Final = """
 (SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
@@ -60,6 +65,8 @@ def run(
     ledger: str = "",
     store: str = "",
     statement: str = "",
+    operator: Sequence[str] = (),
+    bank: Sequence[str] = (),
     mapping: str = "",
     tariff: str = "",
     mode: str = "",
@@ -67,16 +74,28 @@ def run(
     as_of: int | None = None,
     previous: Path | None = None,
     max_breaks: int = 0,
+    accounts: str = "",
     tolerance: Tolerance = PLAIN,
+    engine: str = "",
+    entity: str = "",
+    keep_receipts: bool = False,
     progress: Progress | None = None,
 ) -> CloseResult:
     """Reconcile a period and write its pack into a folder of its own under `out`.
 
-    `previous` is the folder of an earlier pack, whose late changes this one carries. `progress` is
-    called with what is being done. Nothing is written when an input is rejected or the store cannot
-    be read: the result is failed and says why. Raises ConfigurationError for what the caller got
-    wrong: a mode, cutoff or position, or a period that ends before it begins.
+    `previous` is the folder of an earlier pack, whose late changes this one carries. `engine` is as
+    in `load.inputs`; the pack is the same whichever ran. `progress` is called with what is being
+    done. With `accounts`, an account map, the pack holds journal entries too. Rows that cannot be
+    read are listed in the pack, and its verdict is then not closed.
+    Nothing is written when a file as a whole or the store cannot be read: the result is failed and
+    says why. Raises ConfigurationError for what the caller got wrong: a mode, cutoff or position,
+    or a period that ends before it begins.
+    `entity` says on every page whose books these are. With `keep_receipts` the store keeps the
+    operator's receipts that were found; it must be a store, and a statement of an operator given.
     """
+    if keep_receipts and not operator:
+        raise ConfigurationError("receipts come from an operator's statement, and none was given")
+    keeper = kept_receipts.store_of(store) if keep_receipts else ""
     if last < first:
         raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
     try:
@@ -87,20 +106,28 @@ def run(
             cutoff=cutoff,
             ledger=ledger,
             statement=statement,
+            operator=operator,
+            bank=bank,
             mapping=mapping,
             tariff=tariff,
             previous="" if previous is None else str(previous),
             as_of=as_of,
+            accounts=accounts,
             tolerance=tolerance,
+            engine=engine,
+            entity=entity,
             progress=progress,
         )
         if progress is not None:
             progress("writing the pack")
-        return finish(made, out=str(out), max_breaks=max_breaks)
+        result = finish(made, out=str(out), max_breaks=max_breaks)
+        kept = kept_receipts.record_in(keeper, made.report) if keeper else None
     except ConfigurationError:
         raise
     except KusanyaError as error:
         return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
+    else:
+        return msgspec.structs.replace(result, receipts=kept)
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +136,10 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     files: dict[str, str | None]
     """What went into it beside the inputs: SHA-256 of mapping and tariff, an earlier run id."""
+    entity: str = ""
+    """Whose books these are, as every page says."""
+    accounts: AccountMap | None = None
+    """Where the journal entries are booked; without it the pack has none."""
 
 
 def prepare(
@@ -119,20 +150,25 @@ def prepare(
     cutoff: str = "00:00",
     ledger: str = "",
     statement: str = "",
+    operator: Sequence[str] = (),
+    bank: Sequence[str] = (),
     mapping: str = "",
     tariff: str = "",
     previous: str = "",
     as_of: int | None = None,
+    accounts: str = "",
     tolerance: Tolerance = PLAIN,
+    engine: str = "",
+    entity: str = "",
     progress: Progress | None = None,
 ) -> Closing:
     """Read, match and audit a period; write nothing.
 
-    Raises InputRefused when an input row was rejected, with its number and reason, or when a total
-    is past 63 bits, with the rows of the largest amounts; and whatever `load.inputs` raises.
+    Raises InputRefused when a total is past 63 bits, with the rows of the largest amounts; and
+    whatever `load.inputs` raises.
     """
-    report_step = progress or (lambda _: None)
-    report_step("reading collections")
+    earlier = earlier_pack.read(Path(previous)) if previous else None
+    booked_on = account_map.read(Path(accounts)) if accounts else None
     loaded = load.inputs(
         store,
         mode=mode,
@@ -140,32 +176,36 @@ def prepare(
         cutoff=cutoff,
         ledger=ledger,
         statement=statement,
+        operator=operator,
+        bank=bank,
         mapping=mapping,
         tariff=tariff,
         tolerance=tolerance,
         as_of=as_of,
+        carried=None if earlier is None else earlier.carried,
         evidence=True,
-        progress=lambda rows: report_step(f"reading collections: {rows:,}"),
+        engine=engine,
+        progress=progress,
     )
-    if loaded.rejected:
-        raise InputRefused(_rejected(loaded))
     files: dict[str, str | None] = {"mapping": _digest(mapping), "tariff": _digest(tariff)}
+    if accounts:
+        files["accounts"] = _digest(accounts)
     late = None
-    if previous:
-        files["previous"] = str(_read(Path(previous))[0]["run_id"])
+    if earlier is not None:
+        files["previous"] = str(earlier.manifest["run_id"])
         # An export has one position only, its own.
         upto = loaded.as_of if isinstance(loaded.collections, pd.DataFrame) else None
-        late = delta(Path(previous), store=store, as_of=upto)
+        late = delta(Path(previous), store=store, as_of=upto, engine=engine)
     try:
         made = report(loaded, late=late, progress=progress)
     except OverflowError as error:
         raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
-    return Closing(report=made, files=files)
+    return Closing(report=made, files=files, entity=entity, accounts=booked_on)
 
 
 def _largest(inputs: Inputs) -> str:
     """Return which collection and which line say the largest amounts."""
-    with Engine(folders=folders_of(inputs.collections)) as engine:
+    with open_engine(inputs.collections) as engine:
         engine.register("collections", inputs.collections, COLLECTIONS)
         engine.register(
             "ledger", columns.empty(LEDGER) if inputs.ledger is None else inputs.ledger, LEDGER
@@ -176,7 +216,14 @@ def _largest(inputs: Inputs) -> str:
 
 def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> CloseResult:
     """Write the pack of a prepared period under `out` and return the result; see `pack`."""
-    return pack(closing.report, out=Path(out), max_breaks=max_breaks, files=closing.files)
+    return pack(
+        closing.report,
+        out=Path(out),
+        max_breaks=max_breaks,
+        files=closing.files,
+        entity=closing.entity,
+        accounts=closing.accounts,
+    )
 
 
 def manifest(result: CloseResult) -> pd.DataFrame:
@@ -186,7 +233,7 @@ def manifest(result: CloseResult) -> pd.DataFrame:
     """
     if result.folder is None:
         raise InputRefused(f"there is no pack: {result.sentence}")
-    files = _read(result.folder)[0]["files"]
+    files = earlier_pack.read(result.folder).manifest["files"]
     return columns.frame(
         FILES,
         {
@@ -198,16 +245,24 @@ def manifest(result: CloseResult) -> pd.DataFrame:
 
 
 def pack(
-    made: Report, *, out: Path, max_breaks: int = 0, files: dict[str, str | None] | None = None
+    made: Report,
+    *,
+    out: Path,
+    max_breaks: int = 0,
+    files: dict[str, str | None] | None = None,
+    entity: str = "",
+    accounts: AccountMap | None = None,
 ) -> CloseResult:
     """Write the pack of a report and return the result.
 
     `files` names what else went into it, by SHA-256 or run id: mapping, tariff, an earlier pack.
+    `accounts` adds the folder `journals`, with a file for each program that imports entries.
 
     The folder appears whole or not at all. Where it is there already, with the same contents, it is
     left alone. Raises PackRefused when it cannot be written or differs from what is there.
     """
     identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
+    identity["entity"] = entity
     run_id = summary.run_id(identity)
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
@@ -216,7 +271,14 @@ def pack(
         made,
         out / name,
         summary=summary.first_sheet(made, run_id, verdict, identity),
-        manifest={"run_id": run_id, "verdict": verdict.value, "made_from": identity},
+        imprint=imprint(made, run_id=run_id, verdict=verdict, made_from=identity),
+        manifest={
+            "run_id": run_id,
+            "verdict": verdict.value,
+            "made_from": identity,
+            "books": made.matched is not None,
+        },
+        others={} if accounts is None else _journals(made, accounts, run_id),
     )
     return CloseResult(
         verdict=verdict,
@@ -230,13 +292,28 @@ def pack(
     )
 
 
-def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.DataFrame:
+def _journals(made: Report, accounts: AccountMap, run_id: str) -> dict[str, bytes]:
+    found = journal_entries.journals(made.page("postings").frame, accounts, run_id=run_id)
+    parts = {
+        form: journal_files.files(found.entries, accounts, form) for form in journal_files.FORMS
+    }
+    return {
+        f"journals/{name}": data
+        for form, made_files in parts.items()
+        for name, data in zip(journal_files.names(form, made_files), made_files, strict=True)
+    }
+
+
+def delta(
+    previous: Path, *, store: str = "", as_of: int | None = None, engine: str = ""
+) -> pd.DataFrame:
     """Return what the period of an earlier pack says now that it did not say when it was closed.
 
     Reads the same store as of `as_of`, the newest position where None. Raises InputRefused when the
     folder is no pack, or is one of another store.
     """
-    manifest, before = _read(previous)
+    earlier = earlier_pack.read(previous)
+    manifest, before = earlier.manifest, earlier.closed
     origin = manifest["made_from"]
     now = load.inputs(
         store,
@@ -245,6 +322,7 @@ def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.Da
         cutoff=origin["cutoff"],
         tolerance=msgspec.convert(origin["tolerance"], Tolerance),
         as_of=as_of,
+        engine=engine,
     )
     if now.store_id != origin["store_id"]:
         raise InputRefused(f"{previous.name} was made from another store")
@@ -253,22 +331,10 @@ def delta(previous: Path, *, store: str = "", as_of: int | None = None) -> pd.Da
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
     """Return how `now` differs from `before`, both frames of closed collections, field by field."""
-    with Engine() as engine:
+    with open_engine() as engine:
         engine.register("before", before, CLOSED)
         engine.register("now", now, CLOSED)
         return engine.frame(query("delta"), DELTA, {"closed_run_id": closed_run_id})
-
-
-def _read(previous: Path) -> tuple[dict[str, Any], pd.DataFrame]:
-    try:
-        manifest = json.loads((previous / _MANIFEST).read_text(encoding="utf-8"))
-        table = columns.from_arrow(pq.read_table(previous / _CLOSED))
-        checked = columns.check(table, CLOSED)
-        days = manifest["made_from"]
-        as_period(f"{days['first']}..{days['last']}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(f"{previous.resolve().name} is not the folder of a pack") from error
-    return manifest, checked
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
@@ -277,15 +343,3 @@ def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
 
 def _digest(path: str) -> str | None:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
-
-
-def _rejected(inputs: Inputs) -> str:
-    first = next(
-        f"{load.source}, row {remark.row}: {remark.reason}"
-        for load in inputs.quality
-        for remark in load.remarks
-        if remark.verdict == "rejected"
-    )
-    more = inputs.rejected - 1
-    also = f", and {more:,} more" if more else ""
-    return f"nothing was closed: {inputs.rejected:,} rejected row(s); {first}{also}"

@@ -5,6 +5,7 @@ No wall clock takes part: the same inputs and version give the same identity, an
 
 import hashlib
 import json
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -13,12 +14,14 @@ import pandas as pd
 
 from kusanya.reconcile.analysis import findings
 from kusanya.reconcile.analysis.report import Report, ReportVerdict
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.days import Period, format_cutoff
 from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
-from kusanya.reconcile.inputs.sample import STORE_ID as SAMPLE
+from kusanya.reconcile.inputs.sample.month import STORE_ID as SAMPLE
+from kusanya.reconcile.matching import break_life
+from kusanya.text import safe
 
-FORMAT: Final = 3
+FORMAT: Final = 7
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 Summary = list[tuple[str, Any]]
@@ -43,6 +46,9 @@ def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
         "as_of": inputs.as_of,
         "judged_on": inputs.judged_on.isoformat(),
         "inputs": {load.source: load.sha256 for load in inputs.quality if load.sha256},
+        "layouts": {
+            load.source: load.layout_sha256 for load in inputs.quality if load.layout_sha256
+        },
         "files": files,
         "library": version("kusanya"),
         "schema": REVISIONS[-1],
@@ -72,16 +78,24 @@ def first_sheet(
         ("facts known up to", inputs.as_of),
         ("ages counted to", inputs.judged_on.isoformat()),
         ("run id", run_id),
+        ("books of", made_from["entity"]),
         ("library", made_from["library"]),
         ("ledger books", f"{inputs.basis} amounts"),
         *_outside(made),
     ]
-    facts += [
-        (f"tolerance: {name.replace('_', ' ')}", value)
-        for name, value in made_from["tolerance"].items()
-    ]
+    facts += [(f"tolerance: {name}", value) for name, value in _tolerances(made_from["tolerance"])]
     facts += [(f"SHA-256 of {name}", value) for name, value in made_from["inputs"].items()]
     return facts
+
+
+def _tolerances(said: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield every tolerance by its name, those of single channels one by one."""
+    for name, value in said.items():
+        label = name.replace("_", " ")
+        if isinstance(value, dict):
+            yield from ((f"{label} {safe(channel, 40)}", days) for channel, days in value.items())
+        else:
+            yield label, value
 
 
 def _findings(made: Report) -> list[tuple[str, Any]]:
@@ -93,6 +107,8 @@ def _findings(made: Report) -> list[tuple[str, Any]]:
             continue
         name = row.finding if pd.isna(row.currency) else f"{row.finding}, {row.currency}"
         facts.append((name, int(row.rows)))
+        if row.finding == findings.ACCEPTED:
+            facts.append((f"{name}: names", row.note))
         if not pd.isna(row.amount):
             facts.append((f"{name}: sum", int(row.amount)))
     return facts
@@ -120,17 +136,17 @@ def _origin(inputs: Inputs) -> str:
 
 
 def by_code(made: Report) -> dict[str, int]:
-    """Return how many rows each break code has, of both legs."""
-    legs = [leg.rows for leg in (made.matched, made.settled) if leg is not None]
-    codes = [rows.loc[rows["standing"] == "break", "break_code"] for rows in legs]
+    """Return how many rows each break code has, of all legs, but for what was accepted."""
+    legs = [leg.rows for leg in made.legs]
+    codes = [rows.loc[break_life.stands(rows), "break_code"] for rows in legs]
     counted = pd.concat(codes).groupby(pd.concat(codes)).size() if codes else {}
     return {str(code): int(rows) for code, rows in counted.items()}
 
 
 def sentence(made: Report, verdict: ReportVerdict) -> str:
     """Return what the verdict means, for people."""
-    if made.inputs.rejected:
-        return f"Nothing is closed: {made.inputs.rejected:,} input row(s) could not be read."
+    if made.inputs.rejected or made.inputs.differing:
+        return f"Not closed: {'; '.join(_not_closed(made.inputs))}."
     if made.matched is None:
         return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
@@ -138,9 +154,51 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
     left = findings.left(made.findings, within=True)
     if made.matched.ageing.empty and not made.breaks and left.empty:
         return "Nothing to reconcile: the period has no collection and no line of the books."
+    given = _accepted(made)
     if verdict is ReportVerdict.RECONCILED and not made.breaks:
-        return "The books agree with the service, and the bridge closes to zero."
+        agree = "The books agree with the service, and the bridge closes to zero."
+        but = f"The bridge closes to zero, and nothing is left to do but for {given}."
+        return but if given else agree
     within = ", within the limit" if verdict is ReportVerdict.RECONCILED else ""
     parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
     parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
-    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}."
+    also = f"; {given}" if given else ""
+    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}{also}."
+
+
+def _accepted(made: Report) -> str:
+    """Return what was accepted by name, for people; empty for nothing."""
+    rows = made.findings[made.findings["finding"] == findings.ACCEPTED]
+    if rows.empty:
+        return ""
+    money = " and ".join(f"{row.currency} {row.amount:,}" for row in columns.records(rows))
+    count, note = int(rows["rows"].sum()), rows["note"].iloc[0]
+    return f"{count:,} accepted {safe(note, 120)}, worth {money}"
+
+
+def _not_closed(inputs: Inputs) -> Iterator[str]:
+    """Yield why a period is not closed: rows that were not read, totals that do not agree."""
+    if inputs.rejected:
+        yield _unread(inputs)
+    for load in inputs.differing:
+        total = load.total
+        if total is not None:
+            and_unread = f", with {total.unread:,} unread" if total.unread else ""
+            yield (
+                f"{load.source} states a total of {safe(total.currency or '', 8)} "
+                f"{total.stated:,}, and its rows come to {total.read:,}{and_unread}"
+            )
+
+
+def _unread(inputs: Inputs) -> str:
+    rejected = [(load.source, row) for load in inputs.quality for row in load.rejected]
+    source, first = rejected[0]
+    column = f', column "{first.column}"' if first.column else ""
+    sums = columns.records(quality.unread_lines(*inputs.quality))
+    known = [f"{line.currency} {line.amount:,}" for line in sums if not pd.isna(line.amount)]
+    money = f", worth {' and '.join(known)} where it could be read" if known else ""
+    more = f", and {len(rejected) - 1:,} more on the page unread" if len(rejected) > 1 else ""
+    return (
+        f"{len(rejected):,} input row(s) could not be read{money}: "
+        f"{source}, row {first.row}{column}: {first.reason}{more}"
+    )

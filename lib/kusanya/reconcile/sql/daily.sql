@@ -12,6 +12,7 @@ WITH tallied AS (
         sum(amount) AS amount,
         sum(fee) AS fee,
         sum(expected_fee) AS expected,
+        sum(fee) FILTER (expected_fee IS NOT NULL) AS fee_priced,
         count(*) - count(expected_fee) AS unpriced
     FROM priced
     WHERE coalesce(business_day, created_day) BETWEEN $first AND $last
@@ -33,7 +34,8 @@ summed AS (
         coalesce(sum(amount) FILTER (paid), 0)::BIGINT AS gross,
         coalesce(sum(fee) FILTER (paid), 0)::BIGINT AS fee,
         coalesce(sum(unpriced) FILTER (paid), 0)::BIGINT AS unpriced,
-        coalesce(sum(expected) FILTER (paid), 0)::BIGINT AS expected
+        coalesce(sum(expected) FILTER (paid), 0)::BIGINT AS expected,
+        coalesce(sum(fee_priced) FILTER (paid), 0)::BIGINT AS fee_priced
     FROM tallied
     GROUP BY GROUPING SETS ((day, mode, currency, channel), (mode, currency))
 )
@@ -55,7 +57,9 @@ SELECT
     CASE
         WHEN gross > 0 THEN (20000 * fee::HUGEINT + gross) // (2 * gross::HUGEINT)
     END::BIGINT AS effective_bps,
-    CASE WHEN unpriced = 0 THEN expected END AS expected_fee,
-    CASE WHEN unpriced = 0 THEN fee - expected END AS fee_drift
+    -- Of what the tariff prices; one channel without a price does not blank the total.
+    CASE WHEN unpriced < succeeded OR succeeded = 0 THEN expected END AS expected_fee,
+    CASE WHEN unpriced < succeeded OR succeeded = 0 THEN fee_priced - expected END AS fee_drift,
+    unpriced
 FROM summed
 ORDER BY mode, currency, is_total, business_day, channel

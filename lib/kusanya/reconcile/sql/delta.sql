@@ -11,33 +11,73 @@ WITH sides AS (
             - coalesce(CASE WHEN b.status = 'succeeded' THEN b.fee END, 0) AS fee_effect,
         coalesce(n.currency, b.currency) AS currency,
         n.seq,
-        b,
-        n
+        b.status AS status_was,
+        n.status AS status_now,
+        b.amount AS amount_was,
+        n.amount AS amount_now,
+        b.fee AS fee_was,
+        n.fee AS fee_now,
+        b.business_day AS business_day_was,
+        n.business_day AS business_day_now,
+        b.currency AS currency_was,
+        n.currency AS currency_now,
+        b.channel AS channel_was,
+        n.channel AS channel_now,
+        b.reference AS reference_was,
+        n.reference AS reference_now,
+        b.failure_code AS failure_code_was,
+        n.failure_code AS failure_code_now,
+        b.contradictions AS contradictions_was,
+        n.contradictions AS contradictions_now
     FROM before AS b
     FULL OUTER JOIN now AS n ON n.id = b.id
 ),
 
 fields AS (
-    SELECT *, 1 AS place, 'status' AS field, b.status AS was, n.status AS is_now FROM sides
-    UNION ALL
-    SELECT *, 2, 'amount', b.amount::VARCHAR, n.amount::VARCHAR FROM sides
-    UNION ALL
-    SELECT *, 3, 'fee', b.fee::VARCHAR, n.fee::VARCHAR FROM sides
-    UNION ALL
     SELECT
-        *, 4, 'business_day', strftime(b.business_day, '%Y-%m-%d'),
-        strftime(n.business_day, '%Y-%m-%d')
+        key, currency, change, amount_effect, fee_effect, seq,
+        1 AS place, 'status' AS field, status_was AS was, status_now AS is_now
     FROM sides
     UNION ALL
-    SELECT *, 5, 'currency', b.currency, n.currency FROM sides
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        2, 'amount', amount_was::VARCHAR, amount_now::VARCHAR
+    FROM sides
     UNION ALL
-    SELECT *, 6, 'channel', b.channel, n.channel FROM sides
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        3, 'fee', fee_was::VARCHAR, fee_now::VARCHAR
+    FROM sides
     UNION ALL
-    SELECT *, 7, 'reference', b.reference, n.reference FROM sides
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        4, 'business_day', strftime(business_day_was, '%Y-%m-%d'), strftime(business_day_now, '%Y-%m-%d')
+    FROM sides
     UNION ALL
-    SELECT *, 8, 'failure_code', b.failure_code, n.failure_code FROM sides
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        5, 'currency', currency_was, currency_now
+    FROM sides
     UNION ALL
-    SELECT *, 9, 'contradictions', b.contradictions::VARCHAR, n.contradictions::VARCHAR FROM sides
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        6, 'channel', channel_was, channel_now
+    FROM sides
+    UNION ALL
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        7, 'reference', reference_was, reference_now
+    FROM sides
+    UNION ALL
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        8, 'failure_code', failure_code_was, failure_code_now
+    FROM sides
+    UNION ALL
+    SELECT
+        key, currency, change, amount_effect, fee_effect, seq,
+        9, 'contradictions', contradictions_was::VARCHAR, contradictions_now::VARCHAR
+    FROM sides
 ),
 
 differing AS (

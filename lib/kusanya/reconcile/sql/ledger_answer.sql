@@ -1,5 +1,17 @@
 -- The rows for people, worst first: breaks in the order of their codes, the oldest on top.
-WITH listed AS (
+WITH shown_books AS (
+    SELECT
+        row_no, reference, collection_id, channel, currency, amount, fee, status, booked_at,
+        booked_day
+    FROM every_books
+    UNION ALL
+    SELECT
+        row_no, reference, collection_id, channel, currency, amount, fee, status, booked_at,
+        booked_day
+    FROM apart_lines
+),
+
+listed AS (
     SELECT j.*, v.standing, v.place, v.action
     FROM judged AS j
     CROSS JOIN span
@@ -11,7 +23,9 @@ SELECT
     j.break_code,
     j.standing,
     j.match_rule,
+    j.group_key,
     coalesce(b.reference, s.reference) AS reference,
+    CASE WHEN b.reference <> s.reference THEN s.reference END AS reference_service,
     coalesce(j.id, b.collection_id) AS collection_id,
     j.row_no,
     s.mode,
@@ -50,19 +64,19 @@ SELECT
         ELSE '>30'
     END AS age_bucket,
     j.action AS suggested_action,
-    coalesce(of_row.id, 'row ' || of_id.row_no) AS suggested_match,
+    h.text AS suggested_match,
     NULL::VARCHAR AS note,
     NULL::VARCHAR AS owner
 FROM listed AS j
 CROSS JOIN span
-LEFT JOIN few_books AS b ON b.row_no = j.row_no
-LEFT JOIN few_service AS s ON s.id = j.id
-LEFT JOIN hints AS of_row ON of_row.row_no = j.row_no AND of_row.place_row = 1 AND j.id IS NULL
-LEFT JOIN hints AS of_id ON of_id.id = j.id AND of_id.place_id = 1 AND j.row_no IS NULL
+LEFT JOIN shown_books AS b ON b.row_no = j.row_no
+LEFT JOIN every_service AS s ON s.id = j.id
+LEFT JOIN hints AS h ON h.row_no = coalesce(j.row_no, 0) AND h.id = coalesce(j.id, '')
 ORDER BY
     CASE j.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
     j.place,
     j.age_days DESC,
+    j.group_key NULLS FIRST,
     reference NULLS LAST,
     collection_id NULLS LAST,
     j.row_no NULLS LAST

@@ -2,7 +2,11 @@
 -- result: a row that was lost or doubled on the way leaves something unexplained.
 WITH sides AS (
     SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
-    FROM books
+    FROM (
+        SELECT currency, amount, booked, booked_day FROM books
+        UNION ALL
+        SELECT currency, amount, booked, booked_day FROM apart_lines
+    ) AS lines
     CROSS JOIN span
     WHERE booked AND booked_day BETWEEN span.first_day AND span.last_day
     GROUP BY currency

@@ -13,6 +13,14 @@ WITH second AS (
     GROUP BY s.currency, s.reference
 ),
 
+-- What was refunded already is not looked at once more.
+paid_back AS (
+    SELECT s.currency, s.reference, count(*) AS payments
+    FROM refunded AS r
+    INNER JOIN few_service AS s ON s.id = r.id
+    GROUP BY s.currency, s.reference
+),
+
 repeated_payments AS (
     SELECT reference FROM few_service WHERE paid GROUP BY reference HAVING count(*) > 1
 ),
@@ -55,7 +63,9 @@ listed AS (
         second.fee
     FROM paid_again AS p
     LEFT JOIN second ON second.reference = p.reference AND second.currency = p.currency
-    WHERE second.reference IS NOT NULL OR (p.payments > 1 AND p.is_inside)
+    LEFT JOIN paid_back AS b ON b.reference = p.reference AND b.currency = p.currency
+    WHERE second.reference IS NOT NULL
+        OR (p.payments - coalesce(b.payments, 0) > 1 AND p.is_inside)
     UNION ALL
     SELECT
         r.mode,

@@ -50,39 +50,3 @@ CREATE TEMP TABLE unanswered AS
 SELECT DISTINCT l.row_no
 FROM alone_books AS l
 INNER JOIN intents AS i ON i.reference = l.reference;
-
-CREATE TEMP VIEW met_closely AS
-SELECT
-    p.match_rule,
-    p.row_no,
-    p.id,
-    p.row_no IS NOT NULL AS has_line,
-    p.id IS NOT NULL AS has_collection,
-    b.currency AS currency_ledger,
-    b.amount AS amount_ledger,
-    b.fee AS fee_ledger,
-    coalesce(b.booked, FALSE) AS booked,
-    coalesce(b.is_open, FALSE) AS is_open,
-    b.booked_day,
-    s.currency AS currency_service,
-    s.amount AS amount_service,
-    s.fee AS fee_service,
-    s.due,
-    coalesce(s.paid, FALSE) AS paid,
-    coalesce(s.is_created, FALSE) AS is_created,
-    coalesce(s.is_contradicted, FALSE) AS is_contradicted,
-    coalesce(s.is_unknown, FALSE) AS is_unknown,
-    s.business_day,
-    s.day,
-    s.created_day,
-    twins.row_no IS NOT NULL AS is_twin,
-    seconds.id IS NOT NULL AS is_second,
-    of_other_mode.row_no IS NOT NULL AS is_of_other_mode,
-    unanswered.row_no IS NOT NULL AS is_unanswered
-FROM pairs AS p
-LEFT JOIN few_books AS b ON b.row_no = p.row_no
-LEFT JOIN few_service AS s ON s.id = p.id
-LEFT JOIN twins ON twins.row_no = p.row_no
-LEFT JOIN seconds ON seconds.id = p.id
-LEFT JOIN of_other_mode ON of_other_mode.row_no = p.row_no
-LEFT JOIN unanswered ON unanswered.row_no = p.row_no;

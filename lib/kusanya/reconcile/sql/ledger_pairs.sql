@@ -4,29 +4,34 @@
 -- reference meets the attempt that succeeded; a line that says paid meets an attempt that did not
 -- succeed only where its reference has no success at all.
 CREATE TEMP TABLE wanted AS
-SELECT key FROM repeated
-UNION
-SELECT key FROM counted WHERE key IS NOT NULL;
+SELECT digest, NULL::VARCHAR AS key FROM repeated
+UNION ALL
+SELECT DISTINCT {hash}(key) AS digest, key FROM counted WHERE key IS NOT NULL;
 
 CREATE TEMP TABLE few_books AS
 SELECT b.*
 FROM books AS b
-SEMI JOIN wanted ON wanted.key = b.key
+SEMI JOIN wanted
+    ON wanted.digest = {hash}(b.key) AND (wanted.key IS NULL OR wanted.key = b.key)
+WHERE b.key IS NOT NULL
 UNION ALL
 SELECT * FROM books WHERE key IS NULL;
 
 CREATE TEMP TABLE few_service AS
-SELECT s.* FROM service AS s SEMI JOIN wanted ON wanted.key = s.key;
+SELECT s.*
+FROM service AS s
+SEMI JOIN wanted
+    ON wanted.digest = {hash}(s.key) AND (wanted.key IS NULL OR wanted.key = s.key);
 
 CREATE TEMP TABLE many_books AS
 SELECT b.row_no, b.named_id, b.reference, b.currency, b.amount, b.booked, b.rank, b.booked_at
 FROM few_books AS b
-SEMI JOIN repeated ON repeated.key = b.key;
+SEMI JOIN repeated ON repeated.digest = {hash}(b.key);
 
 CREATE TEMP TABLE many_service AS
 SELECT s.id, s.reference, s.currency, s.due, s.paid, s.rank, s.created_at
 FROM few_service AS s
-SEMI JOIN repeated ON repeated.key = s.key;
+SEMI JOIN repeated ON repeated.digest = {hash}(s.key);
 
 CREATE TEMP TABLE by_id AS
 SELECT row_no, named_id AS id
@@ -129,9 +134,9 @@ SELECT
         ELSE 'reference'
     END AS match_rule
 FROM (
-    SELECT x.* FROM few_books AS x ANTI JOIN repeated ON repeated.key = x.key
+    SELECT x.* FROM few_books AS x ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
 ) AS b
 FULL OUTER JOIN (
-    SELECT x.* FROM few_service AS x ANTI JOIN repeated ON repeated.key = x.key
+    SELECT x.* FROM few_service AS x ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
 ) AS s
     ON b.key = s.key;

@@ -4,6 +4,7 @@ CREATE TEMP TABLE judged AS
 SELECT
     break_code,
     match_rule,
+    group_key,
     row_no,
     id,
     currency_ledger,
@@ -12,15 +13,15 @@ SELECT
     in_ledger,
     in_service,
     1 AS rows,
-    coalesce(amount_ledger, amount_service) AS amount,
+    amount,
     counted_ledger,
     counted_service
-FROM close_verdicts
-WHERE is_inside
+FROM final_verdicts
 UNION ALL
 SELECT
     break_code,
     NULL AS match_rule,
+    NULL AS group_key,
     NULL AS row_no,
     NULL AS id,
     currency AS currency_ledger,
@@ -35,40 +36,14 @@ SELECT
 FROM counted
 WHERE key IS NULL;
 
--- Never a match, only a hint: same money within minutes on the other side.
-CREATE TEMP TABLE hints AS
-WITH near AS (
-    SELECT
-        l.row_no,
-        s.id,
-        abs(date_diff('microsecond', s.completed_at, l.booked_at)) AS apart_us
-    FROM alone_books AS l
-    INNER JOIN alone_service AS s
-        ON l.currency = s.currency AND l.amount = s.due
-    CROSS JOIN span
-    SEMI JOIN judged AS of_line ON of_line.row_no = l.row_no
-    SEMI JOIN judged AS of_collection ON of_collection.id = s.id
-    WHERE l.booked
-        AND s.paid
-        AND abs(date_diff('microsecond', s.completed_at, l.booked_at))
-            <= span.double_minutes * 60000000
-)
-
-SELECT
-    row_no,
-    id,
-    row_number() OVER (PARTITION BY row_no ORDER BY apart_us, id) AS place_row,
-    row_number() OVER (PARTITION BY id ORDER BY apart_us, row_no) AS place_id
-FROM near;
-
 -- Payments of one customer of one amount within minutes under two references. Only customers who paid
--- the same amount more than once are put in order.
+-- the same amount more than once are put in order, found by a number of their key as references are.
 CREATE TEMP TABLE repeat_payments AS
 WITH payers AS (
-    SELECT phone_key, amount
+    SELECT {hash}(phone_key, amount) AS digest
     FROM service
     WHERE paid AND phone_key IS NOT NULL
-    GROUP BY phone_key, amount
+    GROUP BY {hash}(phone_key, amount)
     HAVING count(*) > 1
 ),
 
@@ -87,9 +62,8 @@ followed AS (
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
     FROM service AS s
-    SEMI JOIN payers
-        ON payers.phone_key = s.phone_key AND payers.amount = s.amount
-    WHERE s.paid
+    SEMI JOIN payers ON payers.digest = {hash}(s.phone_key, s.amount)
+    WHERE s.paid AND s.phone_key IS NOT NULL
     WINDOW payer AS (
         PARTITION BY s.currency, s.phone_key, s.amount ORDER BY s.created_at, s.id
     )

@@ -6,7 +6,7 @@ SELECT
     t.last::DATE AS last_day,
     t.as_of::DATE AS as_of,
     least(
-        t.first::DATE, (SELECT min(ledger.booked_day)::DATE FROM ledger)
+        t.first::DATE, t.books_from::DATE, (SELECT min(ledger.booked_day)::DATE FROM ledger)
     ) AS books_from,
     t.net_basis,
     t.everything,
@@ -42,6 +42,84 @@ SELECT
 FROM collections AS c
 CROSS JOIN span;
 
+-- Lines that are no payment: refunds, credit notes, chargebacks, charges and reversals.
+CREATE TEMP TABLE signed_lines AS
+SELECT
+    l.row_no,
+    l.kind,
+    l.reference,
+    lower(trim(l.reference)) AS spelling,
+    l.collection_id,
+    l.amount,
+    l.fee,
+    l.currency,
+    l.channel,
+    l.status,
+    coalesce(l.status = 'paid', FALSE) AS booked,
+    l.booked_at,
+    l.booked_day::DATE AS booked_day
+FROM ledger AS l
+WHERE l.kind <> 'payment';
+
+-- A reversal cancels the earliest line of its reference and of the opposite amount: neither of them
+-- is booked any more, and what is booked anew stands for the payment.
+CREATE TEMP TABLE cancelled AS
+WITH reversals AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY spelling, currency, amount ORDER BY booked_at, row_no
+        ) AS place
+    FROM signed_lines
+    WHERE kind = 'reversal' AND booked AND spelling IS NOT NULL
+),
+
+lines AS (
+    SELECT l.row_no, l.kind, lower(trim(l.reference)) AS spelling, l.currency, l.amount, l.booked_at
+    FROM ledger AS l
+    SEMI JOIN reversals AS r ON r.spelling = lower(trim(l.reference))
+    WHERE l.kind <> 'reversal' AND l.status = 'paid'
+),
+
+ranked AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY spelling, currency, amount ORDER BY booked_at, row_no
+        ) AS place
+    FROM lines
+)
+
+SELECT r.row_no AS reversal, l.row_no
+FROM reversals AS r
+INNER JOIN ranked AS l
+    ON l.spelling = r.spelling
+    AND l.currency = r.currency
+    AND l.amount = -r.amount
+    AND l.place = r.place;
+
+-- What no payment is looked for.
+CREATE TEMP TABLE apart_lines AS
+SELECT * FROM signed_lines
+UNION ALL
+SELECT
+    l.row_no,
+    l.kind,
+    l.reference,
+    lower(trim(l.reference)) AS spelling,
+    l.collection_id,
+    l.amount,
+    l.fee,
+    l.currency,
+    l.channel,
+    l.status,
+    TRUE AS booked,
+    l.booked_at,
+    l.booked_day::DATE AS booked_day
+FROM ledger AS l
+SEMI JOIN cancelled AS c ON c.row_no = l.row_no
+WHERE l.kind = 'payment';
+
 -- Lines that name a known collection by its id are keyed by the reference of that collection.
 CREATE TEMP TABLE named AS
 SELECT ledger.row_no, s.id, s.key
@@ -68,4 +146,5 @@ SELECT
     l.booked_at,
     l.booked_day::DATE AS booked_day
 FROM ledger AS l
-LEFT JOIN named AS n ON n.row_no = l.row_no;
+LEFT JOIN named AS n ON n.row_no = l.row_no
+ANTI JOIN apart_lines AS a ON a.row_no = l.row_no;

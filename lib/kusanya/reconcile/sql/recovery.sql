@@ -20,8 +20,7 @@ outcome AS (
         o.reference,
         o.code,
         o.amount,
-        min(epoch_us(s.created_at)) AS recovered_us,
-        epoch_us(o.created_at) AS failed_us,
+        min(date_diff('microsecond', o.created_at, s.created_at)) AS lag_us,
         date_diff('day', o.created_day, $as_of::TIMESTAMP) < $days AS young
     FROM opening AS o
     LEFT JOIN collections AS s
@@ -29,8 +28,8 @@ outcome AS (
         AND s.currency = o.currency
         AND s.reference = o.reference
         AND s.status = 'succeeded'
-        AND (s.created_at, s.id) > (o.created_at, o.id)
-        AND epoch_us(s.created_at) - epoch_us(o.created_at) <= $days * 86400000000
+        AND (s.created_at > o.created_at OR (s.created_at = o.created_at AND s.id > o.id))
+        AND date_diff('microsecond', o.created_at, s.created_at) <= $days * 86400000000
     GROUP BY o.mode, o.currency, o.reference, o.code, o.amount, o.created_at, o.created_day, o.id
 )
 
@@ -39,13 +38,13 @@ SELECT
     currency,
     code,
     count(*) AS references,
-    count(recovered_us) AS recovered,
-    count(*) FILTER (recovered_us IS NULL AND young) AS still_open,
-    quantile_disc((recovered_us - failed_us) // 1000000, 0.5)::BIGINT AS median_lag_s,
+    count(lag_us) AS recovered,
+    count(*) FILTER (lag_us IS NULL AND young) AS still_open,
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY lag_us // 1000000)::BIGINT AS median_lag_s,
     sum(amount)::BIGINT AS value,
-    coalesce(sum(amount) FILTER (recovered_us IS NOT NULL), 0)::BIGINT AS value_recovered,
-    coalesce(sum(amount) FILTER (recovered_us IS NULL AND young), 0)::BIGINT AS value_open,
-    coalesce(sum(amount) FILTER (recovered_us IS NULL AND NOT young), 0)::BIGINT AS value_lost
+    coalesce(sum(amount) FILTER (lag_us IS NOT NULL), 0)::BIGINT AS value_recovered,
+    coalesce(sum(amount) FILTER (lag_us IS NULL AND young), 0)::BIGINT AS value_open,
+    coalesce(sum(amount) FILTER (lag_us IS NULL AND NOT young), 0)::BIGINT AS value_lost
 FROM outcome
 GROUP BY mode, currency, code
 ORDER BY mode, currency, value_lost DESC, code

@@ -26,8 +26,9 @@ SELECT
 FROM earned
 GROUP BY unit;
 
--- A line that says what another one says is a duplicate, under another batch only where the lines
--- before it had paid all that was earned: a day may be paid out in equal halves.
+-- A line that says what another one says is a duplicate: of the same batch always; under another one
+-- where the lines before it had paid all that was earned, because a day may be paid out in equal
+-- halves; on another day where it is all that its day was paid too much.
 CREATE TEMP TABLE lines AS
 WITH units AS (
     SELECT
@@ -43,11 +44,16 @@ WITH units AS (
         ) > 1 AS copied,
         row_number() OVER (
             PARTITION BY
-                s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee, s.net
+                s.collection_id, s.business_day, s.channel, s.currency, s.net
             ORDER BY s.line_no
         ) > 1 AS repeated,
+        NOT g.item
+        AND row_number() OVER (
+            PARTITION BY s.channel, s.currency, s.gross, s.fee, s.net
+            ORDER BY s.business_day, s.line_no
+        ) > 1 AS echoed,
         s.*
-    FROM statement AS s, granularity AS g
+    FROM placed AS s, granularity AS g
 ),
 
 paid AS (
@@ -55,13 +61,21 @@ paid AS (
         *,
         sum(CASE WHEN copied THEN 0 ELSE net END) OVER (
             PARTITION BY unit ORDER BY line_no ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before
+        ) AS before,
+        sum(net) OVER (PARTITION BY unit) AS unit_net,
+        count(*) OVER (PARTITION BY unit, net) AS unit_same
     FROM units
 )
 
 SELECT
-    p.* EXCLUDE (copied, repeated, before),
-    p.copied OR (p.repeated AND coalesce(p.before >= o.net - terms.amount_tolerance, FALSE)) AS again
+    p.* EXCLUDE (copied, repeated, echoed, before, unit_net, unit_same),
+    p.copied
+    OR (p.repeated AND coalesce(p.before >= o.net - terms.amount_tolerance, FALSE))
+    OR (
+        p.echoed
+        AND p.unit_same = 1
+        AND abs(p.unit_net - coalesce(o.net, 0) - p.net) <= terms.amount_tolerance
+    ) AS again
 FROM paid AS p
 CROSS JOIN terms
 LEFT JOIN ours AS o ON o.unit = p.unit;
@@ -76,6 +90,7 @@ SELECT
     min(lines.collection_id) AS collection_id,
     string_agg(DISTINCT lines.batch_id, ' ' ORDER BY lines.batch_id) AS batch_id,
     min(lines.line_no) AS line_no,
+    min(lines.group_key) AS group_key,
     CASE WHEN count(lines.gross) = count(*) THEN sum(lines.gross)::BIGINT END AS gross,
     CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
     sum(lines.net)::BIGINT AS net
@@ -93,6 +108,7 @@ SELECT
     lines.collection_id,
     lines.batch_id,
     lines.line_no,
+    lines.group_key,
     lines.gross,
     lines.fee,
     lines.net
@@ -106,9 +122,12 @@ CREATE TEMP TABLE settled AS
 SELECT
     CASE
         WHEN t.unit IS NULL AND t.line_no IS NOT NULL THEN 'settlement_duplicate'
+        WHEN o.unit IS NULL AND t.net = 0 AND coalesce(t.gross, 0) = 0 AND coalesce(t.fee, 0) = 0
+            THEN 'settlement_zero'
         WHEN o.unit IS NULL THEN 'settlement_unexpected'
         WHEN t.line_no IS NULL
-            AND date_diff('day', o.business_day, terms.as_of) < terms.settle_days
+            AND date_diff('day', o.business_day, terms.as_of)
+                < coalesce(d.days, terms.settle_days)
             THEN 'settlement_pending'
         WHEN t.line_no IS NULL THEN 'settlement_missing'
         WHEN abs(t.fee - o.fee) > terms.fee_tolerance
@@ -125,6 +144,7 @@ SELECT
     coalesce(o.collection_id, t.collection_id) AS collection_id,
     t.batch_id,
     t.line_no,
+    t.group_key,
     coalesce(o.count, 0) AS count,
     coalesce(o.gross, 0) AS gross,
     coalesce(o.fee, 0) AS fee,
@@ -132,7 +152,8 @@ SELECT
     t.gross AS gross_settled,
     t.fee AS fee_settled,
     coalesce(t.net, 0) AS net_settled,
-    row_number() OVER () AS row_no
+    row_number() OVER (ORDER BY o.unit, t.unit, t.line_no) AS row_no
 FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
+LEFT JOIN settle_days_of AS d ON d.channel = o.channel
 CROSS JOIN terms;

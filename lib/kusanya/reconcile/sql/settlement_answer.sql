@@ -7,6 +7,7 @@ SELECT
     s.collection_id,
     s.batch_id,
     s.line_no,
+    s.group_key,
     s.count,
     s.gross,
     s.fee,

@@ -14,21 +14,20 @@ from typing import Any, Final
 from sqlalchemy import and_, select
 
 from kusanya.business_day import EAT
+from kusanya.collection_columns import COLUMNS, ColumnType
 from kusanya.errors import StoreUnavailable
-from kusanya.privacy import mask_phone
+from kusanya.privacy import mask_phone, mask_text, phone_hashes
+from kusanya.store.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
-from kusanya.store.records import CollectionRow, Exported, IntentState
+from kusanya.store.records import CollectionRow, ExportResult, IntentState
 from kusanya.store.tables.engine import only_store_errors
-from kusanya.store.tables.phone_hash import phone_hashes
 from kusanya.store.tables.schema import collection, event, intent
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import from_us, maybe_at, to_us
-from kusanya.store.writer.projection import COLUMNS, to_row
+from kusanya.store.writer.projection import SELECTED, to_row
 from kusanya.wire import Mode
 
-INTENTS_FOLDER: Final = "_intents"
-"""Readers of a folder of Parquet files pass over names that begin so."""
 _UNANSWERED: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
 _ROWS: Final = 50_000
 """Rows per row group: what is in memory at a time."""
@@ -50,19 +49,25 @@ class Parquet(StorePart):
         since: date | None = None,
         until: date | None = None,
         phones_for: tuple[str, str] | None = None,
-    ) -> Exported:
-        """Write `folder`/business_day=YYYY-MM-DD/MODE.parquet for each day with collections.
+    ) -> ExportResult:
+        """Write `folder`/day=YYYY-MM-DD/MODE.parquet for each day with collections.
 
         A row is a collection as `CollectionRow` has it, placed on the business day of its creation,
         and DERIVED columns; fee_202, fee_event and fee_get are missing, because telling the sources
         apart takes every fact. Amounts are 64-bit integers, instants UTC microseconds, days naive
-        midnights, raw text. `since` and `until` are
-        business days, both included. Phones are masked unless `phones_for` names the person and the
-        reason, which leaves an audit row. Beside the days, `folder`/_intents/MODE.parquet lists the
-        creations without an answer: id, reference, amount, sent_at. Each file is whole or absent.
-        Raises StoreUnavailable when pyarrow is missing or the folder cannot be written.
+        midnights. `since` and `until` are business days, both included. Phones are masked, those in
+        a description too, unless `phones_for` names the person and the reason, which leaves an
+        audit row. Beside the days, `folder`/_intents/MODE.parquet lists the creations without an
+        answer: id, reference, amount, sent_at. Each file is whole or absent.
+        No column is called as the folders are: pandas, Spark and DuckDB read `folder` as one table.
+        Raises StoreUnavailable when pyarrow is missing, or the folder cannot be written or holds an
+        export of an earlier version.
         """
         folder = Path(folder)
+        if has_old_days(folder):
+            raise StoreUnavailable(
+                f"{folder} holds an export of an earlier version: choose another folder"
+            )
         if phones_for is not None:
             actor, reason = phones_for
             self._audited_export(actor=actor, reason=reason, folder=folder)
@@ -72,7 +77,7 @@ class Parquet(StorePart):
                 rows += self._export_day(folder, mode, day, masked=phones_for is None)
                 days += 1
             self._export_intents(folder, mode)
-        return Exported(days=days, rows=rows)
+        return ExportResult(days=days, rows=rows)
 
     def _audited_export(self, *, actor: str, reason: str, folder: Path) -> None:
         self._act(
@@ -136,7 +141,7 @@ class Parquet(StorePart):
     def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
         pa, pq = _pyarrow()
         schema = _schema(pa)
-        target = folder / f"business_day={day.isoformat()}" / f"{mode.value}.parquet"
+        target = folder / f"{DAY_FOLDER}{day.isoformat()}" / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         growing = target.with_suffix(".growing")
         it = collection.c
@@ -146,7 +151,7 @@ class Parquet(StorePart):
             and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
         )
         query = (
-            select(*COLUMNS, event.c.created_at.label("event_at"))
+            select(*SELECTED, event.c.created_at.label("event_at"))
             .select_from(joined)
             .where(
                 it.mode == mode.value,
@@ -199,14 +204,14 @@ def _record(
     row: CollectionRow, event_at: datetime | None, *, phone_key: str, masked: bool
 ) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in CollectionRow.__struct_fields__}
-    shown = mask_phone(row.phone)
+    if masked:
+        values |= {name: _masked(name, values[name]) for name in _MASKED}
     local = row.created_at.astimezone(EAT)
     at, source = _final(row, event_at)
     return {
         **values,
         "mode": row.mode.value,
-        "phone": shown if masked else row.phone,
-        "phone_masked": shown,
+        "phone_masked": mask_phone(row.phone),
         "phone_key": phone_key,
         "created_day": _midnight(local),
         "created_hour": local.hour,
@@ -214,6 +219,12 @@ def _record(
         "business_day": None if at is None else _midnight(at.astimezone(EAT)),
         "day_source": source,
     }
+
+
+def _masked(name: str, text: str | None) -> str | None:
+    if text is None:
+        return None
+    return mask_phone(text) if name == "phone" else mask_text(text)
 
 
 def _final(row: CollectionRow, event_at: datetime | None) -> tuple[datetime | None, str | None]:
@@ -252,13 +263,15 @@ DERIVED: Final = (
     "fee_get",
 )
 """Columns that the store does not keep; reconciliation's collections have the same ones."""
+_MASKED: Final = tuple(one.name for one in COLUMNS if one.type.is_text and not one.harmless)
+_TYPES: Final = {one.name: one.type for one in COLUMNS}
 _WHOLE: Final = frozenset(
     {
-        *("seq", "amount", "fee", "contradictions", "created_hour", "created_weekday"),
-        *("fee_202", "fee_event", "fee_get"),
+        *(name for name, kind in _TYPES.items() if kind in {ColumnType.WHOLE, ColumnType.COUNT}),
+        *("created_hour", "created_weekday", "fee_202", "fee_event", "fee_get"),
     }
 )
-_INSTANTS: Final = frozenset({"created_at", "completed_at", "first_seen_at", "final_seen_at"})
+_INSTANTS: Final = frozenset(name for name, kind in _TYPES.items() if kind is ColumnType.INSTANT)
 _DAYS: Final = frozenset({"created_day", "business_day"})
 
 

@@ -24,13 +24,14 @@ from kusanya.errors import StoreUnavailable, WireError
 from kusanya.state.observation import Source
 from kusanya.store.maintenance.masks import Masks
 from kusanya.store.maintenance.opening import prepare
-from kusanya.store.queries.search import index_references
+from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.records import CopyResult, Verdict
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.payload import source_of, unpack
 from kusanya.store.tables.schema import (
     audit,
+    break_fact,
     delivery,
     delivery_rollup,
     event,
@@ -40,10 +41,11 @@ from kusanya.store.tables.schema import (
     intent_change,
     note,
     observation,
+    receipt,
 )
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import hour_of, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.refold import refold
 from kusanya.store.writer.repeats import ROWS_PER_EVENT
 from kusanya.store.writer.statements import statements
@@ -57,6 +59,8 @@ _DATES: Final = {
     intent_change: intent_change.c.at,
     note: note.c.at,
     audit: audit.c.at,
+    break_fact: break_fact.c.at,
+    receipt: receipt.c.at,
 }
 """The tables of the journal, and when each of their facts is dated."""
 _CHANGED: Final = ("seq", "state", "collection_id", "outcome")
@@ -170,24 +174,22 @@ class JournalCopy:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with only_store_errors("read the store"), self._source.reading() as connection:
-            if not self._source.sqlite:
-                # One moment for the whole journal, while others go on writing.
-                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        # One moment for the whole journal, while others go on writing.
+        with only_store_errors("read the store"), self._source.reading_one_moment() as connection:
             yield connection
 
     @contextmanager
-    def _writing(self, now: datetime) -> Iterator[Writing]:
+    def _writing(self, now: datetime) -> Iterator[Transaction]:
         with (
             only_store_errors(f"write {self.path}"),
             self._target.writing() as connection,
             connection.begin(),
         ):
-            writing = Writing(connection, statements=self._statements, now=now)
+            writing = Transaction(connection, statements=self._statements, now=now)
             yield writing
             writing.finish()
 
-    def _copy(self, source: Connection, writing: Writing, upto: int) -> int:
+    def _copy(self, source: Connection, writing: Transaction, upto: int) -> int:
         """Copy the places after the last one up to `upto`; return how many facts they hold."""
         found = {
             table: self._rows(source, table, table.c.seq > self._seq, table.c.seq <= upto)
@@ -204,12 +206,12 @@ class JournalCopy:
         self._copy_events(source, writing, found[delivery], found[observation])
         self._copy_intents(source, writing, upto)
         refold(writing, set(_cells(observation, found[observation], "collection_id")))
-        while index_references(writing):
+        while index_all(writing):
             pass
         return facts
 
     def _copy_events(
-        self, source: Connection, writing: Writing, deliveries: _Rows, observations: _Rows
+        self, source: Connection, writing: Transaction, deliveries: _Rows, observations: _Rows
     ) -> None:
         """Copy the events that these deliveries brought, and what else is counted of them."""
         sql, it = writing.statements, delivery.c
@@ -238,7 +240,7 @@ class JournalCopy:
         ]
         writing.many(sql.event_checked, checks)
 
-    def _copy_intents(self, source: Connection, writing: Writing, upto: int) -> None:
+    def _copy_intents(self, source: Connection, writing: Transaction, upto: int) -> None:
         """Copy the creations that changed, as they were after the last of these changes."""
         it = intent_change.c
         query = select(intent_change).where(it.seq > self._seq, it.seq <= upto).order_by(it.seq)
@@ -281,7 +283,7 @@ class JournalCopy:
                 _insert(writing, table, self._masked(table, rows))
 
     def _copy_counts(
-        self, source: Connection, writing: Writing, *, before: int, all_of_it: bool
+        self, source: Connection, writing: Transaction, *, before: int, all_of_it: bool
     ) -> None:
         """Copy the counts of what was not kept, as far as they are known to lie in the past.
 
@@ -339,7 +341,7 @@ def _last_place(source: Connection, after: int, until: int) -> int:
     return max(head, after)
 
 
-def _insert(writing: Writing, table: Table, rows: _Rows, statement: Any = None) -> None:
+def _insert(writing: Transaction, table: Table, rows: _Rows, statement: Any = None) -> None:
     if rows:
         names = table.c.keys()
         values = [dict(zip(names, row, strict=True)) for row in rows]

@@ -18,6 +18,7 @@ from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
     audit,
+    break_fact,
     collection,
     delivery,
     delivery_rollup,
@@ -27,10 +28,11 @@ from kusanya.store.tables.schema import (
     intent_change,
     note,
     observation,
+    receipt,
 )
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import hour_of, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.refold import (
     add_to,
     empty_sums,
@@ -44,7 +46,8 @@ _SLICE: Final = 2_000
 """Deliveries that are cleared in one transaction."""
 _SHOWN: Final = 20
 """Findings of one kind that are listed one by one; the rest is counted."""
-_JOURNAL: Final = (observation, delivery, intent_change, note, audit)
+JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact, receipt)
+"""The tables of facts."""
 
 
 class Maintenance(StorePart):
@@ -63,10 +66,8 @@ class Maintenance(StorePart):
             return (Finding(kind="integrity", subject=None, sentence=str(error)),)
 
     def _checked(self) -> tuple[Finding, ...]:
-        with self._reading("check the store") as connection:
-            # One moment for all comparisons, while others go on writing.
-            if not self._engines.sqlite:
-                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        # One moment for all comparisons, while others go on writing.
+        with self._reading_one_moment("check the store") as connection:
             found = list(_integrity(connection, sqlite=self._engines.sqlite))
             if found:
                 # What is read from a damaged file proves nothing.
@@ -77,6 +78,7 @@ class Maintenance(StorePart):
                 _journal,
                 _events,
                 _settled_intents,
+                _receipts,
             ):
                 found.extend(_few(part(connection)))
             return tuple(found)
@@ -140,7 +142,7 @@ class Maintenance(StorePart):
         )
 
 
-def _forget(writing: Writing, *, start: int, before: datetime) -> int:
+def _forget(writing: Transaction, *, start: int, before: datetime) -> int:
     it = delivery.c
     done = writing.connection.execute(
         update(delivery)
@@ -242,7 +244,7 @@ def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
 def _journal(connection: Connection) -> Iterator[Finding]:
     head, removed = connection.execute(select(feed_head.c.seq, feed_head.c.removed)).one()
     rows = 0
-    for table in _JOURNAL:
+    for table in JOURNAL:
         count, last = connection.execute(
             select(func.count(), func.coalesce(func.max(table.c.seq), 0)).select_from(table)
         ).one()
@@ -303,4 +305,17 @@ def _settled_intents(connection: Connection) -> Iterator[Finding]:
             subject=intent_id,
             sentence=f"it counts as {collection_id}, whose mode, reference, amount or phone is "
             "another: look both up, and write a note on the creation",
+        )
+
+
+def _receipts(connection: Connection) -> Iterator[Finding]:
+    it, of = receipt.c, collection.c
+    query = select(it.receipt, it.collection_id).where(
+        ~exists().where((of.id == it.collection_id) & (of.mode == it.mode))
+    )
+    for said, collection_id in connection.execute(query):
+        yield Finding(
+            kind="receipt",
+            subject=said,
+            sentence=f"its collection {collection_id} is not there; restore a backup",
         )

@@ -16,9 +16,18 @@ import msgspec
 from sqlalchemy import LargeBinary, Table, Text
 
 from kusanya.assumptions import PHONE_MIN_DIGITS
+from kusanya.collection_columns import COLUMNS
 from kusanya.privacy import PhoneError, normalise_phone, redact
 from kusanya.store.tables.payload import pack, pack_headers, unpack
-from kusanya.store.tables.schema import audit, delivery, event, intent, note, observation
+from kusanya.store.tables.schema import (
+    audit,
+    break_fact,
+    delivery,
+    event,
+    intent,
+    note,
+    observation,
+)
 from kusanya.wire import Collection, decode_collection
 
 _COUNTRY: Final = "255"
@@ -43,6 +52,7 @@ class Masks:
             (intent.name, "body"): lambda _: b"",
             (note.name, "text"): self.free_text,
             (audit.name, "detail"): self.free_text,
+            (break_fact.name, "note"): self.free_text,
         }
 
     def rows(self, table: Table, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
@@ -53,13 +63,24 @@ class Masks:
         if table is observation:
             return [self._observation(*row) for row in rows]
         masks = [self._mask_of(table, column.name, column.type) for column in table.c]
-        return [
+        masked = [
             tuple(
                 value if mask is None or value is None else mask(value)
                 for mask, value in zip(masks, row, strict=True)
             )
             for row in rows
         ]
+        if table is break_fact:
+            return [self._break_id(row, hidden) for row, hidden in zip(rows, masked, strict=True)]
+        return masked
+
+    def _break_id(self, said: Sequence[Any], masked: Sequence[Any]) -> tuple[Any, ...]:
+        """Return a masked row without the id that follows from a phone, where one stood in it."""
+        names = break_fact.c.keys()
+        before, after = (dict(zip(names, row, strict=True)) for row in (said, masked))
+        if any(before[name] != after[name] for name in ("reference", "collection_id")):
+            after["break_id"] = self._tag(before["break_id"].encode())[:16]
+        return tuple(after.values())
 
     def phone(self, phone: str) -> str:
         """Return a number that is shown as `phone` is, and stands for it in this copy alone."""
@@ -123,5 +144,7 @@ class Masks:
         return blake2b(data, key=self._key, digest_size=16).hexdigest()
 
 
-_KNOWN: Final = frozenset(Collection.__struct_fields__) - {"description"}
+_KNOWN: Final = frozenset(
+    {"object", *(one.name for one in COLUMNS if one.harmless or not one.type.is_text)}
+)
 """Fields whose values the service makes, or that are searched for phones; others are free text."""

@@ -13,10 +13,25 @@ from sqlalchemy import Connection, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
-"""Every revision this version knows, oldest first."""
+REVISIONS: Final = tuple(
+    sorted(path.name[1:5] for path in Path(__file__).parent.glob("versions/r[0-9]*.py"))
+)
+"""Every revision this version knows, oldest first: each is one file."""
+ADDITIVE: Final[frozenset[str]] = frozenset()
+"""Revisions that programs of the revision before go on working with: they add tables, and columns
+that may be left out. All of them can be upgraded one after the other, none has to stop."""
+_WORKS_FROM: Final = "works_from"
+"""In the store's meta: the oldest revision whose programs can work with the store."""
+MOVING: Final = "moving"
+"""In the place of a revision: a store is being moved here, and is none yet."""
+MOVED: Final = "moved"
+"""In the place of a revision: the store was moved away, and this file must not be used."""
 _BY_MODE: Final = "0006"
 """From this one on a collection is known by its mode and its id."""
+_TEXTS: Final = "0009"
+"""From this one on metadata and descriptions are indexed."""
+_AT_ONCE: Final = 5_000
+"""Places of the journal whose texts are indexed together."""
 _LOCK: Final = 7_582_019_443
 """An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""
 _IDLE_MS: Final = 60_000
@@ -26,10 +41,41 @@ _IDLE_MS: Final = 60_000
 def revision(connection: Connection) -> str | None:
     """Return the revision of the store behind `connection`, None for an empty database.
 
-    Raises StoreTooNew for one this version does not know, StoreUnavailable for a database that
+    That of a newer store that this version can work with is this version's own newest. Raises
+    StoreTooNew for one this version does not know, StoreUnavailable for a database that
     holds something else than a store.
     """
-    tables = set(inspect(connection).get_table_names())
+    found = version(connection)
+    if found == MOVING:
+        raise StoreUnavailable(
+            "a move into this database is not finished: run kusanya store move again"
+        )
+    if found == MOVED:
+        query = text("SELECT value FROM store_meta WHERE name = 'moved_to'")
+        raise StoreUnavailable(
+            f"this store was moved to {connection.execute(query).scalar_one()}: use that one; this "
+            "file does not know what was sent since"
+        )
+    if found is not None and found not in REVISIONS:
+        query = text("SELECT value FROM store_meta WHERE name = :name")
+        if connection.execute(query, {"name": _WORKS_FROM}).scalar_one_or_none() in REVISIONS:
+            return REVISIONS[-1]
+        raise StoreTooNew(
+            "a newer version of Kusanya wrote this store; it was left untouched: "
+            "install that version or a newer one"
+        )
+    return found
+
+
+def version(connection: Connection) -> str | None:
+    """Return what stands in the place of a revision, None for an empty database.
+
+    Raises StoreUnavailable for a database that holds something else than a store.
+    """
+    found_by = inspect(connection)
+    tables = set(found_by.get_table_names())
+    if connection.dialect.name == "postgresql":
+        tables.update(found_by.get_view_names())  # of who may only look
     if "alembic_version" not in tables:
         if tables:
             raise StoreUnavailable("this database holds something else: name another one")
@@ -39,11 +85,6 @@ def revision(connection: Connection) -> str | None:
     ).scalar_one_or_none()
     if found is not None and "store_meta" not in tables:
         raise StoreUnavailable("this database holds something else: name another one")
-    if found is not None and found not in REVISIONS:
-        raise StoreTooNew(
-            "a newer version of Kusanya wrote this store; it was left untouched: "
-            "install that version or a newer one"
-        )
     return found
 
 
@@ -69,19 +110,37 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
     config.attributes["connection"] = connection
     config.attributes["store_id"] = token_hex(16)
     command.upgrade(config, to)
-    if was is not None and was < _BY_MODE and to == REVISIONS[-1]:
-        _part_modes(connection)
+    if was is not None and to == REVISIONS[-1]:
+        _fill(connection, was)
+    _say_works_from(connection, to)
     return True
 
 
-def _part_modes(connection: Connection) -> None:
-    # Here and not in the revision: what folds and writes rows knows the newest tables only.
-    from kusanya.store.writer.batch import Writing
+def _say_works_from(connection: Connection, to: str) -> None:
+    oldest = to
+    while oldest in ADDITIVE:
+        oldest = REVISIONS[REVISIONS.index(oldest) - 1]
+    said = {"name": _WORKS_FROM, "value": oldest}
+    connection.execute(text("DELETE FROM store_meta WHERE name = :name"), said)
+    if oldest != to:
+        connection.execute(
+            text("INSERT INTO store_meta (name, value) VALUES (:name, :value)"), said
+        )
+
+
+def _fill(connection: Connection, was: str) -> None:
+    # Here and not in the revisions: what folds and writes rows knows the newest tables only.
+    from kusanya.store.queries.collections.texts import index_texts
+    from kusanya.store.writer.batch import Transaction
     from kusanya.store.writer.refold import part_modes
     from kusanya.store.writer.statements import statements
 
-    writing = Writing(
+    writing = Transaction(
         connection, statements=statements(connection.dialect), now=datetime.now(tz=UTC)
     )
-    part_modes(writing)
+    if was < _BY_MODE:
+        part_modes(writing)
+    if was < _TEXTS:
+        while index_texts(writing, step=_AT_ONCE):
+            pass
     writing.finish()

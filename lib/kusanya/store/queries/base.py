@@ -12,13 +12,13 @@ from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
 from kusanya.store.tables.engine import Engines, only_store_errors
-from kusanya.store.writer.batch import Telling, Writing
+from kusanya.store.writer.batch import ObservationWrite, Transaction
 from kusanya.store.writer.journal import Journal
 
 Result = TypeVar("Result")
 
 
-class Opened(msgspec.Struct, frozen=True):
+class StoreParts(msgspec.Struct, frozen=True):
     """What all parts of one open store share; `journal` is None where it is only read."""
 
     engines: Engines
@@ -30,7 +30,7 @@ class Opened(msgspec.Struct, frozen=True):
 class StorePart:
     """One part of an open store, such as `store.intents`."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: StoreParts) -> None:
         self._engines = opened.engines
         self._journal = opened.journal
         self._clock = opened.clock
@@ -42,22 +42,28 @@ class StorePart:
         with only_store_errors(doing), self._engines.reading() as connection:
             yield connection
 
+    @contextmanager
+    def _reading_one_moment(self, doing: str) -> Iterator[Connection]:
+        """Yield such a connection whose every query sees the same moment."""
+        with only_store_errors(doing), self._engines.reading_one_moment() as connection:
+            yield connection
+
     def _writer(self) -> Journal:
         if self._journal is None:
             raise StoreUnavailable("the store was opened read-only")
         return self._journal
 
     def _queue(
-        self, act: Callable[[Writing], Result], *, observation: Observation | None = None
+        self, act: Callable[[Transaction], Result], *, observation: Observation | None = None
     ) -> "Future[Result]":
         """Queue `act` for a transaction of the journal, with a fact that becomes durable with it.
 
         The future resolves to the act's result once it is durable.
         """
         return self._writer().submit(
-            act if observation is None else Telling(heard=observation, act=act)
+            act if observation is None else ObservationWrite(heard=observation, act=act)
         )
 
-    def _act(self, act: Callable[[Writing], Result]) -> Result:
+    def _act(self, act: Callable[[Transaction], Result]) -> Result:
         """Run `act` in a transaction of the journal and return its result once it is durable."""
         return self._queue(act).result()

@@ -21,9 +21,18 @@ from sqlalchemy import (
 
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import Change, ChangeKind
-from kusanya.store.tables.schema import audit, delivery, feed_head, intent_change, note, observation
+from kusanya.store.tables.schema import (
+    audit,
+    break_fact,
+    delivery,
+    feed_head,
+    intent_change,
+    note,
+    observation,
+    receipt,
+)
 from kusanya.store.tables.values import delivery_id, from_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 _NOTHING: Final = cast(null(), String)
@@ -51,7 +60,7 @@ class Feed(StorePart):
             return tuple(_change(row) for row in connection.execute(query))
 
 
-def touch(writing: Writing) -> None:
+def touch(writing: Transaction) -> None:
     """Write the journal's end as it is: a transaction that reaches the disk and changes nothing."""
     writing.connection.execute(update(feed_head).values(removed=feed_head.c.removed))
 
@@ -62,31 +71,49 @@ _TABLES: Final = {
     ChangeKind.INTENT: intent_change,
     ChangeKind.NOTE: note,
     ChangeKind.AUDIT: audit,
+    ChangeKind.BREAK: break_fact,
+    ChangeKind.RECEIPT: receipt,
 }
 
-
-def _columns(kind: ChangeKind) -> tuple[ColumnElement[Any], ...]:
-    # own id (None: made from its place), mode, whom it concerns, when
-    match kind:
-        case ChangeKind.OBSERVATION:
-            own = observation.c
-            return (_NOTHING, own.mode, own.collection_id, own.observed_at)
-        case ChangeKind.DELIVERY:
-            it = delivery.c
-            return (_NOTHING, it.mode, it.collection_id, it.arrived_at)
-        case ChangeKind.INTENT:
-            made = intent_change.c
-            return (made.intent_id, made.mode, made.collection_id, made.at)
-        case ChangeKind.NOTE:
-            said = note.c
-            return (said.id, said.mode, said.subject, said.at)
-        case ChangeKind.AUDIT:
-            done = audit.c
-            return (done.id, _NOTHING, done.subject, done.at)
+_COLUMNS: Final[dict[ChangeKind, tuple[ColumnElement[Any], ...]]] = {
+    ChangeKind.OBSERVATION: (
+        _NOTHING,
+        observation.c.mode,
+        observation.c.collection_id,
+        observation.c.observed_at,
+    ),
+    ChangeKind.DELIVERY: (
+        _NOTHING,
+        delivery.c.mode,
+        delivery.c.collection_id,
+        delivery.c.arrived_at,
+    ),
+    ChangeKind.INTENT: (
+        intent_change.c.intent_id,
+        intent_change.c.mode,
+        intent_change.c.collection_id,
+        intent_change.c.at,
+    ),
+    ChangeKind.NOTE: (note.c.id, note.c.mode, note.c.subject, note.c.at),
+    ChangeKind.AUDIT: (audit.c.id, _NOTHING, audit.c.subject, audit.c.at),
+    ChangeKind.BREAK: (
+        break_fact.c.break_id,
+        break_fact.c.mode,
+        break_fact.c.collection_id,
+        break_fact.c.at,
+    ),
+    ChangeKind.RECEIPT: (
+        receipt.c.receipt,
+        receipt.c.mode,
+        receipt.c.collection_id,
+        receipt.c.at,
+    ),
+}
+"""Own id (missing: made from its place), mode, whom it concerns, when."""
 
 
 def _part(kind: ChangeKind, table: Table, after: int, head: int, limit: int) -> Select[Any]:
-    own_id, mode, concerns, at = _columns(kind)
+    own_id, mode, concerns, at = _COLUMNS[kind]
     inner = (
         select(
             table.c.seq.label("seq"),

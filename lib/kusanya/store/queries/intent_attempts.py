@@ -13,6 +13,7 @@ from typing import Final
 
 from sqlalchemy import bindparam, insert, update
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
 from kusanya.store.intent_rules import OVER, check_reference, other_body
@@ -26,10 +27,11 @@ from kusanya.store.queries.intent_rows import (
     under_key,
 )
 from kusanya.store.queries.notes_and_audit import audited
-from kusanya.store.records import AttemptRow, Begun, IntentRow, IntentState, Repeat
+from kusanya.store.queries.restores import check_restored
+from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState, Repeat
 from kusanya.store.tables.schema import intent_attempt
-from kusanya.store.tables.values import NAME_MAX, clean, maybe_clean, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.tables.values import clean, maybe_clean, to_us
+from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 # Made once: building a statement costs many times what running it does.
@@ -58,7 +60,7 @@ class IntentAttempts(StorePart):
         until: datetime,
         repeat: Repeat | None = None,
         target: str | None = None,
-    ) -> "Future[Begun]":
+    ) -> "Future[AttemptStart]":
         """Keep a new intent, claimed `by` a process `until` an instant, with its first attempt.
 
         `target` is where it is being sent: the address, and the merchant where that is known.
@@ -66,15 +68,16 @@ class IntentAttempts(StorePart):
         has an intent with this body already, that one is the result and nothing is changed. The
         future fails with IntentError where the key belongs to another body, and where another
         intent of this mode took the reference: unless that one is over and `repeat` says why it
-        is used again.
+        is used again. It fails too after a restore that is not resolved: see `check_restored`.
         """
 
-        def act(writing: Writing) -> Begun:
+        def act(writing: Transaction) -> AttemptStart:
             known = _under_key(writing, mode, profile, idempotency_key, body)
             if known is not None:
-                return Begun(intent=known, new=False)
+                return AttemptStart(intent=known, new=False)
             same = same_reference(writing.connection, mode, reference)
             standing = check_reference(same, repeated=repeat is not None)
+            check_restored(writing.connection, mode, reference, repeated=repeat is not None)
             if standing is not None and repeat is not None:
                 audited(
                     writing,
@@ -106,7 +109,7 @@ class IntentAttempts(StorePart):
             )
             added(writing, row, at=at)
             _attempt(writing, row.id, 1, at)
-            return Begun(intent=row, new=True)
+            return AttemptStart(intent=row, new=True)
 
         return self._queue(act)
 
@@ -120,7 +123,7 @@ class IntentAttempts(StorePart):
         that is over or unknown.
         """
 
-        def act(writing: Writing) -> AttemptRow:
+        def act(writing: Transaction) -> AttemptRow:
             row = the_intent(writing.connection, intent_id)
             if row.state in OVER:
                 raise IntentError(
@@ -167,7 +170,7 @@ class IntentAttempts(StorePart):
         the intent once all of it is durable, and fails with IntentError for an unknown attempt.
         """
 
-        def act(writing: Writing) -> IntentRow:
+        def act(writing: Transaction) -> IntentRow:
             row = the_intent(writing.connection, intent_id)
             ended = writing.connection.execute(
                 _END,
@@ -211,7 +214,7 @@ class IntentAttempts(StorePart):
 
 
 def _under_key(
-    writing: Writing, mode: Mode, profile: str, key: str, body: bytes
+    writing: Transaction, mode: Mode, profile: str, key: str, body: bytes
 ) -> IntentRow | None:
     known = under_key(writing.connection, mode, profile, key)
     if known is not None and known.body != body:
@@ -219,7 +222,7 @@ def _under_key(
     return known
 
 
-def _attempt(writing: Writing, intent_id: str, number: int, at: datetime) -> AttemptRow:
+def _attempt(writing: Transaction, intent_id: str, number: int, at: datetime) -> AttemptRow:
     writing.connection.execute(
         _BEGIN, {"intent_id": intent_id, "number": number, "sent_at": to_us(at)}
     )

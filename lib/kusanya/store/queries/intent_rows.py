@@ -7,12 +7,14 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
+from kusanya.store.erased_names import maybe_erased
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.tables.schema import intent, intent_change
-from kusanya.store.tables.values import NAME_MAX, Ids, clean, from_us, maybe_at, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.tables.values import Ids, clean, from_us, maybe_at, to_us
+from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 INTENT_COLUMNS: Final = tuple(intent.c[name] for name in IntentRow.__struct_fields__)
@@ -22,11 +24,14 @@ BY_ID: Final = select(*INTENT_COLUMNS).where(intent.c.id == bindparam("of"))
 _BY_KEY: Final = select(*INTENT_COLUMNS).where(
     intent.c.mode == bindparam("of_mode"),
     intent.c.profile == bindparam("of_profile"),
-    intent.c.idempotency_key == bindparam("of_key"),
+    intent.c.idempotency_key.in_((bindparam("of_key"), bindparam("erased_key"))),
 )
 _BY_REFERENCE: Final = (
     select(*INTENT_COLUMNS)
-    .where(intent.c.mode == bindparam("of_mode"), intent.c.reference == bindparam("of_reference"))
+    .where(
+        intent.c.mode == bindparam("of_mode"),
+        intent.c.reference.in_((bindparam("of_reference"), bindparam("erased_reference"))),
+    )
     .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
 )
 _ADD: Final = insert(intent)
@@ -52,12 +57,14 @@ def the_intent(connection: Connection, intent_id: str) -> IntentRow:
 
 def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> IntentRow | None:
     """Return the intent with this idempotency key, or None."""
-    return one(connection, _BY_KEY, of_mode=mode.value, of_profile=clean(profile), of_key=key)
+    wanted = {"of_mode": mode.value, "of_profile": clean(profile), "of_key": key}
+    return one(connection, _BY_KEY, **wanted, erased_key=maybe_erased(key))
 
 
 def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
     """Return the intents with exactly this reference, newest first."""
-    wanted = {"of_mode": mode.value, "of_reference": clean(reference, NAME_MAX)}
+    said = clean(reference, NAME_MAX)
+    wanted = {"of_mode": mode.value, "of_reference": said, "erased_reference": maybe_erased(said)}
     return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
 
 
@@ -66,14 +73,14 @@ def new_intent_id() -> str:
     return _new_ids.new()
 
 
-def added(writing: Writing, row: IntentRow, *, at: datetime) -> None:
+def added(writing: Transaction, row: IntentRow, *, at: datetime) -> None:
     """Insert the intent and append it to the journal."""
     values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
     writing.connection.execute(_ADD, values)
     _journal(writing, row, at)
 
 
-def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
+def change(writing: Transaction, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
     """Update fields of the intent, append the change to the journal and return what it is now."""
     now = msgspec.structs.replace(row, seq=writing.seq(), **said)
     values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
@@ -82,7 +89,7 @@ def change(writing: Writing, row: IntentRow, *, at: datetime, **said: Any) -> In
     return now
 
 
-def _journal(writing: Writing, row: IntentRow, at: datetime) -> None:
+def _journal(writing: Transaction, row: IntentRow, at: datetime) -> None:
     writing.connection.execute(
         _JOURNAL,
         {

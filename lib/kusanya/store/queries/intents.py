@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, func, or_, select, tuple_, update
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.intent_rules import differing_fields
 from kusanya.store.queries.intent_attempts import IntentAttempts
@@ -34,8 +35,8 @@ from kusanya.store.records import (
     Page,
 )
 from kusanya.store.tables.schema import collection, intent, intent_attempt
-from kusanya.store.tables.values import NAME_MAX, clean, from_us, maybe_at, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.tables.values import clean, from_us, maybe_at, to_us
+from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
@@ -51,7 +52,7 @@ class Intents(IntentAttempts):
         A claim of one's own is prolonged. Raises IntentError for an unknown intent.
         """
 
-        def act(writing: Writing) -> bool:
+        def act(writing: Transaction) -> bool:
             row = the_intent(writing.connection, intent_id)
             held = (
                 row.claimed_by not in (None, by)
@@ -72,7 +73,7 @@ class Intents(IntentAttempts):
     def release(self, intent_id: str, *, by: str) -> None:
         """Give up one's own claim; another's stays."""
 
-        def act(writing: Writing) -> None:
+        def act(writing: Transaction) -> None:
             writing.connection.execute(
                 update(intent)
                 .where(intent.c.id == intent_id, intent.c.claimed_by == by)
@@ -90,7 +91,7 @@ class Intents(IntentAttempts):
         `only_from`, or whose window was closed before, is returned as it is.
         """
 
-        def act(writing: Writing) -> IntentRow:
+        def act(writing: Transaction) -> IntentRow:
             row = the_intent(writing.connection, intent_id)
             if row.window_closed_at is not None or row.state not in only_from:
                 return row
@@ -117,7 +118,7 @@ class Intents(IntentAttempts):
         phone.
         """
 
-        def act(writing: Writing) -> IntentRow:
+        def act(writing: Transaction) -> IntentRow:
             row = the_intent(writing.connection, intent_id)
             if only_from is not None and row.state not in only_from:
                 return row

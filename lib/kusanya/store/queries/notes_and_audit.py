@@ -1,22 +1,28 @@
 """What people leave behind: notes on a subject, and an audit of their acts."""
 
+import logging
 import os
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select
 from sqlalchemy import text as sql_text
 
 from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
-from kusanya.store.records import AuditRow, Key, NoteRow, Page
+from kusanya.store.records import AuditFilter, AuditRow, Key, NoteRow, Page
+from kusanya.store.records.notes_and_audit import NOT_DONE
 from kusanya.store.tables.schema import audit, collection, note
 from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
-from kusanya.store.writer.batch import Writing
+from kusanya.store.writer.batch import Transaction
 from kusanya.text import claimed
 from kusanya.wire import Mode
 
+_log: Final = logging.getLogger("kusanya.audit")
 _NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
 _AUDIT: Final = tuple(audit.c[name] for name in AuditRow.__struct_fields__)
+_ALL: Final = AuditFilter()
 _note_ids: Final = Ids("note")
 _audit_ids: Final = Ids("audit")
 
@@ -27,7 +33,7 @@ class Notes(StorePart):
     def add(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
         """Make a note on the collection or intent `subject` durable and return it."""
 
-        def act(writing: Writing) -> NoteRow:
+        def act(writing: Transaction) -> NoteRow:
             row = NoteRow(
                 id=_note_ids.new(),
                 seq=writing.seq(),
@@ -104,14 +110,37 @@ class Audit(StorePart):
             )
         )
 
-    def page(self, *, older_than: Key | None = None, limit: int = 200) -> Page[AuditRow]:
-        """Return a page of audit rows, newest first."""
-        query = select(*_AUDIT).order_by(audit.c.seq.desc()).limit(limit + 1)
-        if older_than is not None:
-            query = query.where(audit.c.seq < older_than.value)
+    def page(
+        self,
+        *,
+        where: AuditFilter = _ALL,
+        older_than: Key | None = None,
+        newer_than: Key | None = None,
+        limit: int = 200,
+    ) -> Page[AuditRow]:
+        """Return a page of audit rows, newest first, also when it was read upwards.
+
+        `older_than` begins below a key and `newer_than` ends just above one; keys are those of
+        `AuditRow.key`. `more` speaks of the direction that was read.
+        """
+        query = select(*_AUDIT).where(*_conditions(where))
+        upwards = newer_than is not None
+        if newer_than is not None:
+            query = query.where(audit.c.seq > newer_than.value).order_by(audit.c.seq)
+        else:
+            if older_than is not None:
+                query = query.where(audit.c.seq < older_than.value)
+            query = query.order_by(audit.c.seq.desc())
         with self._reading("read the audit") as connection:
-            found = tuple(_to_audit(row) for row in connection.execute(query))
-        return Page(rows=found[:limit], more=len(found) > limit)
+            found = tuple(_to_audit(row) for row in connection.execute(query.limit(limit + 1)))
+        rows = found[:limit]
+        return Page(rows=rows[::-1] if upwards else rows, more=len(found) > limit)
+
+    def by_id(self, ids: Sequence[str]) -> dict[str, AuditRow]:
+        """Return the audit rows among `ids`, by id."""
+        query = select(*_AUDIT).where(audit.c.id.in_([clean(one) for one in ids]))
+        with self._reading("read the audit") as connection:
+            return {row[0]: _to_audit(row) for row in connection.execute(query)}
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, actor: str, why: str) -> str:
         """Return the whole phone number of a collection, once the reveal itself is audited.
@@ -119,29 +148,34 @@ class Audit(StorePart):
         Raises StoreError for an unknown collection; the attempt is audited all the same.
         """
 
-        def act(writing: Writing) -> str | None:
+        def act(writing: Transaction) -> tuple[str | None, str]:
             query = select(collection.c.phone).where(
                 collection.c.id == clean(collection_id), collection.c.mode == mode.value
             )
             phone: str | None = writing.connection.execute(query).scalar_one_or_none()
+            outcome = "unknown collection" if phone is None else "revealed"
+            if not _may_reveal(writing.connection):
+                phone, outcome = None, "refused"
             audited(
                 writing,
                 actor=actor,
                 act="reveal_phone",
                 subject=collection_id,
                 detail=why,
-                outcome="unknown collection" if phone is None else "revealed",
+                outcome=outcome,
             )
-            return phone
+            return phone, outcome
 
-        phone = self._act(act)
+        phone, outcome = self._act(act)
+        if outcome == "refused":
+            raise StoreError("your login is no member of the role kusanya_reveal")
         if phone is None:
             raise StoreError("there is no such collection")
         return phone
 
 
 def audited(
-    writing: Writing, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
+    writing: Transaction, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
 ) -> AuditRow:
     """Append an audit row in the open transaction and return it; `actor` is the caller's claim."""
     who = _actor(writing.connection)
@@ -157,7 +191,31 @@ def audited(
     )
     values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
     writing.connection.execute(insert(audit).values(**{**values, "at": to_us(row.at)}))
+    writing.after_commit.append(partial(_log_act, row))
     return row
+
+
+def _log_act(row: AuditRow) -> None:
+    # Without the detail, which is a person's own words.
+    details = {name: getattr(row, name) for name in ("act", "actor", "subject", "outcome")}
+    _log.info("act", extra={"audit_id": row.id, **details})
+
+
+_MAY_REVEAL: Final = sql_text(
+    """
+    SELECT pg_has_role(session_user, oid, 'MEMBER')
+    FROM pg_roles
+    WHERE rolname = 'kusanya_reveal'
+      AND has_table_privilege(oid, 'collection', 'SELECT')
+    """
+)
+"""No row where this database has no roles. By number: a name that is unknown is an error."""
+
+
+def _may_reveal(connection: Connection) -> bool:
+    if connection.dialect.name != "postgresql":
+        return True
+    return connection.execute(_MAY_REVEAL).scalar_one_or_none() is not False
 
 
 def _actor(connection: Connection) -> str:
@@ -184,6 +242,29 @@ def operating_system_user() -> str:
         return pwd.getpwuid(number).pw_name
     except KeyError:  # a container's user often has no name
         return f"uid {number}"
+
+
+def _conditions(where: AuditFilter) -> list[ColumnElement[bool]]:
+    it = audit.c
+    found: list[ColumnElement[bool]] = []
+    if where.actors:
+        found.append(_contains_any(func.lower(it.actor), where.actors))
+    if where.acts:
+        found.append(_contains_any(func.lower(it.act), where.acts))
+    if where.subjects:
+        found.append(it.subject.in_([clean(subject) for subject in where.subjects]))
+    if where.since is not None:
+        found.append(it.at >= to_us(where.since))
+    if where.until is not None:
+        found.append(it.at < to_us(where.until))
+    if where.unwell:
+        found.append(or_(*(it.outcome.startswith(word) for word in NOT_DONE)))
+    return found
+
+
+def _contains_any(said: ColumnElement[Any], parts: Sequence[str]) -> ColumnElement[bool]:
+    wanted = [clean(part).lower().replace("_", " ") for part in parts]
+    return or_(*(func.replace(said, "_", " ").contains(part, autoescape=True) for part in wanted))
 
 
 def _to_note(row: Row[Any]) -> NoteRow:

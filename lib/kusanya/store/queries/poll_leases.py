@@ -9,31 +9,24 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import msgspec
 from sqlalchemy import Connection, Select, and_, delete, or_, select, update
 
 from kusanya.store.queries.base import StorePart
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import CollectionRow, Poller
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.schema import claim, collection, store_meta
 from kusanya.store.tables.values import clean, from_us, to_us
-from kusanya.store.writer.batch import Writing
-from kusanya.store.writer.projection import COLUMNS, to_row
+from kusanya.store.writer.batch import Transaction
+from kusanya.store.writer.projection import SELECTED, to_row
 from kusanya.wire import Mode
 
 _POLLER: Final = "poller "
 """What the name of a heartbeat in `store_meta` begins with; mode and poller follow."""
+_OFFSET: Final = "clock offset "
+"""The same of what it found about its machine's clock, in milliseconds."""
 _FORGOTTEN_AFTER: Final = timedelta(days=7)
 """Heartbeats and claims that ended so long ago are removed."""
-
-
-class Poller(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that asks about open collections, and when it last noted that it runs."""
-
-    name: str
-    mode: Mode
-    polled_at: datetime
 
 
 class PollLeases(StorePart):
@@ -93,7 +86,7 @@ class PollLeases(StorePart):
         Durable on return. A claim that ended and was taken over stays the other's.
         """
 
-        def act(writing: Writing) -> None:
+        def act(writing: Transaction) -> None:
             for collection_id, instant in until.items():
                 writing.connection.execute(
                     update(claim)
@@ -110,7 +103,7 @@ class PollLeases(StorePart):
     def release(self, mode: Mode, ids: Sequence[str], *, by: str) -> None:
         """Give up one's own claims on these collections of a mode; those of others stay."""
 
-        def act(writing: Writing) -> None:
+        def act(writing: Transaction) -> None:
             writing.connection.execute(
                 delete(claim).where(
                     claim.c.collection_id.in_([clean(text) for text in ids]),
@@ -121,22 +114,30 @@ class PollLeases(StorePart):
 
         self._act(act)
 
-    def record_poll(self, mode: Mode, *, by: str) -> None:
+    def record_poll(self, mode: Mode, *, by: str, clock_offset: timedelta | None = None) -> None:
         """Note that the poller `by` runs now; durable on return. Old notes and claims are removed.
 
+        `clock_offset` is how far its machine's clock is behind the service's, where it is known.
         Source: none; it makes the absence of a poller visible.
         """
 
-        def act(writing: Writing) -> None:
+        def act(writing: Transaction) -> None:
             now, old = to_us(writing.now), to_us(writing.now - _FORGOTTEN_AFTER)
-            insert = insert_into(store_meta, writing.connection.dialect)
-            insert = insert.values(name=f"{_POLLER}{mode.value} {clean(by)}", value=str(now))
-            writing.connection.execute(
-                insert.on_conflict_do_update(
-                    index_elements=[store_meta.c.name], set_={"value": insert.excluded.value}
+            notes = {f"{_POLLER}{mode.value} {clean(by)}": now}
+            if clock_offset is not None:
+                milliseconds = round(clock_offset / timedelta(milliseconds=1))
+                notes[f"{_OFFSET}{mode.value} {clean(by)}"] = milliseconds
+            for name, value in notes.items():
+                insert = insert_into(store_meta, writing.connection.dialect)
+                insert = insert.values(name=name, value=str(value))
+                writing.connection.execute(
+                    insert.on_conflict_do_update(
+                        index_elements=[store_meta.c.name], set_={"value": insert.excluded.value}
+                    )
                 )
-            )
-            gone = [name for name, at in _heartbeats(writing.connection) if at < old]
+            beats = _noted(writing.connection, _POLLER)
+            gone = [name for name, at in beats.items() if at < old]
+            gone += [f"{_OFFSET}{name.removeprefix(_POLLER)}" for name in gone]
             writing.connection.execute(delete(store_meta).where(store_meta.c.name.in_(gone)))
             writing.connection.execute(delete(claim).where(claim.c.claimed_until < old))
 
@@ -146,18 +147,26 @@ class PollLeases(StorePart):
         """Return the pollers of the last week in one mode, the one that ran last first."""
         begins = f"{_POLLER}{mode.value} "
         with self._reading("read the pollers") as connection:
-            found = [
-                Poller(name=name.removeprefix(begins), mode=mode, polled_at=from_us(at))
-                for name, at in _heartbeats(connection)
-                if name.startswith(begins)
-            ]
+            beats = _noted(connection, begins)
+            offsets = _noted(connection, f"{_OFFSET}{mode.value} ")
+        found = [
+            Poller(
+                name=name.removeprefix(begins),
+                mode=mode,
+                polled_at=from_us(at),
+                clock_offset=_offset(
+                    offsets.get(f"{_OFFSET}{mode.value} {name.removeprefix(begins)}")
+                ),
+            )
+            for name, at in beats.items()
+        ]
         return tuple(sorted(found, key=lambda one: one.polled_at, reverse=True))
 
 
 def _free(mode: Mode, now: datetime, created_before: datetime | None) -> Select[Any]:
     it, until = collection.c, claim.c.claimed_until
     query = (
-        select(*COLUMNS)
+        select(*SELECTED)
         .outerjoin(claim, and_(claim.c.collection_id == it.id, claim.c.mode == it.mode))
         .where(
             it.mode == mode.value,
@@ -169,10 +178,14 @@ def _free(mode: Mode, now: datetime, created_before: datetime | None) -> Select[
     return query if created_before is None else query.where(it.created_at < to_us(created_before))
 
 
-def _heartbeats(connection: Connection) -> list[tuple[str, int]]:
+def _noted(connection: Connection, begins: str) -> dict[str, int]:
     query = select(store_meta.c.name, store_meta.c.value)
-    rows = connection.execute(query.where(store_meta.c.name.startswith(_POLLER)))
-    return [(row[0], int(row[1])) for row in rows]
+    rows = connection.execute(query.where(store_meta.c.name.startswith(begins, autoescape=True)))
+    return {row[0]: int(row[1]) for row in rows}
+
+
+def _offset(milliseconds: int | None) -> timedelta | None:
+    return None if milliseconds is None else timedelta(milliseconds=milliseconds)
 
 
 def _won(

@@ -7,6 +7,7 @@ integer microseconds (`_us`). `kusanya.store.records` gives them all, with those
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -16,7 +17,7 @@ from kusanya.store.tables.values import clean, to_us
 from kusanya.wire import Mode
 
 
-class Order(StrEnum):
+class SortOrder(StrEnum):
     """The indexed orders of collections; the newest or largest comes first."""
 
     CREATED = "created"
@@ -55,14 +56,14 @@ class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
         """Return this record's place in the order of creation."""
         return Key(to_us(self.created_at), self.id)
 
-    def key_in(self, order: "Order") -> Key:
+    def key_in(self, order: "SortOrder") -> Key:
         """Return this record's place in `order`, for paging in it.
 
-        Raises ValueError in Order.FINAL for a collection without a final state.
+        Raises ValueError in SortOrder.FINAL for a collection without a final state.
         """
-        if order is Order.AMOUNT:
+        if order is SortOrder.AMOUNT:
             return Key(self.amount, self.id)
-        if order is Order.CREATED:
+        if order is SortOrder.CREATED:
             return self.key
         if self.final_seen_at is None:
             raise ValueError("a collection without a final state has no place among final ones")
@@ -85,6 +86,13 @@ class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class MetadataTerm(msgspec.Struct, frozen=True):
+    """A condition on metadata: any of these names with its whole value, in any case; or none."""
+
+    entries: tuple[tuple[str, str], ...]
+    negated: bool = False
+
+
 class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which collections a list holds: terms are joined by AND, the values of one term by OR.
 
@@ -95,7 +103,14 @@ class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
     statuses: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
     failure_codes: tuple[str, ...] = ()
-    reference_prefix: str | None = None
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Other indexed columns of words by their names, and the values of each."""
+    ids: tuple[str, ...] = ()
+    reference_part: str | None = None
+    """Three characters at least, in any case."""
+    description_part: str | None = None
+    """Three characters at least, in any case."""
+    metadata: tuple[MetadataTerm, ...] = ()
     phone: str | None = None
     amount_min: int | None = None
     amount_max: int | None = None
@@ -103,6 +118,21 @@ class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: datetime | None = None
     """Up to, not including."""
     unwell: bool = False
+
+    @property
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """Return the values that each restricted column of words may have, by its name."""
+        named = {
+            "status": self.statuses,
+            "channel": self.channels,
+            "failure_code": self.failure_codes,
+            **dict(self.words),
+        }
+        return {name: values for name, values in named.items() if values}
+
+
+AMOUNT_COUNTED_MAX: Final = 10**12
+"""The most that one collection adds to a rollup: a larger number is a fault, and sums must hold."""
 
 
 class RollupRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +157,8 @@ class ChangeKind(StrEnum):
     INTENT = "intent"
     NOTE = "note"
     AUDIT = "audit"
+    BREAK = "break"
+    RECEIPT = "receipt"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,7 +229,7 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptStart(msgspec.Struct, frozen=True, kw_only=True):
     """An intent under a key: `new` where its first attempt began just now."""
 
     intent: IntentRow
@@ -232,43 +264,12 @@ class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
     took_us: int | None
 
 
-class NoteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's remark on a collection or an intent; its text is searched by the lookup."""
-
-    id: str
-    seq: int
-    subject: str
-    """The id it belongs to."""
-    mode: Mode
-    author: str
-    at: datetime
-    text: str
-
-
-class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An act of a person: what, on what, why, how it ended."""
-
-    id: str
-    seq: int
-    at: datetime
-    actor: str
-    act: str
-    subject: str | None
-    detail: str
-    outcome: str
-
-    @property
-    def key(self) -> Key:
-        """Return this record's place in the journal, for paging."""
-        return Key(self.seq, self.id)
-
-
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which a store disagrees with itself, and what to do about it."""
 
     kind: str
-    """A stable word: integrity, fact, projection, rollup, delivery count, journal, event or
-    intent."""
+    """A stable word: integrity, fact, projection, rollup, delivery count, journal, event,
+    intent or receipt."""
     subject: str | None
     sentence: str
 
@@ -291,7 +292,7 @@ class CopyResult(msgspec.Struct, frozen=True, kw_only=True):
     """Facts dated up to that instant that were written after a later one, and so are not in it."""
 
 
-class Exported(msgspec.Struct, frozen=True, kw_only=True):
+class ExportResult(msgspec.Struct, frozen=True, kw_only=True):
     """What an export wrote: one file per business day."""
 
     days: int

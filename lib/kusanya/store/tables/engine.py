@@ -68,6 +68,14 @@ class Engines(msgspec.Struct, frozen=True):
                 yield connection
 
     @contextmanager
+    def reading_one_moment(self) -> Iterator[Connection]:
+        """Lend such a connection whose every query sees what the first one did."""
+        with self.reading() as connection:
+            if not self.sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Lend a connection that writes; whoever takes it begins and commits.
 
@@ -196,6 +204,9 @@ def _set_up_writer(connection: Any, _record: object) -> None:
         connection,
         "synchronous = FULL",
         "foreign_keys = 1",
+        # What is removed or changed leaves no former bytes behind: a customer can be erased while
+        # others use the file, without VACUUM, which no running program would survive.
+        "secure_delete = ON",
         "cache_size = -65536",
         # A page that many batches touch goes to the file once; but whoever is in the batch that
         # copies them waits for it: 8,000 pages take 50 ms.

@@ -14,6 +14,9 @@ from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.wire import Collection, Mode, decode_collection
 
 _DIGEST_BYTES: Final = 16
+SOURCE_AT: Final = 3
+"""Which byte of an observation, counted from 1, is the first letter of its source: the list and the
+text have a header of one byte each."""
 
 
 class _Kept(msgspec.Struct, array_like=True, frozen=True):

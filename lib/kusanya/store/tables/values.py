@@ -44,12 +44,6 @@ def hour_of(us: int) -> int:
     return us // HOUR_US * HOUR_US
 
 
-WORD_MAX: Final = 64
-"""Longest status, channel, currency or failure code in a column; four of them share a key."""
-NAME_MAX: Final = 256
-"""Longest id, reference or phone in a column: PostgreSQL indexes no entry above 2,704 bytes."""
-
-
 def clean(text: str, limit: int | None = None) -> str:
     """Return `text` as both engines keep it; exact bytes are kept beside it where they matter.
 

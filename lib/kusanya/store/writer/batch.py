@@ -13,50 +13,43 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store.records import Arrival, Receipt, Verdict
 from kusanya.store.tables.engine import is_outage, why
 from kusanya.store.tables.payload import body_digest, pack, pack_headers, unpack
 from kusanya.store.tables.schema import event
-from kusanya.store.tables.values import (
-    NAME_MAX,
-    clean,
-    delivery_id,
-    hour_of,
-    maybe_clean,
-    maybe_us,
-    to_us,
-)
+from kusanya.store.tables.values import clean, delivery_id, hour_of, maybe_clean, maybe_us, to_us
 from kusanya.store.writer.delivery_values import attempt_of, said_by
-from kusanya.store.writer.projection import Projected, project_facts
-from kusanya.store.writer.rejected import Bound
+from kusanya.store.writer.projection import ProjectedRow, project_facts
+from kusanya.store.writer.rejected import RejectedRetention
 from kusanya.store.writer.statements import Statements
 from kusanya.wire import Mode
 
-Act = Callable[["Writing"], Any]
+Act = Callable[["Transaction"], Any]
 """A write of another kind than a fact: it is called inside the transaction."""
 
 
-class Telling(msgspec.Struct, frozen=True, kw_only=True):
+class ObservationWrite(msgspec.Struct, frozen=True, kw_only=True):
     """An act and the fact that it comes with: both are durable together."""
 
     heard: Observation
     act: Act
 
 
-Item = Arrival | Observation | Act | Telling
+Item = Arrival | Observation | Act | ObservationWrite
 _COPIED: Final = 8
 """From so many rows on, starting a COPY costs less than it saves."""
 
 
-class Failed(msgspec.Struct, frozen=True):
+class WriteFailure(msgspec.Struct, frozen=True):
     """Why one item of a batch was not written."""
 
     error: Exception
 
 
-class Writing:
+class Transaction:
     """The open transaction: its connection, the time, and the next place in the journal.
 
     The journal's own statements go to the driver directly, because SQLAlchemy's care for each
@@ -67,6 +60,8 @@ class Writing:
         self.connection = connection
         self.statements = statements
         self.now = now
+        self.after_commit: list[Callable[[], None]] = []
+        """Called in their order once all of it is durable."""
         made: Any = connection.connection.cursor()
         self._cursor = made
         # Until the transaction is over, every other one stands behind this lock.
@@ -118,14 +113,14 @@ class _Known:
         self.digests: dict[bytes, int] = {}
         self.heard: list[Observation] = []
         self.last_seq = 0
-        self.olds: dict[str, Projected] = {}
+        self.olds: dict[str, ProjectedRow] = {}
         self.touched = False
 
 
 class Batch:
     """The facts of one transaction, gathered per table and written table by table."""
 
-    def __init__(self, writing: Writing, *, bound: Bound) -> None:
+    def __init__(self, writing: Transaction, *, bound: RejectedRetention) -> None:
         self._writing = writing
         self._bound = bound
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
@@ -139,7 +134,7 @@ class Batch:
         self._counts: Counter[tuple[str, int, str, str, str]] = Counter()
 
     def run(self, items: Sequence[Item]) -> list[Any]:
-        """Write `items` and return for each its result, or Failed."""
+        """Write `items` and return for each its result, or WriteFailure."""
         self._bound.repeats.begin()
         packed = [_packed(item) for item in items]
         self._load(items)
@@ -147,17 +142,17 @@ class Batch:
         results: list[Any] = [None] * len(items)
         for index, item in enumerate(items):
             said = packed[index]
-            if isinstance(said, Failed):
+            if isinstance(said, WriteFailure):
                 results[index] = said
             elif isinstance(item, Arrival):
                 results[index] = self._arrive(item, said, kept=index in admitted)
             elif isinstance(item, Observation):
                 results[index] = self._observe(item, said)
-            elif isinstance(item, Telling):
+            elif isinstance(item, ObservationWrite):
                 self._observe(item.heard, said)
         self._write()
         for index, item in enumerate(items):
-            if isinstance(item, Telling):
+            if isinstance(item, ObservationWrite):
                 # Without its fact an act would say what nothing shows.
                 if results[index] is None:
                     results[index] = _act(self._writing, item.act)
@@ -193,7 +188,7 @@ class Batch:
         if self._collections:
             # Of what nobody ever said anything there is no row either.
             for row in ask(sql.known_collections, self._collections):
-                old = Projected._make(row)
+                old = ProjectedRow._make(row)
                 self._collections[old.id].olds[old.mode] = old
 
     def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> Receipt:
@@ -306,8 +301,8 @@ class Batch:
         write(sql.event_arrivals, [(more, *key) for key, more in sorted(self._repeats.items())])
         write(sql.event_checked, [(at, *key) for key, at in sorted(self._checked.items())])
         write(sql.observation, self._observations)
-        new: list[Projected] = []
-        changed: list[Projected] = []
+        new: list[ProjectedRow] = []
+        changed: list[ProjectedRow] = []
         sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
         touched = (known for known in self._collections.values() if known.touched)
         for known, mode in product(touched, Mode):
@@ -338,12 +333,12 @@ def _add(total: list[int], by: tuple[int, int, int], sign: int) -> None:
 def _heard(item: Item) -> Observation | None:
     if isinstance(item, Arrival):
         return item.observation
-    if isinstance(item, Telling):
+    if isinstance(item, ObservationWrite):
         return item.heard
     return item if isinstance(item, Observation) else None
 
 
-def _packed(item: Item) -> tuple[bytes, bytes] | Failed:
+def _packed(item: Item) -> tuple[bytes, bytes] | WriteFailure:
     heard = _heard(item)
     if heard is None:
         return (b"", b"")
@@ -354,21 +349,24 @@ def _packed(item: Item) -> tuple[bytes, bytes] | Failed:
     return digest, payload
 
 
-def _refused(error: Exception) -> Failed:
-    return Failed(StoreUnavailable(f"this item cannot be kept: {why(error)}; nothing was written"))
+def _refused(error: Exception) -> WriteFailure:
+    return WriteFailure(
+        StoreUnavailable(f"this item cannot be kept: {why(error)}; nothing was written")
+    )
 
 
-def _act(writing: Writing, act: Act) -> Any:
+def _act(writing: Transaction, act: Act) -> Any:
     # An act that fails half-way takes back its own part and nobody else's.
-    head = writing.head
+    head, called = writing.head, len(writing.after_commit)
     nested = writing.connection.begin_nested()
     try:
         result = act(writing)
     except Exception as error:
         nested.rollback()
         writing.head = head
+        del writing.after_commit[called:]
         if isinstance(error, KusanyaError | LookupError):
-            return Failed(error)
+            return WriteFailure(error)
         if is_outage(error):
             raise
         return _refused(error)

@@ -4,16 +4,9 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
+from kusanya.collection_columns import NAME_MAX, WORD_MAX
 from kusanya.store.records import Arrival
-from kusanya.store.tables.values import (
-    EPOCH,
-    NAME_MAX,
-    WORD_MAX,
-    holdable,
-    is_plain,
-    maybe_clean,
-    maybe_us,
-)
+from kusanya.store.tables.values import EPOCH, holdable, is_plain, maybe_clean, maybe_us
 from kusanya.webhooks.schedule import infer_attempt
 
 

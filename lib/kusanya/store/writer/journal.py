@@ -21,9 +21,9 @@ from kusanya.clock import Clock
 from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
 from kusanya.forks import ForkAware
 from kusanya.store.tables.engine import Engines, is_outage, why
-from kusanya.store.writer.batch import Act, Batch, Failed, Item, Writing
+from kusanya.store.writer.batch import Act, Batch, Item, Transaction, WriteFailure
 from kusanya.store.writer.outage import Outage
-from kusanya.store.writer.rejected import Bound, Limits
+from kusanya.store.writer.rejected import RejectedLimits, RejectedRetention
 from kusanya.store.writer.statements import statements
 
 _log: Final = logging.getLogger("kusanya.store")
@@ -40,7 +40,7 @@ _CHORE_FORCED: Final = 10_000
 """So many facts, and the chore goes between any two batches: it must not fall behind for ever."""
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How much may wait, and how long a batch stays open. Real seconds: a disk knows no other."""
 
     queue_rows: int
@@ -58,13 +58,19 @@ class Journal(ForkAware):
     """
 
     def __init__(
-        self, engines: Engines, *, clock: Clock, pace: Pace, rejected: Limits, chore: Act
+        self,
+        engines: Engines,
+        *,
+        clock: Clock,
+        pace: BatchSettings,
+        rejected: RejectedLimits,
+        chore: Act,
     ) -> None:
         self._engines = engines
         self._clock = clock
         self._pace = pace
         self._statements = statements(engines.writer.dialect)
-        self._bound = Bound(rejected)
+        self._bound = RejectedRetention(rejected)
         self._closed = False
         self._chore = chore
         self._begin_anew()
@@ -177,9 +183,9 @@ class Journal(ForkAware):
         if results is None:
             # One of them is bad: alone, it cannot fail its neighbours.
             results = [self._alone(item) for item, _ in taken]
-        self.outage.refused(sum(isinstance(result, Failed) for result in results))
+        self.outage.refused(sum(isinstance(result, WriteFailure) for result in results))
         for (_, future), result in zip(taken, results, strict=True):
-            if isinstance(result, Failed):
+            if isinstance(result, WriteFailure):
                 future.set_exception(result.error)
             else:
                 future.set_result(result)
@@ -197,7 +203,7 @@ class Journal(ForkAware):
                 took_s = monotonic() - began
         except StoreUnavailable as error:
             self.outage.failed(str(error))
-            return [Failed(error) for _ in items]
+            return [WriteFailure(error) for _ in items]
         except Exception as error:  # noqa: BLE001 - whatever it is, callers wait for an answer
             if is_outage(error):
                 self.outage.failed(why(error))
@@ -207,7 +213,7 @@ class Journal(ForkAware):
                 return None
             else:
                 sentence = f"this item cannot be kept: {why(error)}; nothing of it was written"
-            return [Failed(StoreUnavailable(sentence)) for _ in items]
+            return [WriteFailure(StoreUnavailable(sentence)) for _ in items]
         self.outage.committed()
         if took_s > _SLOW_S:
             details = {"took_s": round(took_s, 3), "rows": len(items)}
@@ -223,7 +229,9 @@ class Journal(ForkAware):
     def _transaction(self, connection: Connection, items: Sequence[Item]) -> list[Any]:
         try:
             with connection.begin():
-                writing = Writing(connection, statements=self._statements, now=self._clock.now())
+                writing = Transaction(
+                    connection, statements=self._statements, now=self._clock.now()
+                )
                 results = Batch(writing, bound=self._bound).run(items)
                 writing.finish()
         except Exception as error:
@@ -232,4 +240,6 @@ class Journal(ForkAware):
                 connection.invalidate()
             raise
         self._bound.repeats.commit()
+        for call in writing.after_commit:
+            call()
         return results

@@ -4,34 +4,26 @@ A pure function of the folded state and the position of its latest fact, so that
 again at any time and must come out the same.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Final
 
+from kusanya.collection_columns import COLUMNS, WORD_MAX, ColumnType
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import AMOUNT_COUNTED_MAX, CollectionRow
 from kusanya.store.tables.schema import collection
-from kusanya.store.tables.values import (
-    NAME_MAX,
-    WORD_MAX,
-    clean,
-    from_us,
-    hour_of,
-    is_plain,
-    maybe_at,
-    maybe_clean,
-    maybe_us,
-    to_us,
-)
+from kusanya.store.tables.values import hour_of, is_plain, maybe_at, maybe_clean, maybe_us
 from kusanya.wire import Mode, Status
 
-AMOUNT_COUNTED_MAX: Final = 10**12
-"""The most that one collection adds to a sum: a larger number is a fault, and sums must hold."""
+_Row: Final[Any] = namedtuple("_Row", [one.name for one in COLUMNS])  # type: ignore[misc]  # noqa: PYI024 - its fields are declared elsewhere
 
 
-class Projected(NamedTuple):
-    """The columns of `collection`, in the table's order."""
+class ProjectedRow(_Row):
+    """The columns of `collection`, in the table's order; the writer knows these by name."""
 
+    __slots__ = ()
     id: str
     seq: int
     mode: str
@@ -40,19 +32,10 @@ class Projected(NamedTuple):
     fee: int
     currency: str
     channel: str
-    phone: str
-    reference: str
-    description: str | None
     failure_code: str | None
-    failure_message: str | None
     created_at: int
     completed_at: int | None
-    first_seen_at: int
-    final_seen_at: int | None
-    learned_from: str | None
     event_id: str | None
-    contradictions: int
-    unwell: int
 
     @property
     def bucket(self) -> tuple[str, int, str, str, str, str]:
@@ -72,12 +55,13 @@ class Projected(NamedTuple):
         return (1, _countable(self.amount), _countable(self.fee))
 
 
-COLUMNS: Final = tuple(collection.c[name] for name in Projected._fields)
+SELECTED: Final = tuple(collection.c[column.name] for column in COLUMNS)
+"""What a query selects of a collection for `to_row` and `ProjectedRow`."""
 PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
 """Every collection with another status has `unwell` set, and so has one with a failure code."""
 
 
-def project_facts(facts: Sequence[Observation], mode: Mode, seq: int) -> Projected | None:
+def project_facts(facts: Sequence[Observation], mode: Mode, seq: int) -> ProjectedRow | None:
     """Return the row that `facts` about one id make in `mode`; None where none of them counts.
 
     `facts` are those of both modes, and `seq` is the place of the latest of all.
@@ -87,78 +71,60 @@ def project_facts(facts: Sequence[Observation], mode: Mode, seq: int) -> Project
     return project(fold(facts, mode=mode), seq)
 
 
-def project(state: CollectionState, seq: int) -> Projected:
+_NAMES: Final = tuple(one.name for one in COLUMNS)
+_AT: Final = {name: place for place, name in enumerate(_NAMES)}
+_INSTANTS: Final = tuple(_AT[one.name] for one in COLUMNS if one.type is ColumnType.INSTANT)
+_WORDS: Final = tuple((_AT[one.name], one.longest) for one in COLUMNS if one.longest is not None)
+_TEXTS: Final = tuple(
+    _AT[one.name] for one in COLUMNS if one.type is ColumnType.TEXT and one.longest is None
+)
+_OWN: Final = frozenset({"seq", "event_id", "unwell"})
+"""What is no field of the state: `project` reads the id in their place and sets them."""
+# One C call for all fields: this runs for every fact.
+_read: Final[Callable[[CollectionState], tuple[Any, ...]]] = attrgetter(
+    *("id" if name in _OWN else name for name in _NAMES)
+)
+_words: Final[Callable[[Sequence[Any]], tuple[Any, ...]]] = itemgetter(*(at for at, _ in _WORDS))
+
+
+def project(state: CollectionState, seq: int) -> ProjectedRow:
     """Return the row of `state`, whose latest fact stands at `seq` in the journal."""
-    event_id = state.event_ids[0] if state.event_ids else None
-    missing_event = state.final_seen_at is not None and event_id is None
-    status, code = str(state.status), state.failure_code
-    currency, channel, phone, reference = (
-        state.currency,
-        state.channel,
-        state.phone,
-        state.reference,
-    )
-    if not is_plain(status, code, currency, channel, phone, reference, limit=WORD_MAX):
-        status, code = clean(status, WORD_MAX), maybe_clean(code, WORD_MAX)
-        currency, channel = clean(currency, WORD_MAX), clean(channel, WORD_MAX)
-        phone, reference = clean(phone, NAME_MAX), clean(reference, NAME_MAX)
+    said = list(_read(state))
+    for at in _INSTANTS:
+        said[at] = maybe_us(said[at])
+    if not is_plain(*_words(said), limit=WORD_MAX):
+        for at, longest in _WORDS:
+            said[at] = maybe_clean(said[at], longest)
+    for at in _TEXTS:
+        said[at] = maybe_clean(said[at])
     # An empty code says nothing, and no code is kept as the empty text in rollups.
-    code = code or None
-    return Projected(
-        id=state.id,
-        seq=seq,
-        mode=str(state.mode),
-        status=status,
-        amount=state.amount,
-        fee=state.fee,
-        currency=currency,
-        channel=channel,
-        phone=phone,
-        reference=reference,
-        description=maybe_clean(state.description),
-        failure_code=code,
-        failure_message=maybe_clean(state.failure_message),
-        created_at=to_us(state.created_at),
-        completed_at=maybe_us(state.completed_at),
-        first_seen_at=to_us(state.first_seen_at),
-        final_seen_at=maybe_us(state.final_seen_at),
-        learned_from=None if state.learned_from is None else str(state.learned_from),
-        event_id=event_id,
-        contradictions=len(state.contradictions),
-        unwell=int(
-            state.status not in PLAINLY_WELL
-            or code is not None
-            or bool(state.contradictions)
-            or missing_event
-        ),
+    code = said[_AT["failure_code"]] = said[_AT["failure_code"]] or None
+    event_id = state.event_ids[0] if state.event_ids else None
+    said[_AT["seq"]] = seq
+    said[_AT["mode"]] = str(state.mode)
+    said[_AT["status"]] = str(said[_AT["status"]])
+    said[_AT["learned_from"]] = None if state.learned_from is None else str(state.learned_from)
+    said[_AT["event_id"]] = event_id
+    said[_AT["contradictions"]] = len(state.contradictions)
+    said[_AT["unwell"]] = int(
+        state.status not in PLAINLY_WELL
+        or code is not None
+        or bool(state.contradictions)
+        or (state.final_seen_at is not None and event_id is None)
     )
+    row: ProjectedRow = ProjectedRow._make(said)
+    return row
 
 
 def to_row(values: Sequence[Any]) -> CollectionRow:
-    """Return the record of a row selected with COLUMNS."""
-    it = Projected._make(values)
-    return CollectionRow(
-        id=it.id,
-        seq=it.seq,
-        mode=Mode(it.mode),
-        status=it.status,
-        amount=it.amount,
-        fee=it.fee,
-        currency=it.currency,
-        channel=it.channel,
-        phone=it.phone,
-        reference=it.reference,
-        description=it.description,
-        failure_code=it.failure_code,
-        failure_message=it.failure_message,
-        created_at=from_us(it.created_at),
-        completed_at=maybe_at(it.completed_at),
-        first_seen_at=from_us(it.first_seen_at),
-        final_seen_at=maybe_at(it.final_seen_at),
-        learned_from=it.learned_from,
-        event_id=it.event_id,
-        contradictions=it.contradictions,
-    )
+    """Return the record of a row selected with SELECTED."""
+    said = list(values)
+    for at in _INSTANTS:
+        said[at] = maybe_at(said[at])
+    said[_AT["mode"]] = Mode(said[_AT["mode"]])
+    shown = dict(zip(_NAMES, said, strict=True))
+    del shown["unwell"]
+    return CollectionRow(**shown)
 
 
 def _countable(number: int) -> int:

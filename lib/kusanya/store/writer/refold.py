@@ -15,15 +15,15 @@ from kusanya.state.observation import Observation
 from kusanya.store.records import Finding, Rebuilt
 from kusanya.store.tables.payload import mode_of, pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
-from kusanya.store.writer.batch import Writing
-from kusanya.store.writer.projection import COLUMNS, Projected, project_facts
+from kusanya.store.writer.batch import Transaction
+from kusanya.store.writer.projection import SELECTED, ProjectedRow, project_facts
 from kusanya.wire import Mode
 
 _SLICE: Final = 2_000
 """Ids that are folded at a time."""
 Sums = defaultdict[tuple[Any, ...], list[int]]
 """Count, amount and fee by bucket."""
-Pair = tuple[Projected | None, Projected | None]
+Pair = tuple[ProjectedRow | None, ProjectedRow | None]
 """What a row should be beside what it is; None where there should be none, or is none."""
 
 
@@ -32,7 +32,7 @@ def empty_sums() -> Sums:
     return defaultdict(lambda: [0, 0, 0])
 
 
-def add_to(sums: Sums, row: Projected, sign: int = 1) -> None:
+def add_to(sums: Sums, row: ProjectedRow, sign: int = 1) -> None:
     """Add what a row counts to its bucket, or take it away."""
     total = sums[row.bucket]
     for index, number in enumerate(row.counted):
@@ -75,8 +75,8 @@ def projections(connection: Connection) -> Iterator[Pair | Finding]:
 def _folded(
     connection: Connection, of_facts: ColumnElement[bool], of_rows: ColumnElement[bool]
 ) -> Iterator[Pair | Finding]:
-    rows = connection.execute(select(*COLUMNS).where(of_rows))
-    kept = {(row.id, row.mode): row for row in map(Projected._make, rows)}
+    rows = connection.execute(select(*SELECTED).where(of_rows))
+    kept = {(row.id, row.mode): row for row in map(ProjectedRow._make, rows)}
     it = observation.c
     facts = connection.execute(
         select(it.collection_id, it.seq, it.digest, it.payload)
@@ -114,7 +114,7 @@ def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Fi
     )
 
 
-def rebuild(writing: Writing) -> Rebuilt:
+def rebuild(writing: Transaction) -> Rebuilt:
     """Compute all rows and rollups again; return how many changed.
 
     Raises StoreUnavailable for a damaged fact: from what is left nothing follows.
@@ -133,10 +133,10 @@ def rebuild(writing: Writing) -> Rebuilt:
     return Rebuilt(collections=changed + len(lost), rollups=len(differing))
 
 
-def _replaced(writing: Writing, pairs: Iterable[Pair | Finding], sums: Sums) -> int:
+def _replaced(writing: Transaction, pairs: Iterable[Pair | Finding], sums: Sums) -> int:
     """Write the rows that differ, add all rows to `sums` and return how many differed."""
-    changed: list[Projected] = []
-    gone: list[Projected] = []
+    changed: list[ProjectedRow] = []
+    gone: list[ProjectedRow] = []
     for pair in pairs:
         if isinstance(pair, Finding):
             raise StoreUnavailable(f"{pair.subject}: {pair.sentence}")
@@ -154,12 +154,12 @@ def _replaced(writing: Writing, pairs: Iterable[Pair | Finding], sums: Sums) -> 
     return len(changed) + len(gone)
 
 
-def _write_sums(writing: Writing, sums: Sums) -> None:
+def _write_sums(writing: Transaction, sums: Sums) -> None:
     rows = [(*bucket, *total) for bucket, total in sorted(sums.items()) if any(total)]
     writing.many(writing.statements.rollup, rows)
 
 
-def part_modes(writing: Writing) -> int:
+def part_modes(writing: Transaction) -> int:
     """Part what an older version gathered by id alone, and return how many rows changed.
 
     It folded what a test key or a test signature said of a live collection into the live row, and
@@ -174,7 +174,7 @@ def part_modes(writing: Writing) -> int:
     return refold(writing, mixed)
 
 
-def refold(writing: Writing, ids: Iterable[str]) -> int:
+def refold(writing: Transaction, ids: Iterable[str]) -> int:
     """Fold the rows of these ids anew, with their rollups; return how many changed.
 
     Raises StoreUnavailable for a damaged fact.
@@ -184,8 +184,8 @@ def refold(writing: Writing, ids: Iterable[str]) -> int:
         some = wanted[start : start + _SLICE // 4]
         of_rows, of_facts = collection.c.id.in_(some), observation.c.collection_id.in_(some)
         sums = empty_sums()
-        for row in connection.execute(select(*COLUMNS).where(of_rows)):
-            add_to(sums, Projected._make(row), -1)
+        for row in connection.execute(select(*SELECTED).where(of_rows)):
+            add_to(sums, ProjectedRow._make(row), -1)
         changed += _replaced(writing, _folded(connection, of_facts, of_rows), sums)
         _write_sums(writing, sums)
     return changed

@@ -13,9 +13,10 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import ColumnElement, Connection, case, delete, func, literal_column, select, update
 
+from kusanya.collection_columns import NAME_MAX
 from kusanya.store.records import Arrival, Verdict
 from kusanya.store.tables.schema import delivery, feed_head
-from kusanya.store.tables.values import NAME_MAX, clean, maybe_clean
+from kusanya.store.tables.values import clean, maybe_clean
 from kusanya.store.writer.repeats import Repeats
 
 SAMPLE_EVERY: Final = timedelta(seconds=1)
@@ -24,7 +25,7 @@ _Terms = tuple[ColumnElement[bool], ...]
 _REJECTED: Final[ColumnElement[str]] = literal_column("'rejected'")
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RejectedLimits(msgspec.Struct, frozen=True):
     """How much of one endpoint's deliveries rejected for one reason is kept."""
 
     rows: int = 1_000
@@ -41,10 +42,10 @@ class Limits(msgspec.Struct, frozen=True):
         return 2 * self.body_bytes
 
 
-class Bound:
+class RejectedRetention:
     """Decides which rejected deliveries of a batch are kept, and makes room for them."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RejectedLimits) -> None:
         self._limits = limits
         self.repeats: Final = Repeats()
         self._next_sample: dict[_Group, datetime] = {}

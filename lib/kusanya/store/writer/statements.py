@@ -33,7 +33,7 @@ from kusanya.store.tables.schema import (
     observation,
     rollup,
 )
-from kusanya.store.writer.projection import COLUMNS
+from kusanya.store.writer.projection import SELECTED
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ def statements(dialect: Dialect) -> Statements:
             .where(_among(heard.collection_id, dialect))
             .order_by(heard.seq)
         ),
-        known_collections=text(select(*COLUMNS).where(_among(collection.c.id, dialect))),
+        known_collections=text(select(*SELECTED).where(_among(collection.c.id, dialect))),
         delivery=text(insert_into(delivery, dialect)),
         event=text(insert_into(event, dialect)),
         event_arrivals=text(

@@ -1,0 +1,1 @@
+"""The Audit screen: who did what, when, to which collection."""

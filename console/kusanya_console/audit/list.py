@@ -1,0 +1,98 @@
+"""The list of the Audit screen: what people did, newest first."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kusanya.filters import Filter
+from kusanya.lookup import load_subjects
+from kusanya.store.records import AuditRow, Key, Page, SortOrder
+from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
+from kusanya_console.lists.definition import ListDefinition
+from kusanya_console.lists.export import AUDIT
+from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
+from kusanya_console.lists.paging import ListPages
+from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, Run
+from kusanya_console.widgets.record_table import Column
+
+_BUDGET_S: Final = 1.0
+"""What people did is little beside what machines do: a search of it may take longer."""
+
+
+def subject_name(act: Act, mode: Mode) -> str:
+    """Return what an act was done to: a reference where it has one, its mode where it is another.
+
+    Every text in it is safe to show.
+    """
+    if act.subject is None:
+        return "—" if act.row.subject is None else format_text(act.row.subject, 60)
+    name = format_text(act.subject.reference, 60)
+    return name if act.subject.mode is mode else f"{name} ({act.subject.mode.value})"
+
+
+def outcome(act: Act) -> Run:
+    """Return how an act ended."""
+    return cell(act.row.outcome, PLAIN if act.row.is_done else FAILED, limit=200)
+
+
+def _columns(mode: Mode) -> tuple[Column[Act], ...]:
+    def subject(act: Act, _look: Look) -> Run:
+        return subject_name(act, mode), PLAIN if act.subject else MUTED
+
+    return (
+        Column("when", 9, lambda act, look: (format_listed_instant(act.row.at, look), MUTED),
+               whole=True),
+        Column("who", 8, lambda act, _: cell(act.row.actor, limit=60), whole=True),
+        Column("did", 17, lambda act, _: (act_name(act.row), PLAIN)),
+        Column("to", 12, subject, grows=2, names=True, whole=True),
+        Column("outcome", 12, lambda act, _: outcome(act), grows=12, rank=1),
+        Column("why", 10, lambda act, _: cell(act.row.detail, MUTED, limit=200), grows=60, rank=2),
+    )  # fmt: skip
+
+
+def act_name(row: AuditRow) -> str:
+    """Return what somebody did, in words."""
+    return format_text(row.act.replace("_", " "), 40)
+
+
+def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[Act]:
+    store = context.store
+    where, test = audit_query(query, now=context.clock.now())
+
+    def acts(rows: Sequence[AuditRow]) -> tuple[Act, ...]:
+        subjects = load_subjects(store, (row.subject for row in rows))
+        return tuple(Act(row, subjects.get(row.subject or "")) for row in rows)
+
+    def page(older: Key | None, newer: Key | None, limit: int) -> Page[Act]:
+        found = store.audit.page(where=where, older_than=older, newer_than=newer, limit=limit)
+        return Page(acts(found.rows), found.more)
+
+    def refetch(ids: Sequence[str]) -> dict[str, Act]:
+        return {act.id: act for act in acts(tuple(store.audit.by_id(ids).values()))}
+
+    return ListPages(
+        page, refetch=refetch, key=lambda act: act.row.key, test=test, budget_s=_BUDGET_S
+    )
+
+
+def audit_list(mode: Mode) -> ListDefinition[Act]:
+    """Return the list as it is shown in one mode; acts are those of both."""
+    return ListDefinition(
+        records="acts",
+        columns={SortOrder.CREATED: _columns(mode)},
+        keys=AUDIT_KEYS,
+        pages=_pages,
+        changed_ids=lambda snapshot: snapshot.audited,
+        instant=lambda act: act.row.at,
+        # Acts are too few to count by the hour: a page or two hold weeks of them.
+        hours=lambda _context: (),
+        fields=AUDIT,
+        empty=(
+            "Nobody has acted on this store yet.",
+            "Notes, replays, decisions, reveals and their like stand here with who did them.",
+            "? lists the keys.",
+        ),
+        nothing_passes="No act passes the filter. esc clears it.",
+        keyed_by_time=False,
+    )

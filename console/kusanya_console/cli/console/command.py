@@ -1,0 +1,210 @@
+"""`kusanya console`: the terminal console."""
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kusanya.errors import KusanyaError
+from kusanya.text import safe
+from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.output import USAGE, Refused
+
+if TYPE_CHECKING:
+    from kusanya.client import Client
+    from kusanya.clock import Clock
+    from kusanya.profiles import Profile
+    from kusanya.store import Store
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.queries import ServiceQueries
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(epilog="Example: kusanya console --store kusanya.sqlite")(console)
+
+
+def console(
+    *,
+    store: StoreUrl = None,
+    profile: ProfileName = None,
+    clock: ClockName = "real",
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Allow replays, notes, resends and revealing.")
+    ] = False,
+    ascii_only: Annotated[
+        bool, typer.Option("--ascii", help="Draw with ASCII alone; NO_COLOR works too.")
+    ] = False,
+    web: Annotated[
+        bool, typer.Option("--web", help="Show it in a browser on this machine, read-only.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", help="Where --web listens; 0 is any free.")] = 0,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", help="Show what was known at 'today 02:13'.")
+    ] = None,
+    replay: Annotated[
+        str | None, typer.Option("--replay", help="Play 'today 02:00..03:30' again, masked.")
+    ] = None,
+    speed: Annotated[float, typer.Option("--speed", help="How fast --replay runs.")] = 1.0,
+) -> None:
+    """Watch collections and deliveries live; press ? for help and ctrl+q to leave."""
+    if as_of is not None or replay is not None:
+        if as_of is not None and replay is not None:
+            raise Refused("--as-of and --replay exclude each other", code=USAGE)
+        if web or allow_writes:
+            raise Refused("--as-of and --replay only look, on this terminal", code=USAGE)
+    if web:
+        from kusanya_console.cli.console.elsewhere import in_a_browser
+
+        in_a_browser(
+            profile_of(profile, store),
+            clock=clock,
+            port=port,
+            ascii_only=ascii_only,
+            allow_writes=allow_writes,
+        )
+        return
+    from kusanya.service_clock import parse_clock
+    from kusanya_console.cli.process.terminal import draws_in_ascii
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
+    ascii_only = draws_in_ascii(asked=ascii_only)
+    chosen = profile_of(profile, store)
+    time = parse_clock(clock, max_age_s=0.25)
+    if as_of is not None or replay is not None:
+        from kusanya_console.cli.console.past import show_as_of, show_replay
+
+        if as_of is not None:
+            show_as_of(chosen, as_of, now=time.now(), ascii_only=ascii_only)
+        elif replay is not None:
+            show_replay(chosen, replay, speed=speed, now=time.now(), ascii_only=ascii_only)
+        return
+    _show_in_turn(
+        chosen,
+        clock=time,
+        virtual=clock != "real",
+        ascii_only=ascii_only,
+        allow_writes=allow_writes,
+    )
+
+
+def _show_in_turn(
+    chosen: "Profile", *, clock: "Clock", virtual: bool, ascii_only: bool, allow_writes: bool
+) -> None:
+    """Show one profile after the other, as a person goes on with them."""
+    shown, notice = chosen, ""
+    while True:
+        following = _show(
+            shown,
+            clock=clock,
+            virtual=virtual,
+            ascii_only=ascii_only,
+            allow_writes=allow_writes,
+            notice=notice,
+        )
+        if following is None:
+            return
+        notice = ""
+        try:
+            # What the command line named belongs to the profile that it began with.
+            wanted = chosen if following == chosen.name else profile_of(following)
+            _check(wanted, clock=clock)
+        except KusanyaError as error:
+            notice = f"profile {safe(following, 40)} cannot be shown: {safe(str(error), 300)}"
+        else:
+            shown = wanted
+
+
+def _check(profile: "Profile", *, clock: "Clock") -> None:
+    """Raise KusanyaError where the store of a profile cannot be opened."""
+    from kusanya.store import Store
+
+    with Store.open(profile.store, clock=clock, read_only=True, create=False) as opened:
+        opened.feed.head()
+
+
+def _show(
+    chosen: "Profile",
+    *,
+    clock: "Clock",
+    virtual: bool,
+    ascii_only: bool,
+    allow_writes: bool,
+    notice: str,
+) -> str | None:
+    """Show the console on a profile until it is left; return the profile to go on with, if any."""
+    from kusanya.profiles import has_bell, profile_names
+    from kusanya.store import Store
+    from kusanya_console.app import ConsoleApp
+    from kusanya_console.cli.console.service import embedded_for
+    from kusanya_console.cli.process.terminal import apply_settings, run_app
+
+    with ExitStack() as stack:
+        client = client_for(chosen, clock, stack)
+        # Looking never creates or migrates: an empty new store would look like a quiet day.
+        writing = client is not None or allow_writes
+        opened = stack.enter_context(
+            Store.open(chosen.store, clock=clock, read_only=not writing, create=False)
+        )
+        app = ConsoleApp(
+            opened,
+            mode=chosen.mode,
+            clock=clock,
+            profile=chosen.name,
+            profiles=profile_names(),
+            ascii=ascii_only,
+            virtual=virtual,
+            payees=chosen.payees,
+            bell=has_bell(),
+            queries=None if client is None else queries_for(opened, client, clock),
+            operator=operator_for(chosen, opened, clock, client, stack) if allow_writes else None,
+            **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
+        )
+        apply_settings(app)
+        if notice:
+            app.begin_with(notice)
+        run_app(app)
+        return app.next_profile
+
+
+def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
+    """Return a client where the profile has a key and an address, on the console's clock."""
+    if profile.api_key is None or profile.base_url is None:
+        return None
+    # Late: where nobody can be asked the client is not needed.
+    from kusanya.client import Client
+
+    return stack.enter_context(
+        Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
+    )
+
+
+def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQueries":
+    """Return what asks the service; its room is loaded only where there is somebody to ask."""
+    from kusanya_console.actions.queries import ServiceQueries
+
+    return ServiceQueries(store, client, clock=clock)
+
+
+def operator_for(
+    profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
+) -> "OperatorActions":
+    """Return everything that changes something, in the name of whoever is logged in."""
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.dashboard.client import DashboardClient
+
+    dashboard = None
+    if profile.dashboard_url is not None and profile.dashboard_token is not None:
+        dashboard = stack.enter_context(
+            DashboardClient(profile.dashboard_url, profile.dashboard_token)
+        )
+    return OperatorActions(
+        store,
+        actor=store.audit.actor,
+        clock=clock,
+        profile=profile.name,
+        client=client,
+        dashboard=dashboard,
+    )

@@ -1,0 +1,1 @@
+"""The commands of finance: reconcile, gap, breaks, journals, mapping, notebooks."""

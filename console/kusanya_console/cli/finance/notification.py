@@ -1,0 +1,73 @@
+"""What a reconciliation that runs by itself sends to people: the verdict, counts and sums.
+
+No reference, phone number, path or row leaves the machine this way.
+"""
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from kusanya.errors import ConfigurationError
+from kusanya.wire import Mode
+from kusanya_console.output import USAGE, Refused, complain
+
+if TYPE_CHECKING:
+    from kusanya.reconcile.analysis.report import CloseResult
+
+UNSENT: Final = 3
+"""The exit code when a notification could not be sent."""
+
+
+class Notification:
+    """Where to send how a run ended. Raises Refused for an address to which nothing can go."""
+
+    def __init__(self, urls: tuple[str, ...], mode: Mode, days: tuple[date, date]) -> None:
+        self._urls, self._mode, self._days = urls, mode, days
+        if urls:
+            from kusanya import notify
+
+            try:
+                notify.check(urls)
+            except ConfigurationError as error:
+                raise Refused(str(error), code=USAGE) from error
+
+    def send(self, result: "CloseResult | None") -> bool:
+        """Send a result, None for a run that was refused; say what was not sent and return it."""
+        if not self._urls:
+            return False
+        from kusanya import notify
+
+        data = _data(result, self._mode, self._days)
+        title = f"Reconciliation {data['first']} to {data['last']}, {data['mode']}: "
+        failures = notify.send(self._urls, title + data["verdict"], _body(data), data=data)
+        for failure in failures:
+            complain(f"the notification to {failure.target} was not sent: {failure.reason}")
+        return bool(failures)
+
+
+def _data(result: "CloseResult | None", mode: Mode, days: tuple[date, date]) -> dict[str, Any]:
+    findings = () if result is None else result.findings
+    return {
+        "verdict": "failed" if result is None else result.verdict.value,
+        "mode": mode.value,
+        "first": days[0].isoformat(),
+        "last": days[1].isoformat(),
+        "run_id": None if result is None else result.run_id,
+        "breaks": None if result is None else result.breaks,
+        "by_code": {} if result is None else result.by_code,
+        "findings": [
+            {name: row[name] for name in ("finding", "currency", "rows", "amount")}
+            for row in findings
+            if row["rows"]
+        ],
+    }
+
+
+def _body(data: dict[str, Any]) -> str:
+    if data["verdict"] == "failed":
+        return "Nothing was closed; the output of the run says why."
+    lines = [
+        f"{row['rows']:,} {row['finding']}"
+        + ("" if row["amount"] is None else f", {row['currency'] or ''} {row['amount']:,}")
+        for row in data["findings"]
+    ]
+    return "\n".join([*(lines or ["Nothing needs a person."]), f"Run {data['run_id']}"])

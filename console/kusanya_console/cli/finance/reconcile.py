@@ -1,0 +1,317 @@
+"""`kusanya reconcile`: the month end without a notebook."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.cli.finance.notification import UNSENT, Notification
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, now, profile_of
+from kusanya_console.cli.process.signals import interrupted_by_sigterm
+from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
+
+if TYPE_CHECKING:
+    from kusanya.reconcile.analysis.report import CloseResult, Progress
+
+_TICK_S: Final = 1
+_EXAMPLE = (
+    "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
+    "--from 2026-03-01 --to 2026-03-31 --out ./packs"
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(epilog=_EXAMPLE)(reconcile)
+
+
+def reconcile(
+    *,
+    out: Annotated[Path, typer.Option(help="Where the pack's folder is made.")],
+    first: Annotated[
+        str | None, typer.Option("--from", help="First business day, YYYY-MM-DD, EAT.")
+    ] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Last business day, included.")] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --from and --to: yesterday, last-week (Monday to Sunday), "
+            "last-month, 2026-03 or 2026-03-05."
+        ),
+    ] = None,
+    mode: Annotated[
+        Mode | None, typer.Option(help="Which mode's collections; else the profile's.")
+    ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="[MAPPING:]FILE", help="Our books: CSV, XLSX or XLS."),
+    ] = None,
+    statement: Annotated[
+        str | None, typer.Option(metavar="[MAPPING:]FILE", help="Settlement statement.")
+    ] = None,
+    operator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[MAPPING:]FILE",
+            help="An operator's statement, as mpesa:march.xlsx; may be repeated. "
+            "kusanya mapping list names the mappings.",
+        ),
+    ] = None,
+    bank: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[MAPPING:]FILE",
+            help="A bank's statement: camt.053, MT940, OFX or a table; may be repeated.",
+        ),
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="TOML: which columns hold what in the files.")
+    ] = None,
+    tariff: Annotated[Path | None, typer.Option(help="TOML: the agreed fees.")] = None,
+    cutoff: Annotated[str, typer.Option(help="When a business day turns, HH:MM.")] = "00:00",
+    as_of: Annotated[
+        int | None, typer.Option(help="Journal position to stop at; now by default.")
+    ] = None,
+    previous: Annotated[
+        Path | None, typer.Option(help="An earlier pack, whose late changes this one carries.")
+    ] = None,
+    tolerance: Annotated[
+        Path | None, typer.Option(help="TOML: tolerances; the single options below win over it.")
+    ] = None,
+    amount_tolerance: Annotated[
+        int | None, typer.Option(min=0, help="How far amounts may differ, in whole units.")
+    ] = None,
+    fee_tolerance: Annotated[
+        int | None, typer.Option(min=0, help="How far fees may differ, in whole units.")
+    ] = None,
+    grace_days: Annotated[
+        int | None,
+        typer.Option(min=0, help="Days that a booking or a payment may still be on its way."),
+    ] = None,
+    double_minutes: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="How close two payments of one customer and amount are suspected."
+        ),
+    ] = None,
+    settle_days: Annotated[
+        int | None, typer.Option(min=0, help="Days after which a business day is paid out.")
+    ] = None,
+    widen_days: Annotated[
+        int | None, typer.Option(min=0, help="Days around the period that are read too.")
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Spark Connect address, sc://host:15002, for an export; else DuckDB."),
+    ] = "",
+    accounts: Annotated[
+        Path | None, typer.Option(help="TOML: the account map; the pack gets journal entries.")
+    ] = None,
+    max_breaks: Annotated[int, typer.Option(min=0, help="Breaks that are tolerated.")] = 0,
+    keep_receipts: Annotated[
+        bool,
+        typer.Option("--keep-receipts", help="Keep the operator's receipts, for kusanya find."),
+    ] = False,
+    entity: Annotated[
+        str | None,
+        typer.Option(help="Whose books these are, for every page; else the profile's name."),
+    ] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Send verdict, counts and sums here: an http(s) address, or one of apprise's; "
+            "with --period also to what KUSANYA_NOTIFY names."
+        ),
+    ] = None,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Match the books with what the service said; write a pack of xlsx, CSV and HTML.
+
+    Exits with 0 when all is explained, 1 for breaks (the pack is written) or a failed run, 3 when a
+    notification could not be sent, whatever the verdict.
+    """
+    from kusanya.errors import ConfigurationError
+    from kusanya.reconcile.inputs import tolerance_file
+    from kusanya.reconcile.pack.close import run
+    from kusanya.secret_files import find_secret
+
+    chosen = profile_of(profile, store)
+    which = mode or chosen.mode
+    days = _days(first, last, period, cutoff)
+    tolerated = tolerance_file.read(
+        _file(tolerance),
+        amount=amount_tolerance,
+        fee=fee_tolerance,
+        grace_days=grace_days,
+        double_minutes=double_minutes,
+        settle_days=settle_days,
+        widen_days=widen_days,
+    )
+    # Who names a period lets it run by itself; who names days sits before it.
+    asked = () if period is None else find_secret("NOTIFY").text.split()
+    news = Notification((*(notify or ()), *asked), which, days)
+    try:
+        with interrupted_by_sigterm(), _progress() as progress:
+            result = run(
+                first=days[0],
+                last=days[1],
+                out=out,
+                ledger=_given(ledger),
+                store=chosen.store,
+                statement=_given(statement),
+                operator=[_given(each) for each in operator or ()],
+                bank=[_given(each) for each in bank or ()],
+                mapping=_file(mapping),
+                tariff=_file(tariff),
+                mode=which.value,
+                cutoff=cutoff,
+                as_of=as_of,
+                previous=previous,
+                max_breaks=max_breaks,
+                accounts=_file(accounts),
+                tolerance=tolerated,
+                engine=engine,
+                entity=chosen.name if entity is None else entity,
+                keep_receipts=keep_receipts,
+                progress=progress,
+            )
+    except (ConfigurationError, Refused) as error:
+        news.send(None)
+        raise Refused(str(error), code=USAGE) from error
+    unsent = news.send(result)
+    if as_json:
+        say_json(result.to_dict())
+    else:
+        _print(result, which, days)
+    if unsent:
+        stop(UNSENT)
+    if result.exit_code:
+        stop(result.exit_code)
+
+
+def _days(
+    first: str | None, last: str | None, period: str | None, cutoff: str
+) -> tuple[date, date]:
+    """Return the first and the last business day; Refused where they are not named just once."""
+    from kusanya.reconcile.frames import days
+
+    if period is None and first is not None and last is not None:
+        return day_of("--from", first), day_of("--to", last)
+    if period is None or first is not None or last is not None:
+        raise Refused("name the days with --from and --to, or with --period alone", code=USAGE)
+    try:
+        shift = days.cutoff(cutoff)
+        found = days.named_period(period, now=now(), cutoff=shift) or days.period(period)
+    except ValueError as error:
+        raise Refused(
+            f"--period is {', '.join(days.NAMED)} or a month, day or span; {error}", code=USAGE
+        ) from None
+    return found.first, found.last
+
+
+def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
+    from kusanya.reconcile.matching.breaks import EVERY
+
+    if result.folder is None:
+        complain(result.sentence)
+        return
+    say(f"{mode.value} collections, business days {days[0]} to {days[1]}, East Africa Time")
+    say(safe(result.sentence, 600))
+    for row in result.findings:
+        if row["rows"]:
+            say(safe(f"  {_format_finding(row)}", 200))
+    for code in sorted(result.by_code, key=list(EVERY).index):
+        rule = EVERY[code]
+        say(f"  {code:<24}{result.by_code[code]:>8,}  {rule.meaning}: {rule.action}")
+    if result.receipts is not None:
+        say(f"{result.receipts:,} receipts of the operator are new in the store")
+    say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
+    closed = result.verdict != "not closed"
+    say(f"read report.html there; {'sign pack.xlsx' if closed else 'do not sign'}")
+
+
+def _format_finding(row: dict[str, Any]) -> str:
+    money = "" if row["amount"] is None else f", {row['currency']} {row['amount']:,}"
+    return f"{row['rows']:,} {row['finding']}{money}"
+
+
+class ProgressLine:
+    """The line that says what is being done and for how long, drawn again each second."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._doing, self._since = "", clock()
+
+    def step(self, doing: str) -> None:
+        """Say what is being done from now on."""
+        self._doing, self._since = doing, self._clock()
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the line; after a second it says how long the step has taken."""
+        waited = int(self._clock() - self._since)
+        _redraw(safe(self._doing, 70) + (f", {waited} s" if waited else ""), self._lock)
+
+    def keep_drawing(self, stopped: Event) -> None:
+        """Draw the line again each second until `stopped` is set, then leave it empty."""
+        while not stopped.wait(_TICK_S):
+            self.draw()
+        _redraw("", self._lock)
+
+
+@contextmanager
+def _progress() -> "Iterator[Progress | None]":
+    """Yield what tells a person at a terminal what is being done; the line is gone at the end."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    line, stopped = ProgressLine(), Event()
+    drawing = Thread(target=line.keep_drawing, args=(stopped,), daemon=True)
+    drawing.start()
+    try:
+        yield line.step
+    finally:
+        stopped.set()
+        drawing.join()
+
+
+def _redraw(line: str, lock: Lock) -> None:
+    with lock:
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+
+def _file(path: Path | None) -> str:
+    if path is None:
+        return ""
+    if not path.is_file():
+        raise Refused(f"there is no file {path}", code=USAGE)
+    return str(path)
+
+
+def _given(text: str | None) -> str:
+    """Return a file, perhaps with a mapping before it, once both are known to be there."""
+    from kusanya.errors import InputRefused
+    from kusanya.reconcile.inputs.given import split
+
+    if not text:
+        return ""
+    try:
+        mapping, path = split(text)
+    except InputRefused as error:
+        raise Refused(str(error), code=USAGE) from error
+    _file(Path(path))
+    if mapping.lower().endswith(".toml"):
+        _file(Path(mapping))
+    return text

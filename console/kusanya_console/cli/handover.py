@@ -1,0 +1,49 @@
+"""`kusanya handover`: what happened since an instant, who did what, what is open."""
+
+from typing import Annotated, Final
+
+import typer
+
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of, since_of
+from kusanya_console.output import say, say_json
+
+TITLES: Final = {"happened": "What happened", "did": "Who did what", "open": "What is open"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command(epilog="Example: kusanya handover --since 18:00")(handover)
+
+
+def handover(
+    *,
+    since: Annotated[
+        str, typer.Option(help="From then on: 18:00, yesterday 18:00, 2026-03-04 18:00.")
+    ],
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the hand-over of a shift: what happened, who did what, and what is open now.
+
+    Times are East Africa's, phones masked.
+    """
+    from kusanya import handover as shift
+    from kusanya.business_day import format_instant
+    from kusanya.store import Store
+
+    chosen, present = profile_of(profile, store), now()
+    begin = since_of("--since", since, now=present)
+    with Store.open(chosen.store, create=False, read_only=True) as opened:
+        found = shift.load(opened, chosen.mode, since=begin, now=present)
+    if as_json:
+        say_json(shift.as_json(found))
+        return
+    say(f"{chosen.mode.value} mode, since {format_instant(begin, now=present)}")
+    last = ""
+    for part, line in shift.lines(found):
+        if part != last:
+            say()
+            say(TITLES[part])
+            last = part
+        say(f"  {line}")

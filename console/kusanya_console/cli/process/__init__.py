@@ -1,0 +1,1 @@
+"""What every command that keeps running needs: signals, the terminal, its parent, logs, alarms."""

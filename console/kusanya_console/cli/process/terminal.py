@@ -1,0 +1,95 @@
+"""Run the console in this terminal, and give the terminal back whatever ends it."""
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from kusanya.errors import KusanyaError
+from kusanya.profiles import interface_language, key_map, theme_name
+from kusanya.text import safe
+from kusanya_console.output import USAGE, Refused, stop
+from kusanya_console.ui import language
+
+if TYPE_CHECKING:
+    from kusanya_console.app import ConsoleApp
+
+_CHECK_EVERY_S: Final = 1.0
+_STARTED_AFTER_S: Final = 2.0
+
+
+def draws_in_ascii(*, asked: bool) -> bool:
+    """Return whether to draw with ASCII alone: where it is asked for, or nothing else can be shown.
+
+    Raises Refused for a terminal that cannot move its cursor.
+    """
+    if os.environ.get("TERM", "") == "dumb":
+        raise Refused(
+            "this terminal cannot show the console (TERM is dumb): use kusanya find, show and "
+            "health, which print lines",
+            code=USAGE,
+        )
+    encoding = (getattr(sys.__stderr__, "encoding", None) or "ascii").replace("-", "").lower()
+    return asked or encoding != "utf8"
+
+
+def apply_settings(app: "ConsoleApp") -> None:
+    """Give an application the keys and the colours of config.toml; raises ConfigurationError."""
+    app.set_keymap(key_map())
+    app.use_theme(theme_name())
+    language.use(interface_language())
+
+
+def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> None:
+    """Run `app` until it is left; a signal to end leaves it in order, with the code 128 + signal.
+
+    `check` is called now and then; what it raises as a KusanyaError is told on the screen.
+    Raises Refused without words when the application did not end well.
+    """
+    asyncio.run(_run(app, check))
+    if app.return_code:
+        stop(app.return_code)
+
+
+async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
+    loop = asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+        # The application is asked to leave, so that it restores the terminal itself. Windows has
+        # no SIGHUP, and its event loops take no handlers: there Ctrl-C stays a key.
+        if sys.platform != "win32":
+            number = getattr(signal, name)
+            loop.add_signal_handler(number, app.exit, None, 128 + number)
+    # Nothing of a start is garbage: it is not searched then, and never again afterwards, so that
+    # later searches are short and a key never waits for one.
+    gc.disable()
+    loop.call_later(_STARTED_AFTER_S, _collect_from_now_on)
+    looking = None if check is None else asyncio.create_task(look_after(app, check))
+    try:
+        await app.run_async()
+    finally:
+        if looking is not None:
+            looking.cancel()
+
+
+def _collect_from_now_on() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+async def look_after(
+    app: "ConsoleApp", check: Callable[[], None], *, every_s: float = _CHECK_EVERY_S
+) -> None:
+    """Tell each complaint of `check` once, for as long as the console runs."""
+    complaint = ""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            check()
+        except KusanyaError as error:
+            said = safe(str(error), 400)
+            if said != complaint:  # once each; what is shown goes on from the store
+                app.call_later(app.show_notice, said)
+            complaint = said

@@ -1,0 +1,1 @@
+"""`kusanya store`: care of the store that everything else reads."""

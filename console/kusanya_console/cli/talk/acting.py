@@ -1,0 +1,106 @@
+"""Commands of `kusanya talk` that ask the service or change something, most of them after a yes."""
+
+from collections.abc import Callable, Iterator
+
+from kusanya.alarms.acknowledgements import acknowledgements
+from kusanya.alarms.alarm import Alarm
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow
+from kusanya.text import safe
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.actions.results import ActionResult
+from kusanya_console.cli.talk import lines
+from kusanya_console.cli.talk.conversation import (
+    Conversation,
+    Question,
+    Unanswerable,
+    result_lines,
+)
+
+
+def ask(talk: Conversation, rest: str) -> Iterator[str]:
+    """Ask the service about one collection and keep its answer."""
+    queries, item = _queries(talk), talk.item(rest)
+    name = item.id if isinstance(item, CollectionRow) else getattr(item, "collection_id", None)
+    if name is None:
+        raise Unanswerable("no collection is known of this, so none can be asked about")
+    yield from result_lines(queries.ask_collection(name))
+
+
+def catch_up(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Ask for everything that is open or was not checked."""
+    yield from result_lines(_queries(talk).catch_up())
+
+
+def note(talk: Conversation, rest: str) -> Iterator[str]:
+    """Keep a note on a collection or a creation."""
+    operator = _operator(talk)
+    word, _, text = rest.partition(" ")
+    item = talk.item(word)
+    if not isinstance(item, CollectionRow | IntentRow) or not text.strip():
+        raise Unanswerable("a note is: note N what you want to remember")
+    yield from result_lines(operator.add_note(item.id, text.strip(), mode=item.mode))
+
+
+def replay(talk: Conversation, rest: str) -> Iterator[str]:
+    """Send a creation again, with its key and its bytes, after a yes."""
+    operator, item = _operator(talk), talk.item(rest)
+    if not isinstance(item, IntentRow):
+        raise Unanswerable("only a creation is replayed: say intents, then replay N")
+    why = operator.replay_disabled_reason(item)
+    if why:
+        raise Unanswerable(why)
+    yield from _ask(
+        talk,
+        f"replay {lines.intent_line(item, now=talk.now)}, in {item.mode.value} mode, with "
+        "the same key and the same bytes",
+        lambda: operator.replay(item),
+    )
+
+
+def resend(talk: Conversation, rest: str) -> Iterator[str]:
+    """Let the sender deliver an event once more, after a yes."""
+    operator, item = _operator(talk), talk.item(rest)
+    if not isinstance(item, DeliveryRow):
+        raise Unanswerable("only a delivery is sent again: say deliveries, then resend N")
+    why = operator.resend_disabled_reason()
+    if why:
+        raise Unanswerable(why)
+    yield from _ask(
+        talk, f"resend {lines.delivery_line(item, now=talk.now)}", lambda: operator.resend(item)
+    )
+
+
+def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
+    """Say that you look after an alarm, and why."""
+    operator = _operator(talk)
+    word, _, why = rest.partition(" ")
+    item = talk.item(word)
+    if not isinstance(item, Alarm) or not item.id or not why.strip():
+        raise Unanswerable("say alarms, then: acknowledge N what you do about it")
+    held = acknowledgements(talk.context.store).get(item.id)
+    before = "" if held is None else held.by
+    taken = f", in place of {safe(before, 60)}" if before else ""
+    yield from _ask(
+        talk,
+        f"acknowledge {safe(item.name, 120)}{taken}",
+        lambda: operator.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
+    )
+
+
+def _queries(talk: Conversation) -> ServiceQueries:
+    why = talk.context.query_disabled_reason
+    if why or talk.context.queries is None:
+        raise Unanswerable(why)
+    return talk.context.queries
+
+
+def _operator(talk: Conversation) -> OperatorActions:
+    if talk.context.operator is None:
+        raise Unanswerable(talk.context.action_disabled_reason)
+    return talk.context.operator
+
+
+def _ask(talk: Conversation, sentence: str, run: Callable[[], ActionResult]) -> Iterator[str]:
+    talk.question = Question(sentence, run)
+    yield f"{sentence}? Say yes to do it, anything else leaves it."

@@ -1,0 +1,128 @@
+"""What `kusanya talk` says without being asked: alarms, and what changed since it last looked."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
+from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.rules import raised
+from kusanya.business_day import format_instant
+from kusanya.clock import Clock
+from kusanya.errors import StoreError
+from kusanya.store import Store
+from kusanya.store.records import CollectionRow, IntentState, Verdict
+from kusanya.text import safe
+from kusanya.wire import Mode
+from kusanya_console.cli.talk import lines
+from kusanya_console.feed import Feed, Snapshot
+
+_SAID_AT_ONCE: Final = 20
+"""So many changes are read out at a time; the others are counted."""
+_REMEMBERED: Final = 10_000
+_TAKEN: Final = frozenset({Verdict.VERIFIED, Verdict.REPEAT})
+
+
+class Follow(StrEnum):
+    """What is said without being asked for."""
+
+    ALL = "all"
+    PROBLEMS = "problems"
+    ALARMS = "alarms"
+
+
+class Announcer:
+    """Reads one mode of a store again and again, and says what is new in lines.
+
+    A store that cannot be read is said once, and once more when it can be read again.
+    """
+
+    def __init__(self, store: Store, *, mode: Mode, clock: Clock, follow: Follow) -> None:
+        self._store = store
+        self._mode = mode
+        self._clock = clock
+        self._feed = Feed(store, mode=mode, clock=clock)
+        self._snapshot: Snapshot | None = None
+        self._alarms: dict[tuple[str, str], Alarm] = {}
+        self._states: dict[str, tuple[object, ...]] = {}
+        self._is_lost = False
+        self.follow = follow
+
+    def tick(self) -> Iterator[str]:
+        """Read the store once; yield what is new."""
+        try:
+            snapshot = self._feed.read()
+            news = [*self._news(snapshot)]
+            held = acknowledgements(self._store)
+        except StoreError as error:
+            if not self._is_lost:
+                yield f"the store cannot be read: {safe(str(error), 300)}. It is tried again."
+            self._is_lost = True
+            return
+        if self._is_lost:
+            yield "the store can be read again"
+        self._is_lost = False
+        is_first, self._snapshot = self._snapshot is None, snapshot
+        if is_first:
+            yield from self.status()
+        yield from self._alarm_news(held, is_first=is_first)
+        yield from news
+
+    def status(self) -> Iterator[str]:
+        """Yield the counts as they were read last; nothing while the store is lost."""
+        if self._snapshot is not None and not self._is_lost:
+            yield from lines.status_lines(self._snapshot, now=self._clock.now())
+
+    def standing(self) -> tuple[Alarm, ...]:
+        """Return the alarms that stand, as they were read last; none while the store is lost."""
+        if self._snapshot is None or self._is_lost:
+            return ()
+        now = self._clock.now()
+        return tuple(
+            raised(self._snapshot.alarm_inputs, format_time=lambda at: format_instant(at, now=now))
+        )
+
+    def _alarm_news(self, held: Mapping[str, Acknowledgement], *, is_first: bool) -> Iterator[str]:
+        before, self._alarms = self._alarms, {(one.key, one.stage): one for one in self.standing()}
+        for place, alarm in self._alarms.items():
+            if place not in before:
+                yield from lines.alarm_lines(alarm, held.get(alarm.id))
+        keys = {key for key, _ in self._alarms}
+        for (key, _), alarm in before.items():
+            if key not in keys:
+                yield f"alarm over: {safe(alarm.name, 120)}"
+        if is_first and not self._alarms:
+            yield "no alarm stands"
+
+    def _news(self, snapshot: Snapshot) -> Iterator[str]:
+        if self.follow is Follow.ALARMS:
+            return
+        store, mode, now = self._store, self._mode, self._clock.now()
+        rows = [
+            row
+            for row in store.collections.by_id(sorted(snapshot.changed), mode).values()
+            if self._is_new(row) and (self.follow is Follow.ALL or lines.is_problem(row))
+        ]
+        rows.sort(key=lambda row: row.key)
+        yield from (lines.collection_line(row, now=now) for row in rows[:_SAID_AT_ONCE])
+        if rows[_SAID_AT_ONCE:]:
+            yield lines.summary_line(rows[_SAID_AT_ONCE:])
+        arrived = store.deliveries.by_id(sorted(snapshot.arrived)).values()
+        refused = [row for row in arrived if row.verdict not in _TAKEN]
+        for row in refused[:_SAID_AT_ONCE]:
+            yield f"delivery: {lines.delivery_line(row, now=now)}"
+        if refused[_SAID_AT_ONCE:]:
+            yield f"and {len(refused) - _SAID_AT_ONCE:,} more deliveries that were not taken"
+        for name in sorted(snapshot.intents)[:_SAID_AT_ONCE]:
+            intent = store.intents.get(name)
+            if intent is not None and intent.state is IntentState.UNKNOWN:
+                yield lines.intent_line(intent, now=now)
+
+    def _is_new(self, row: CollectionRow) -> bool:
+        state = (row.status, row.failure_code, bool(row.contradictions))
+        if self._states.get(row.id) == state:
+            return False
+        self._states[row.id] = state
+        if len(self._states) > _REMEMBERED:
+            self._states.pop(next(iter(self._states)))
+        return True

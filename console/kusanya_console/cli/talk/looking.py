@@ -1,0 +1,149 @@
+"""Commands of `kusanya talk` that look: counts, alarms, lists, what a text finds, one story."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
+
+from kusanya import lookup
+from kusanya.alarms.acknowledgements import acknowledgements
+from kusanya.alarms.alarm import Alarm
+from kusanya.business_day import day_start
+from kusanya.filters import parse
+from kusanya.store.records import (
+    CollectionRow,
+    DeliveryRow,
+    IntentRow,
+    Key,
+    MissingEventRow,
+    SortOrder,
+)
+from kusanya_console.cli import lookup_words
+from kusanya_console.cli.talk import lines
+from kusanya_console.cli.talk.conversation import Conversation, Item, Unanswerable
+from kusanya_console.deliveries.list import DELIVERY_LIST
+from kusanya_console.intents.reader import load_intents
+from kusanya_console.lists.paging import ListPages
+from kusanya_console.live.screen import COLLECTION_LIST
+
+R = TypeVar("R", bound=Any)
+_LISTED: Final = 10
+
+
+def status(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Yield the counts."""
+    yield from talk.tick()
+    yield from talk.announcer.status()
+
+
+def alarms(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Yield every alarm that stands, numbered."""
+    yield from talk.tick()
+    found = talk.announcer.standing()
+    held = acknowledgements(talk.context.store)
+    talk.items, talk.more = found, None
+    for number, alarm in enumerate(found, start=1):
+        first, *others = lines.alarm_lines(alarm, held.get(alarm.id))
+        yield f"{number}. {first}"
+        yield from others
+        yield f"  read {alarm.runbook}"
+    if not found:
+        yield "no alarm stands"
+
+
+def collections(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield the newest collections that pass a filter."""
+    query = parse(rest, keys=COLLECTION_LIST.keys, whose="collections")
+    pages = COLLECTION_LIST.pages(talk.context, query, SortOrder.CREATED)
+    yield from _page(talk, pages, lambda row: lines.collection_line(row, now=talk.now))
+
+
+def deliveries(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield the newest deliveries that pass a filter."""
+    query = parse(rest, keys=DELIVERY_LIST.keys, whose="deliveries")
+    pages = DELIVERY_LIST.pages(talk.context, query, SortOrder.CREATED)
+    yield from _page(talk, pages, lambda row: lines.delivery_line(row, now=talk.now))
+
+
+def intents(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Yield creations without an answer first."""
+    found = load_intents(talk.context.store, talk.context.mode, now=talk.now)
+    rows = found.rows[:_LISTED]
+    yield from _numbered(talk, rows, lambda row: lines.intent_line(row, now=talk.now))
+
+
+def more(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Yield the next lines of the last list."""
+    if talk.more is None:
+        raise Unanswerable("the last list has no more")
+    yield from talk.more()
+
+
+def find(talk: Conversation, text: str) -> Iterator[str]:
+    """Yield what a text finds, and what to say to the customer."""
+    context, now = talk.context, talk.now
+    found = lookup.find(
+        context.store, text, mode=context.mode, now=now, day=day_start, payees=context.payees
+    )
+    talk.items = (
+        *(match.intent for match in found.creations),
+        *(match.row for match in found.matches),
+    )
+    talk.more = None
+    if not found.count:
+        yield lookup_words.nothing_line(context.mode, found)
+    yield from lookup_words.found_lines(context.store, found, now)
+    if len(talk.items) > 1:
+        yield f"{len(talk.items)} found, in this order: show 1 to show {len(talk.items)}"
+
+
+def paste(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Read a message of several lines, up to an empty one."""
+    talk.pasted = []
+    yield "paste the message, then an empty line"
+
+
+def show(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield all that is known of one thing."""
+    item, now = talk.item(rest), talk.now
+    if isinstance(item, Alarm):
+        yield from lines.alarm_lines(item, acknowledgements(talk.context.store).get(item.id))
+        return
+    if isinstance(item, DeliveryRow | MissingEventRow):
+        yield lines.delivery_line(item, now=now)
+    timeline = _timeline(talk, item)
+    if timeline is not None:
+        yield from lookup_words.story_lines(talk.context.store, timeline)
+
+
+def _page(
+    talk: Conversation,
+    pages: ListPages[R],
+    line_of: Callable[[R], str],
+    older: Key | None = None,
+) -> Iterator[str]:
+    page = pages.page(older_than=older, limit=_LISTED)
+    yield from _numbered(talk, page.rows, line_of)
+    stopped = pages.scan_stopped_at
+    talk.more = None
+    if not page.more and stopped is None:
+        return
+    after = stopped or pages.key(page.rows[-1])
+    talk.more = lambda: _page(talk, pages, line_of, after)
+    yield "the search goes on with: more" if stopped is not None else "there are older: more"
+
+
+def _numbered(talk: Conversation, rows: Sequence[R], line_of: Callable[[R], str]) -> Iterator[str]:
+    talk.items, talk.more = tuple(rows), None
+    for number, row in enumerate(rows, start=1):
+        yield f"{number}. {line_of(row)}"
+    if not rows:
+        yield f"nothing in {talk.context.mode.value} mode"
+
+
+def _timeline(talk: Conversation, item: Item) -> lookup.Timeline | lookup.CreationTimeline | None:
+    store, mode, now = talk.context.store, talk.context.mode, talk.now
+    if isinstance(item, IntentRow):
+        return lookup.load_creation_timeline(store, item.id, now=now)
+    if isinstance(item, Alarm):
+        return None
+    name = item.id if isinstance(item, CollectionRow) else item.collection_id
+    return None if name is None else lookup.load_timeline(store, name, mode, now=now)

@@ -1,0 +1,126 @@
+"""What `kusanya deploy` writes: templates with a few values put in, rules and a dashboard.
+
+A template is the file itself; `@{name}` stands for a value and `@@` for an at sign.
+"""
+
+import re
+import string
+from collections.abc import Mapping
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from kusanya.alarms.prometheus_rules import render_alerts
+from kusanya.errors import ConfigurationError
+from kusanya.wire import Mode
+from kusanya_console.deploy import Kind
+from kusanya_console.deploy.dashboard import render_dashboard
+
+_SHARED: Final = {
+    Kind.SYSTEMD: ("nginx.conf", "Caddyfile", "prometheus.yml"),
+    Kind.COMPOSE: ("nginx.conf", "Caddyfile", "prometheus.yml", "Dockerfile"),
+    Kind.KUBERNETES: ("Dockerfile",),
+}
+"""Of the common templates, those that a kind wants."""
+_UNFIT: Final = re.compile(r"[\s\"'\\$%#{}<>`]")
+"""What would mean something else in one of the files."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that are put into the templates.
+
+    Raises ConfigurationError for a value that would mean something else there.
+    """
+
+    kind: Kind
+    mode: Mode
+    base_url: str
+    store: str
+    domain: str
+    program: Path
+    """The `kusanya` command that units start."""
+
+    def __post_init__(self) -> None:
+        given = {
+            "--base-url": self.base_url,
+            "--store": self.store,
+            "--domain": self.domain,
+            "the path of the command": str(self.program),
+        }
+        for name, value in given.items():
+            if not value or _UNFIT.search(value):
+                raise ConfigurationError(
+                    f"{name} holds nothing or a sign that files of settings read otherwise"
+                )
+        if re.search(r"//[^/@]*:[^/@]*@", self.store):
+            raise ConfigurationError(
+                "--store holds a password, which would stand in the files: leave it out and give "
+                "PostgreSQL's PGPASSFILE, or a secret, to the programs"
+            )
+
+
+class _Template(string.Template):
+    delimiter = "@"
+    # The base class compiles it.
+    pattern: ClassVar[Any] = (
+        r"@(?:(?P<escaped>@)|\{(?P<braced>[a-z_]+)\}|(?P<named>(?!))|(?P<invalid>))"
+    )
+
+
+def render(settings: Settings) -> dict[str, str]:
+    """Return the text of each file by its name."""
+    folder = files("kusanya_console.deploy") / "templates"
+    of_kind = folder / settings.kind.value
+    values = {
+        "mode": settings.mode.value,
+        "base_url": settings.base_url,
+        "store": settings.store,
+        "domain": settings.domain,
+        "bin": str(settings.program),
+        "version": version("kusanya"),
+        "upstream": "127.0.0.1:8099",
+        "watcher": "127.0.0.1:9464",
+    }
+    if settings.kind is Kind.SYSTEMD:
+        values["sandbox"] = (of_kind / "sandbox.inc").read_text(encoding="utf-8").strip()
+    sources = [one for one in of_kind.iterdir() if not one.name.endswith(".inc")]
+    sources += [folder / "common" / name for name in _SHARED[settings.kind]]
+    made = {source.name: _filled(source, values) for source in sources}
+    made |= {"alerts.yml": render_alerts(), "grafana.json": render_dashboard()}
+    return dict(sorted(made.items()))
+
+
+def write(made: Mapping[str, str], folder: Path) -> tuple[str, ...]:
+    """Write files into `folder`, made where there is none; return the names of the new ones.
+
+    Nothing is written, and ConfigurationError raised, where one of them is there with other
+    contents: somebody has changed it, or another version wrote it.
+    """
+    new, changed = [], []
+    try:
+        for name, text in made.items():
+            path = folder / name
+            if not path.exists():
+                new.append(name)
+            elif path.read_bytes() != text.encode():
+                changed.append(name)
+        if changed:
+            raise ConfigurationError(
+                f"{', '.join(changed)} in {folder} would be written over: write into an empty "
+                "folder and compare"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in new:
+            with (folder / name).open("x", encoding="utf-8", newline="\n") as file:
+                file.write(made[name])
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into {folder}: {error.strerror}") from None
+    return tuple(new)
+
+
+def _filled(source: Traversable, values: Mapping[str, str]) -> str:
+    return _Template(source.read_text(encoding="utf-8")).substitute(values)

@@ -1,0 +1,142 @@
+"""The hand-over page: what happened since an instant, who did what, what is open."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from kusanya.business_day import day_start, format_instant
+from kusanya.handover import Handover, lines, load
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.messages import ActionRequested, CopyRequested, ScreenRequested
+from kusanya_console.actions.results import ActionResult
+from kusanya_console.collections.detail import card_head
+from kusanya_console.commands import bindings_of
+from kusanya_console.feed import Snapshot
+from kusanya_console.screens.base import ConsoleScreen
+from kusanya_console.ui.format import Line, plain, rule, wrapped
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, STRONG
+from kusanya_console.widgets.sheet import Sheet
+
+_EVERY: Final = timedelta(seconds=30)
+_SHIFTS: Final = (6, 14, 22)
+"""Hours at which shifts begin; - and + go from one to the next."""
+_COPIED_CELLS: Final = 100
+_TITLES: Final = {"happened": "what happened", "did": "who did what", "open": "what is open"}
+
+
+class HandoverScreen(ConsoleScreen):
+    """What one shift hands to the next."""
+
+    NAME = "handover"
+    CRUMB = "Hand-over"
+    BINDINGS = bindings_of(NAME)
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__(context)
+        self.since = shift_before(context.clock.now())
+        self._found: Handover | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Put the page into a part that scrolls."""
+        with VerticalScroll(id="report", can_focus=False):
+            yield Sheet(id="handover")
+
+    def on_mount(self) -> None:
+        """Read the present shift."""
+        super().on_mount()
+        self._fetch()
+
+    def advance(self, snapshot: Snapshot) -> None:
+        """Read again now and then, and where somebody acted."""
+        if self._found is None or snapshot.audited or snapshot.at - self._found.at >= _EVERY:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        store, mode = self.context.store, self.context.mode
+        since, now = self.since, self.context.clock.now()
+        self.fetch("handover", lambda: load(store, mode, since=since, now=now))
+
+    def show_fetched(self, what: str, value: Any) -> None:
+        """Show what was read, where it is of the shift that is asked for."""
+        if what == "handover" and value.since == self.since:
+            self._found = value
+            self.query_one("#handover", Sheet).show(lambda width: self._page(value, width))
+
+    def _page(self, found: Handover, width: int) -> list[Line]:
+        since = format_instant(found.since, now=found.at)
+        shorter, longer = self.context.key("handover.later"), self.context.key("handover.earlier")
+        said: list[Line] = [
+            (
+                (f" since {since}", STRONG),
+                (f"   {longer} earlier   {shorter} later   ", MUTED),
+                (self.context.key("copy.id"), ACCENT),
+                (" copies the page", MUTED),
+            )
+        ]
+        return [*said, *page_lines(found, width)]
+
+    def action_shift(self, by: int) -> None:
+        """Begin a shift earlier or later."""
+        now = self.context.clock.now()
+        later = next_shift(self.since)
+        if by < 0:
+            self.since = shift_before(self.since - timedelta(seconds=1))
+        elif later >= now:
+            self.say("this is the present shift")
+            return
+        else:
+            self.since = later
+        self._fetch()
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll the page."""
+        self.query_one("#report", VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def action_copy_id(self) -> None:
+        """Copy the page as text."""
+        found, look = self._found, self.context.dated_look
+        if found is None:
+            self.say("nothing has been read yet")
+            return
+        store, mode = self.context.store, self.context.mode
+
+        def copy() -> ActionResult:
+            title = f"hand-over since {format_instant(found.since, now=found.at)}"
+            head = card_head(title, look, mode, author=store.audit.actor, store=store.url_shown)
+            text = plain([*head, *page_lines(found, _COPIED_CELLS)])
+            self.post_message(CopyRequested("hand-over", text, quiet=True))
+            return ActionResult("hand-over sent to the terminal's clipboard")
+
+        self.post_message(ActionRequested("copying the hand-over", copy))
+
+    def action_back(self) -> None:
+        """Go back to Live."""
+        self.post_message(ScreenRequested("live"))
+
+
+def page_lines(found: Handover, width: int) -> list[Line]:
+    """Return the page, its parts under their titles."""
+    page: list[Line] = []
+    last = ""
+    for part, line in lines(found):
+        if part != last:
+            page += [(), ((" ", MUTED), *rule(_TITLES[part], width - 1))]
+            last = part
+        page += wrapped(line, width - 1, indent=1)
+    return page
+
+
+def shift_before(at: datetime) -> datetime:
+    """Return the last beginning of a shift up to an instant."""
+    day = day_start(at)
+    starts = [day + timedelta(days=back, hours=hour) for back in (-1, 0) for hour in _SHIFTS]
+    return max(start for start in starts if start <= at)
+
+
+def next_shift(at: datetime) -> datetime:
+    """Return the next beginning of a shift after an instant."""
+    day = day_start(at)
+    starts = [day + timedelta(days=on, hours=hour) for on in (0, 1) for hour in _SHIFTS]
+    return min(start for start in starts if start > at)

@@ -1,0 +1,154 @@
+"""What an alarm is, and the parts that the rules share. Pure."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from kusanya.alarms.inputs import AlarmInputs
+from kusanya.filters import Filter, Term
+from kusanya.wire import Mode
+
+RUNBOOK: Final = "console/README.md"
+"""Where each rule has a paragraph of its own."""
+
+DISABLED: Final = "✕ {count} disabled"
+FAILING: Final = "✕ {count} failing"
+"""What a status line says of endpoints, which may be named by several alarms."""
+
+FormatTime: TypeAlias = Callable[[datetime], str]
+"""How whoever shows an alarm writes an instant."""
+
+
+class Severity(StrEnum):
+    """How much an alarm presses."""
+
+    URGENT = "urgent"
+    WARNING = "warning"
+
+
+class AlarmList(StrEnum):
+    """The list that shows the rows behind an alarm."""
+
+    COLLECTIONS = "collections"
+    DELIVERIES = "deliveries"
+    INTENTS = "intents"
+
+
+class Alarm(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a person should look after now."""
+
+    code: str
+    """The rule, as a stable word."""
+    mode: Mode
+    subject: str = ""
+    """Which endpoint or channel it is about, where a rule may raise several alarms."""
+    onset: str | None = None
+    """What tells one outbreak from the next; None for an alarm that cannot be acknowledged."""
+    stage: str = ""
+    """What is news although the alarm stands already, such as an endpoint that is disabled now."""
+    severity: Severity
+    mark: str
+    """One character that stands for it where there is no colour."""
+    name: str
+    sentence: str
+    next_step: str = ""
+    rows: AlarmList
+    filter: Filter = Filter()
+    header: str = ""
+    """Its words in a status line, which counts the subjects of the same words; or empty."""
+    endpoint: str = ""
+    """The endpoint that it counts for there, where the subject names it otherwise."""
+
+    @property
+    def key(self) -> str:
+        """Return what is the same for the same thing in every outbreak."""
+        return f"{self.code}:{self.subject}" if self.subject else self.code
+
+    @property
+    def id(self) -> str:
+        """Return what an acknowledgement names, or nothing."""
+        if self.onset is None:
+            return ""
+        return ":".join(filter(None, (self.code, self.mode.value, self.subject))) + f":{self.onset}"
+
+    @property
+    def runbook(self) -> str:
+        """Return where the runbook tells what to do."""
+        return runbook_of(self.code)
+
+    @property
+    def text(self) -> str:
+        """Return mark, sentence and next step."""
+        return " ".join(filter(None, (self.mark, self.sentence, self.next_step)))
+
+
+def as_json(alarm: Alarm) -> dict[str, Any]:
+    """Return an alarm for a program: plain texts, no phone number."""
+    return {
+        "code": alarm.code,
+        "key": alarm.key,
+        "id": alarm.id,
+        "mode": alarm.mode.value,
+        "severity": alarm.severity.value,
+        "name": alarm.name,
+        "sentence": alarm.sentence,
+        "next_step": alarm.next_step,
+        "runbook": alarm.runbook,
+    }
+
+
+class HeaderAlarm(msgspec.Struct, frozen=True):
+    """The alarms that share their words in a status line."""
+
+    words: str
+    severity: Severity
+
+
+Judge: TypeAlias = Callable[[AlarmInputs, FormatTime], Iterator[Alarm]]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the list: what is judged, how much it presses, where the runbook tells more."""
+
+    code: str
+    severity: Severity
+    """The most that it presses; one alarm may press less."""
+    condition: str
+    """When it is raised, in one sentence."""
+    judge: Judge
+
+    @property
+    def runbook(self) -> str:
+        """Return where its paragraph stands."""
+        return runbook_of(self.code)
+
+
+def runbook_of(code: str) -> str:
+    """Return where the paragraph of a rule stands."""
+    return f"{RUNBOOK}#alarm-{code.replace('_', '-')}"
+
+
+def of_endpoint(name: str) -> Filter:
+    """Return the filter of what an endpoint did not take well."""
+    return Filter((Term("endpoint", (name,)),), unwell=True)
+
+
+def format_length(passed: timedelta) -> str:
+    """Return a length of time in the largest unit of which it has two at least."""
+    for unit, name in ((timedelta(days=1), "days"), (timedelta(hours=1), "hours")):
+        if passed >= 2 * unit:
+            return f"{passed // unit:,} {name}"
+    return f"{passed // timedelta(minutes=1)} minutes"
+
+
+def instant(at: datetime | None) -> str:
+    """Return an instant as the onset of an alarm."""
+    return "" if at is None else at.isoformat()
+
+
+def hour(at: datetime) -> str:
+    """Return an hour as the onset of an alarm."""
+    return f"{at:%Y-%m-%dT%H}"

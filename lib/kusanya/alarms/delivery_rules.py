@@ -1,0 +1,252 @@
+"""Alarms about deliveries: endpoints that fail, are disabled or silent, events that are missing."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from kusanya.alarms.alarm import (
+    DISABLED,
+    FAILING,
+    Alarm,
+    AlarmList,
+    FormatTime,
+    Rule,
+    Severity,
+    hour,
+    instant,
+    of_endpoint,
+)
+from kusanya.alarms.inputs import MISSING_AFTER, AlarmInputs
+from kusanya.filters import Filter
+from kusanya.health.report import format_failures
+from kusanya.store.records import Verdict
+from kusanya.text import safe
+from kusanya.webhooks.refusals import REFUSAL_REASONS
+from kusanya.wire import Mode
+
+
+def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.sender:
+        if one.is_disabled:
+            since = "" if one.disabled_at is None else f" since {format_time(one.disabled_at)}"
+            yield Alarm(
+                code="sender_disabled",
+                mode=inputs.mode,
+                subject=one.id,
+                onset=instant(one.disabled_at or one.failing_since),
+                severity=Severity.URGENT,
+                mark="✕",
+                name=f"endpoint {safe(one.id, 40)}",
+                sentence=f"disabled: the sender sends nothing to {safe(one.url, 80)}{since}.",
+                next_step=(
+                    "To do: repair the receiver, then enable the endpoint in the dashboard; what "
+                    "it held goes on then."
+                ),
+                rows=AlarmList.DELIVERIES,
+                header=DISABLED,
+                endpoint=one.name,
+            )
+
+
+def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.sender:
+        if one.failing_since is not None and not one.is_disabled:
+            blows = one.disables_at
+            until = (
+                "" if blows is None else f"; a failure at or after {format_time(blows)} disables it"
+            )
+            yield Alarm(
+                code="sender_failing",
+                mode=inputs.mode,
+                subject=one.id,
+                onset=instant(one.failing_since),
+                severity=Severity.URGENT,
+                mark="✕",
+                name=f"endpoint {safe(one.id, 40)}",
+                sentence=(
+                    f"failing: the sender has had no success at {safe(one.url, 80)} since "
+                    f"{format_time(one.failing_since)}{until}."
+                ),
+                rows=AlarmList.DELIVERIES,
+                header=FAILING,
+                endpoint=one.name,
+            )
+
+
+def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.health.failing:
+        name = safe(one.endpoint, 40)
+        why = f", {safe(one.reason, 40)}" if one.reason else ""
+        blows = one.fuse.blows_at
+        if one.fuse.blown_at is not None or blows is None:
+            end = "the sender has disabled it by now: enable it in the dashboard"
+        else:
+            end = f"a failure at or after {format_time(blows)} disables it; one 2xx resets the fuse"
+        known = REFUSAL_REASONS.get(one.reason or "")
+        yield Alarm(
+            code="failing",
+            mode=inputs.mode,
+            subject=one.endpoint,
+            onset=instant(one.fuse.lit_at),
+            stage="" if one.fuse.blown_at is None else "disabled",
+            severity=Severity.URGENT,
+            mark="✕",
+            name=f"endpoint {name}",
+            sentence=f"failing: {name} refused {format_failures(one.failures)}{why}; {end}.",
+            next_step=f"To do: {known.next_step}." if known and known.next_step else "",
+            rows=AlarmList.DELIVERIES,
+            filter=of_endpoint(one.endpoint),
+            header=DISABLED if one.fuse.blown_at is not None else FAILING,
+            endpoint=one.endpoint,
+        )
+
+
+def _unread(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.health.unusable:
+        if one.verdict is Verdict.UNPARSEABLE:
+            yield Alarm(
+                code="unread",
+                mode=inputs.mode,
+                subject=one.endpoint,
+                onset=hour(one.last_hour),
+                severity=Severity.URGENT,
+                mark="!",
+                name=f"deliveries without effect at {safe(one.endpoint, 40)}",
+                sentence=(
+                    f"unread: {safe(one.endpoint, 40)} took {one.count:,} within 24 h that are "
+                    "genuine and no event we can read; the sender will not repeat them."
+                ),
+                next_step=(
+                    "To do: ask for the collections with kusanya catch-up, and show their bodies "
+                    "to whoever maintains this program."
+                ),
+                rows=AlarmList.DELIVERIES,
+                filter=of_endpoint(one.endpoint),
+                header=FAILING,
+                endpoint=one.endpoint,
+            )
+
+
+def _wrong_mode(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.health.unusable:
+        if one.verdict is Verdict.WRONG_MODE:
+            other = next(mode for mode in Mode if mode is not one.mode)
+            yield Alarm(
+                code="wrong_mode",
+                mode=inputs.mode,
+                subject=f"{one.mode.value}:{one.endpoint}",
+                onset=hour(one.last_hour),
+                severity=Severity.URGENT,
+                mark="≠",
+                name=f"deliveries without effect at {safe(one.endpoint, 40)}",
+                sentence=(
+                    f"wrong mode: {safe(one.endpoint, 40)} receives {one.mode} events and refused "
+                    f"{one.count:,} of {other} mode within 24 h, which count nowhere."
+                ),
+                next_step=(
+                    f"To do: {REFUSAL_REASONS['wrong_mode'].next_step}; what it gave up, "
+                    f"kusanya catch-up in {other} mode learns."
+                ),
+                rows=AlarmList.DELIVERIES,
+                filter=of_endpoint(one.endpoint),
+                header="≠ wrong mode",
+            )
+
+
+def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    found = inputs.silence
+    if found is not None:
+        at = found.last_arrival_at
+        last = "nothing has ever arrived" if at is None else f"last arrival {format_time(at)}"
+        states = f"{found.missed} final state{'s' if found.missed != 1 else ''}"
+        yield Alarm(
+            code="silent",
+            mode=inputs.mode,
+            onset="never" if at is None else at.isoformat(),
+            severity=Severity.WARNING,
+            mark="◐",
+            name="the silence",
+            sentence=(
+                f"silent: is the receiver running? Polling learned {states} and no event came; "
+                f"{last}."
+            ),
+            next_step=(
+                "If it runs, the endpoint is disabled or unreachable: look in the dashboard, then "
+                "run kusanya catch-up."
+            ),
+            rows=AlarmList.DELIVERIES,
+            header="◐ silent",
+        )
+
+
+def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    # Where nothing arrives at all, the silence says more.
+    if not inputs.missing_events or inputs.silence is not None:
+        return
+    count = inputs.missing_events
+    which = "1 final state was" if count == 1 else f"{count:,} final states were"
+    yield Alarm(
+        code="missing_events",
+        mode=inputs.mode,
+        onset=f"{inputs.at:%Y-%m-%d}",
+        severity=Severity.WARNING,
+        mark="◐",
+        name="missing events",
+        sentence=(
+            f"missing: {which} learned by polling within 24 h, and no event has told of them for "
+            f"over {MISSING_AFTER // timedelta(hours=1)} h, though others arrive."
+        ),
+        next_step=(
+            "To do: look whether the receiver refuses or loses some, or the endpoint does not "
+            "subscribe to every kind of event."
+        ),
+        rows=AlarmList.DELIVERIES,
+        filter=Filter(unwell=True),
+        header=f"◐ {count:,} missing",
+    )
+
+
+RULES: Final = (
+    Rule(
+        code="sender_disabled",
+        severity=Severity.URGENT,
+        condition="The sender says that it has disabled one of our endpoints.",
+        judge=_sender_disabled,
+    ),
+    Rule(
+        code="sender_failing",
+        severity=Severity.URGENT,
+        condition="The sender says that it has had no success at one of our endpoints.",
+        judge=_sender_failing,
+    ),
+    Rule(
+        code="failing",
+        severity=Severity.URGENT,
+        condition="We did not answer the last arrival at an endpoint with a 2xx in time.",
+        judge=_failing,
+    ),
+    Rule(
+        code="unread",
+        severity=Severity.URGENT,
+        condition="Genuine deliveries of the last 24 hours could not be read.",
+        judge=_unread,
+    ),
+    Rule(
+        code="wrong_mode",
+        severity=Severity.URGENT,
+        condition="An endpoint refused events of the other mode within the last 24 hours.",
+        judge=_wrong_mode,
+    ),
+    Rule(
+        code="silent",
+        severity=Severity.WARNING,
+        condition="Polling learns final states and no event arrives.",
+        judge=_silent,
+    ),
+    Rule(
+        code="missing_events",
+        severity=Severity.WARNING,
+        condition="Events arrive, but those of some final states have been missing for an hour.",
+        judge=_missing_events,
+    ),
+)

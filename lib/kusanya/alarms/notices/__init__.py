@@ -1,0 +1,1 @@
+"""Notices of alarms: which are sent, when, to whom, in which words."""

@@ -1,0 +1,170 @@
+"""Alarms about our own programs and machines: pollers, clocks, disks, notifications."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from kusanya.alarms.alarm import (
+    Alarm,
+    AlarmList,
+    FormatTime,
+    Rule,
+    Severity,
+    format_length,
+)
+from kusanya.alarms.inputs import AlarmInputs
+from kusanya.filters import Filter, Term
+from kusanya.text import safe
+from kusanya.wire import Status
+
+SKEW_WARNED: Final = timedelta(seconds=30)
+"""Measured to the second or two: less is no finding."""
+SKEW_URGENT: Final = timedelta(seconds=150)
+"""Half of what a signature allows."""
+FREE_WARNED: Final = 1_000_000_000
+FREE_URGENT: Final = 200_000_000
+"""Bytes: some hundred thousand deliveries."""
+
+
+def _unwatched(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    found = inputs.health.unwatched
+    if found is not None:
+        since = found.open_since if found.last_poll_at is None else found.last_poll_at
+        yield Alarm(
+            code="unwatched",
+            mode=inputs.mode,
+            onset=since.isoformat(),
+            severity=Severity.WARNING,
+            mark="◐",
+            name="open collections that nobody polls",
+            sentence=(
+                f"unwatched: no poller has run for {format_length(inputs.at - since)}, and "
+                f"collections are open since {format_time(found.open_since)}."
+            ),
+            next_step="To do: start kusanya watch.",
+            rows=AlarmList.COLLECTIONS,
+            filter=Filter((Term("status", (Status.CREATED.value,)),)),
+        )
+
+
+def _clock_skew(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    for name, offset in inputs.clock_offsets.items():
+        if abs(offset) < SKEW_WARNED:
+            continue
+        machine = safe(name, 40)
+        way = "behind" if offset > timedelta() else "ahead of"
+        yield Alarm(
+            code="clock_skew",
+            mode=inputs.mode,
+            subject=machine,
+            onset=f"{inputs.at:%Y-%m-%d}",
+            severity=Severity.URGENT if abs(offset) >= SKEW_URGENT else Severity.WARNING,
+            mark="◷",
+            name=f"the clock of {machine}",
+            sentence=(
+                f"clock: {machine} is {abs(offset).total_seconds():,.0f} s {way} the service's "
+                "answers; at 300 s genuine deliveries are refused as stale."
+            ),
+            next_step="To do: let the machine follow a time server; set no clock back by hand.",
+            rows=AlarmList.DELIVERIES,
+            header="◷ clock",
+        )
+
+
+def _restored(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    found = inputs.restore
+    if found is not None and found.resolved_at is None:
+        known = (
+            "nothing" if found.known_to is None else f"nothing after {format_time(found.known_to)}"
+        )
+        yield Alarm(
+            code="restored",
+            mode=inputs.mode,
+            onset=found.at.isoformat(),
+            severity=Severity.URGENT,
+            mark="↺",
+            name="the store after its restore",
+            sentence=(
+                f"restored: the store was put back from a backup at {format_time(found.at)} and "
+                f"knows {known}; every new creation is refused."
+            ),
+            next_step=(
+                "To do: list the collections since then, and run kusanya store resolve-restore."
+            ),
+            rows=AlarmList.INTENTS,
+            header="↺ restored",
+        )
+
+
+def _store_full(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    free = inputs.free_bytes
+    if free is not None and free < FREE_WARNED:
+        yield Alarm(
+            code="store_full",
+            mode=inputs.mode,
+            onset=f"{inputs.at:%Y-%m-%d}",
+            severity=Severity.URGENT if free < FREE_URGENT else Severity.WARNING,
+            mark="▪",
+            name="the store's disk",
+            sentence=(
+                f"disk: {free // 1_000_000:,} MB are left for the store; when it is full every "
+                "delivery is answered 503."
+            ),
+            next_step="To do: make room on that disk, or give it more.",
+            rows=AlarmList.DELIVERIES,
+            header="▪ disk",
+        )
+
+
+def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.send_failures:
+        yield Alarm(
+            code="unsent",
+            mode=inputs.mode,
+            subject=one.target,
+            onset=one.since.isoformat(),
+            severity=Severity.WARNING,
+            mark="✉",
+            name=f"notifications to {safe(one.target, 60)}",
+            sentence=(
+                f"unsent: notifications do not reach {safe(one.target, 60)} since "
+                f"{format_time(one.since)}: {safe(one.reason, 120)}."
+            ),
+            next_step="To do: look at the address and the network of kusanya watch.",
+            rows=AlarmList.COLLECTIONS,
+            header="✉ unsent",
+        )
+
+
+RULES: Final = (
+    Rule(
+        code="restored",
+        severity=Severity.URGENT,
+        condition="The store was restored from a backup, and what was created since is unknown.",
+        judge=_restored,
+    ),
+    Rule(
+        code="store_full",
+        severity=Severity.URGENT,
+        condition="Less than 1 GB is free on the disk of the store's file.",
+        judge=_store_full,
+    ),
+    Rule(
+        code="clock_skew",
+        severity=Severity.URGENT,
+        condition="The clock of a poller's machine differs from the service's by 30 s or more.",
+        judge=_clock_skew,
+    ),
+    Rule(
+        code="unwatched",
+        severity=Severity.WARNING,
+        condition="Collections are open past any expiry, and no poller has run for 5 minutes.",
+        judge=_unwatched,
+    ),
+    Rule(
+        code="unsent",
+        severity=Severity.WARNING,
+        condition="An address does not take the notifications of kusanya watch.",
+        judge=_unsent,
+    ),
+)

@@ -1,0 +1,101 @@
+"""The parts that messages are made of: amounts, times, receipts; and text as it is compared.
+
+Scanned or typed messages have O for 0 and l for 1 within numbers: amounts and times take them.
+Every repetition is bounded, so that no text of any length or content takes long.
+"""
+
+import re
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kusanya.business_day import EAT
+from kusanya.privacy import mask_text
+from kusanya.text import safe
+
+TEXT_MAX: Final = 4_000
+"""Characters that are read; a message has some hundred."""
+_PAYEE_MAX: Final = 60
+_DIGIT: Final = "[0-9OoIl]"
+_LOOKALIKES: Final = str.maketrans("OoIl", "0011")
+_CURRENCY: Final = r"(?:TZS|TSHS?|T[Ss]h[Ss]?|/=)"
+AMOUNT: Final = (
+    rf"{_CURRENCY}[.:]?\s?(?:{_CURRENCY}[.:]?\s?)?(?P<amount>[0-9]{_DIGIT}{{0,11}}"
+    rf"(?:[, ]{_DIGIT}{{3}}){{0,4}}(?:\.{_DIGIT}{{1,2}})?)(?:/=|/-)?"
+)
+DATE: Final = rf"(?P<date>{_DIGIT}{{1,4}}[-/.]{_DIGIT}{{1,2}}[-/.]{_DIGIT}{{2,4}})"
+TIME: Final = (
+    rf"(?P<time>{_DIGIT}{{1,2}}:{_DIGIT}{{1,2}}(?::{_DIGIT}{{1,2}})?(?:\s?[AaPp]\.?[Mm]\b)?)"
+)
+WHEN: Final = rf"{DATE},?\s?(?:at|saa|AT|Saa|,)?\s?{TIME}"
+PAYEE: Final = r"(?P<payee>[^.]{1,80}?(?:\.[^.]{1,40}?)?)"
+"""Whom it was paid to: a name may hold one full stop, as in SHOP CO. LTD."""
+_TIME: Final = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s?([ap])?", re.IGNORECASE)
+_DATE: Final = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
+_YEAR_DIGITS: Final = 4
+_CENTURY: Final = 2000
+_NOON: Final = 12
+_SPACES: Final = re.compile(r"\s+")
+
+
+def plain(text: str) -> str:
+    """Return a text on one line: compatible letters made plain, invisible ones taken out.
+
+    Longer texts than TEXT_MAX are cut.
+    """
+    folded = unicodedata.normalize("NFKC", text[:TEXT_MAX])
+    shown = (
+        " " if character.isspace() else character
+        for character in folded
+        if character.isspace() or unicodedata.category(character)[0] != "C"
+    )
+    return _SPACES.sub(" ", "".join(shown)).strip()
+
+
+def read_amount(text: str) -> int | None:
+    """Return a written amount in whole shillings, None where it has cents."""
+    digits = text.translate(_LOOKALIKES)
+    whole, _, cents = digits.partition(".")
+    if cents.strip("0"):
+        return None
+    return int(re.sub(r"[, ]", "", whole))
+
+
+def read_time(date: str | None, time: str | None) -> tuple[datetime | None, timedelta]:
+    """Return the instant that a date and a time in East Africa name, and how exact it is.
+
+    The day comes before the month, as all senders write it, unless the year comes first. None for a
+    date that no calendar has.
+    """
+    days = _DATE.fullmatch((date or "").translate(_LOOKALIKES))
+    if days is None:
+        return None, timedelta(days=1)
+    first, month, last = days.groups()
+    day, year = (last, first) if len(first) == _YEAR_DIGITS else (first, last)
+    clock = _TIME.match((time or "").translate(_LOOKALIKES))
+    hour, minute, second, half = clock.groups() if clock else ("0", "0", None, None)
+    hours = int(hour)
+    if half is not None:
+        if not 1 <= hours <= _NOON:
+            return None, timedelta(days=1)
+        hours = hours % _NOON + (_NOON if half in "pP" else 0)
+    try:
+        at = datetime(
+            int(year) if len(year) == _YEAR_DIGITS else _CENTURY + int(year),
+            int(month),
+            int(day),
+            hours,
+            int(minute),
+            int(second or 0),
+            tzinfo=EAT,
+        )
+    except ValueError:
+        return None, timedelta(days=1)
+    if clock is None:
+        return at.astimezone(UTC), timedelta(days=1)
+    return at.astimezone(UTC), timedelta(seconds=1 if second is not None else 60)
+
+
+def shown_payee(text: str) -> str:
+    """Return a payee as it may be shown: safe, without whole phone numbers, not too long."""
+    return safe(mask_text(text.strip(" -,.;:")), _PAYEE_MAX)

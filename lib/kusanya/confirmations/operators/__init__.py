@@ -1,0 +1,17 @@
+"""The grammars of the senders whose messages customers forward, one module each."""
+
+from typing import Final
+
+from kusanya.confirmations.grammar import Grammar
+from kusanya.confirmations.operators import airtel, crdb, halopesa, mixx, mpesa, nmb, selcom
+
+GRAMMARS: Final[tuple[Grammar, ...]] = (
+    mpesa.GRAMMAR,
+    mixx.GRAMMAR,
+    airtel.GRAMMAR,
+    halopesa.GRAMMAR,
+    selcom.GRAMMAR,
+    crdb.GRAMMAR,
+    nmb.GRAMMAR,
+)
+"""Every sender that we know."""

@@ -1,0 +1,30 @@
+"""HaloPesa. Its shapes are assumed: no message of it is published in the threads that we read."""
+
+from typing import Final
+
+from kusanya.confirmations.grammar import Grammar, forms
+from kusanya.confirmations.message import Direction
+
+GRAMMAR: Final = Grammar(
+    sender="HaloPesa",
+    channel="HALOPESA_TZ",
+    forms=forms(
+        "[0-9]{9,12}",
+        english={
+            Direction.PAID: (
+                "{number} {receipt} you have (?:paid|sent) {amount} to {payee} on {when}",
+            ),
+            Direction.RECEIVED: (
+                "{number} {receipt} you have received {amount} from {payee} on {when}",
+            ),
+        },
+        swahili={
+            Direction.PAID: (
+                "{number} {receipt} ume(?:lipa|tuma) {amount} {to} {payee} (?:tarehe )?{when}",
+            ),
+            Direction.RECEIVED: (
+                "{number} {receipt} umepokea {amount} {from} {payee} (?:tarehe )?{when}",
+            ),
+        },
+    ),
+)

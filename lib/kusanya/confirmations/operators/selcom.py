@@ -1,0 +1,53 @@
+"""Selcom Pesa.
+
+A number begins with month and day: 0426JXCX is of 26 April. Published shapes: money received and
+sent, card payment, withdrawal. The Swahili ones are assumed.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from kusanya.business_day import EAT
+from kusanya.confirmations.grammar import Grammar, forms
+from kusanya.confirmations.message import Direction
+
+
+def _check(receipt: str, at: datetime) -> str | None:
+    if receipt[:4] == f"{at.astimezone(EAT):%m%d}":
+        return None
+    return f"its number {receipt} was made on {receipt[2:4]}/{receipt[:2]}, not when it says"
+
+
+GRAMMAR: Final = Grammar(
+    sender="Selcom Pesa",
+    channel=None,
+    check=_check,
+    forms=forms(
+        "[0-9]{4}[A-Z0-9]{4,5}",
+        english={
+            Direction.PAID: (
+                (
+                    "{receipt} (?:confirmed|accepted) you have (?:paid|sent) {amount} to {payee} "
+                    "(?:using your card[^.]{1,30}? |for [^.]{1,40}? )?on {when}"
+                ),
+            ),
+            Direction.RECEIVED: (
+                "{receipt} confirmed you have received {amount} from {payee} on {when}",
+            ),
+            Direction.WITHDRAWN: (
+                "{receipt} confirmed you have withdrawn {amount} at {payee} on {when}",
+            ),
+        },
+        swahili={
+            Direction.PAID: (
+                (
+                    "{receipt} ime(?:thibitishwa|kubaliwa) ume(?:lipa|tuma) {amount} {to} {payee} "
+                    "(?:tarehe )?{when}"
+                ),
+            ),
+            Direction.RECEIVED: (
+                "{receipt} imethibitishwa umepokea {amount} {from} {payee} (?:tarehe )?{when}",
+            ),
+        },
+    ),
+)

@@ -1,0 +1,81 @@
+"""From any text to the confirmations in it, or to the reason why there is none."""
+
+import re
+from typing import Final
+
+from kusanya.confirmations.fragments import plain
+from kusanya.confirmations.message import Confirmation, MessageReading
+from kusanya.confirmations.operators import GRAMMARS
+
+_OURS: Final = re.compile(r"\b(?:TZS|TSHS?|/=)[ .:]{0,2}[0-9]|[0-9]/[=-]", re.IGNORECASE)
+_FOREIGN: Final = re.compile(
+    r"\b(?:Ksh|KES|UGX|USh|RWF|MZN|ZMW|GHS|NGN|INR|Rs)[ .:]{0,2}[0-9]|[0-9]MT\b", re.IGNORECASE
+)
+_FAILURE: Final = re.compile(
+    r"\b(?:failed|unsuccessful|declined|cancelled|insufficient|not enough|has been reversed"
+    r"|imeshindikana|imeshindwa|haikufanikiwa|haujafanikiwa|hayajafanikiwa|haitoshi|halitoshi"
+    r"|umeshindwa|imeghairiwa|imerudishwa)\b",
+    re.IGNORECASE,
+)
+_WORDS: Final = re.compile(
+    r"\b(?:confirmed|imethibitishwa|muamala|txn ?id|tid|kumb|umelipa|umetuma|umepokea|you have "
+    r"(?:paid|sent|received)|balance|salio|receipt|risiti|payment)\b",
+    re.IGNORECASE,
+)
+_LONG: Final = 90
+"""Characters above which a text is no id, reference or amount."""
+FAILED: Final = "The message says that nothing was paid: the money is with the customer."
+FOREIGN: Final = "The message is about another country's money, not Tanzanian shillings."
+UNKNOWN_FORM: Final = (
+    "It is written like a confirmation, but no sender that we know writes in this form: it may be "
+    "forged. Look the payment up by its amount and time."
+)
+NO_MESSAGE: Final = "This is no confirmation that I know."
+
+
+def read(text: str) -> MessageReading:
+    """Return the payments that a text confirms, or why it confirms none.
+
+    Takes text of any length and content; what lies beyond 4,000 characters is not read. Never
+    raises, and takes milliseconds.
+    """
+    line = plain(text)
+    found = _merged(_found(line))
+    if found:
+        return MessageReading(confirmations=found, is_message=True)
+    if _FOREIGN.search(line) and not _OURS.search(line):
+        return MessageReading(reason=FOREIGN, is_message=True)
+    is_money = _OURS.search(line) is not None and _WORDS.search(line) is not None
+    if is_money and _FAILURE.search(line):
+        return MessageReading(reason=FAILED, is_message=True)
+    if is_money:
+        return MessageReading(reason=UNKNOWN_FORM, is_message=True)
+    return MessageReading(reason=NO_MESSAGE, is_message=len(line) > _LONG)
+
+
+def _found(line: str) -> list[Confirmation]:
+    spans: list[tuple[int, int, Confirmation]] = [
+        (found.start(), found.end(), grammar.confirmation(form, found))
+        for grammar in GRAMMARS
+        for form in grammar.forms
+        for found in form.pattern.finditer(line)
+    ]
+    # Where two forms fit the same words the longer one says more.
+    spans.sort(key=lambda span: (span[0], span[0] - span[1]))
+    end, kept = -1, []
+    for begin, until, confirmation in spans:
+        if begin >= end:
+            kept.append(confirmation)
+            end = until
+    return kept
+
+
+def _merged(found: list[Confirmation]) -> tuple[Confirmation, ...]:
+    """Return each payment once: senders confirm some twice, in two languages or two steps."""
+    once: dict[object, Confirmation] = {}
+    for number, confirmation in enumerate(found):
+        key = (confirmation.sender, (confirmation.receipt or f"#{number}").upper())
+        known = once.get(key)
+        if known is None or (known.at is None and confirmation.at is not None):
+            once[key] = confirmation
+    return tuple(once.values())

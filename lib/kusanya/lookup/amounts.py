@@ -1,0 +1,194 @@
+"""An amount as people say it, with a time or a day beside it, in English and in Swahili.
+
+Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, each alone or with 07:18, 7.18am, saa 1:18
+asubuhi, 22 Nov, 22/11/2026, 2026-11-22, yesterday, jana, Mon. A text that says anything else is no
+amount: nothing is guessed. Pure.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+AROUND: Final = timedelta(minutes=15)
+"""A time stands for this much before and after it."""
+_DAY: Final = timedelta(days=1)
+_CURRENCY: Final = r"(?:tzs|tshs?|shs?|shilingi|/[=\-])"
+_MONEY: Final = re.compile(
+    rf"(?:{_CURRENCY}\.?\s*)?([0-9]{{1,3}}(?:[,. ][0-9]{{3}})+|[0-9]{{1,15}})(?:\.00)?"
+    rf"(?:\s*{_CURRENCY})?(?=[\s,;@]|$)"
+)
+_TIME: Final = re.compile(
+    r"(?:saa\s+)?([0-9]{1,2})(?:[:.h]([0-5][0-9])(?::[0-5][0-9])?\s*"
+    r"(am|pm|asubuhi|mchana|alasiri|jioni|usiku)?|\s*(am|pm))(?=[\s,;]|$)"
+)
+_NUMBERED_DAY: Final = re.compile(r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{4}|[0-9]{2}))?")
+_ISO_DAY: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
+_NAMED_DAY: Final = re.compile(
+    rf"([0-9]{{1,2}})\s*({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+([0-9]{{4}}))?"
+)
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY: Final = re.compile(rf"({'|'.join(_WEEKDAYS)})[a-z]*")
+_AGO: Final = {"today": 0, "leo": 0, "yesterday": 1, "jana": 1, "juzi": 2}
+_FILLER: Final = re.compile(r"(?:at|on|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]")
+
+
+class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
+    """How much, and from when up to, not including, when."""
+
+    amount: int
+    begin: datetime
+    end: datetime
+    sentence: str
+    """The time that was looked at, in words: "15:05 to 15:35 on 22 Nov"."""
+
+
+class _Read(msgspec.Struct):
+    """What of a text is understood so far."""
+
+    clock: timedelta | None = None
+    day: date | None = None
+
+
+def read_amount(
+    text: str, *, now: datetime, day: Callable[[datetime], datetime]
+) -> AmountAndTime | None:
+    """Return what a text asks for, or None where it is no amount.
+
+    `day` gives the first instant of the business day of an instant. A time without a day is the
+    last one that has passed; an amount alone is looked for on the present day.
+    """
+    said = text.casefold().strip()
+    money = _MONEY.match(said)
+    if money is None:
+        return None
+    today = day(now)
+    read = _rest(said[money.end() :], today.date())
+    if read is None:
+        return None
+    amount = int(re.sub(r"[,. ]", "", money[1]))
+    begin, end = _within(read, today, now)
+    return AmountAndTime(amount=amount, begin=begin, end=end, sentence=_sentence(begin, end, today))
+
+
+def _within(read: _Read, today: datetime, now: datetime) -> tuple[datetime, datetime]:
+    """Return the first instant that is meant, and the first one after it."""
+    if read.day is None:
+        begin = today
+    else:
+        begin = today.replace(year=read.day.year, month=read.day.month, day=read.day.day)
+    if read.clock is None:
+        return begin, begin + _DAY
+    at = begin + read.clock
+    if read.day is None and at - AROUND > now:
+        at -= _DAY
+    return at - AROUND, at + AROUND
+
+
+def _sentence(begin: datetime, end: datetime, today: datetime) -> str:
+    on = "today" if begin.date() == today.date() else f"on {begin:%d %b %Y}"
+    return on if end - begin == _DAY else f"{begin:%H:%M} to {end:%H:%M} {on}"
+
+
+def _rest(rest: str, today: date) -> _Read | None:
+    """Return the time and the day that stand behind an amount; None where anything else does."""
+    read = _Read()
+    rest = rest.strip()
+    while rest:
+        taken = _filler(rest) or _take_day(rest, read, today) or _take_time(rest, read)
+        if not taken:
+            return None
+        rest = rest[taken:].strip()
+    return read
+
+
+def _filler(rest: str) -> int:
+    found = _FILLER.match(rest)
+    return 0 if found is None else found.end()
+
+
+def _take_time(rest: str, read: _Read) -> int:
+    found = _TIME.match(rest)
+    if found is None or read.clock is not None:
+        return 0
+    hour, minute = int(found[1]), int(found[2] or 0)
+    named = found[3] or found[4] or ""
+    if hour >= 24 or (named and hour == 0):  # noqa: PLR2004 - hours of a day
+        return 0
+    read.clock = timedelta(hours=_hour(hour, named), minutes=minute)
+    return found.end()
+
+
+def _hour(hour: int, named: str) -> int:
+    """Return the hour of the day; in Swahili hours are counted from six in the morning."""
+    if not named or hour > 12:  # noqa: PLR2004 - counted from midnight whatever stands beside it
+        return hour
+    match named:
+        case "am" | "pm":
+            return hour % 12 + (12 if named == "pm" else 0)
+        case "asubuhi":
+            return (hour + 6) % 12
+        case "mchana" | "alasiri":
+            return hour + 6
+        case "jioni":
+            return hour + (6 if hour >= 9 else 18)  # noqa: PLR2004 - from three in the afternoon on
+        case _:
+            return (hour + 18) % 24
+
+
+def _take_day(rest: str, read: _Read, today: date) -> int:
+    if read.day is not None:
+        return 0
+    read.day, taken = _spoken_day(rest, today)
+    if read.day is None:
+        read.day, taken = _dated_day(rest, today)
+    return taken if read.day is not None else 0
+
+
+def _spoken_day(rest: str, today: date) -> tuple[date | None, int]:
+    word = re.match(r"[a-z]+", rest)
+    if word is not None and word[0] in _AGO:
+        return today - timedelta(days=_AGO[word[0]]), word.end()
+    weekday = _WEEKDAY.match(rest)
+    if weekday is None:
+        return None, 0
+    ago = (today.weekday() - _WEEKDAYS.index(weekday[1])) % 7
+    return today - timedelta(days=ago), weekday.end()
+
+
+def _dated_day(rest: str, today: date) -> tuple[date | None, int]:
+    iso, named, numbered = (one.match(rest) for one in (_ISO_DAY, _NAMED_DAY, _NUMBERED_DAY))
+    if iso is not None:
+        return _date(iso[1], int(iso[2]), iso[3], today), iso.end()
+    if named is not None:
+        return _date(named[3], _MONTHS.index(named[2]) + 1, named[1], today), named.end()
+    if numbered is not None and ("/" in numbered[0] or numbered[3]):
+        return _date(numbered[3], int(numbered[2]), numbered[1], today), numbered.end()
+    return None, 0
+
+
+def _date(year: str | None, month: int, day: str, today: date) -> date | None:
+    """Return a day; without a year the last one that is not yet to come."""
+    try:
+        if year is None:
+            found = date(today.year, month, int(day))
+            return found if found <= today else date(today.year - 1, month, int(day))
+        return date(int(year) + (2000 if len(year) == 2 else 0), month, int(day))  # noqa: PLR2004
+    except ValueError:
+        return None

@@ -1,0 +1,263 @@
+"""Which payment a customer's confirmation can be, and why not.
+
+Nothing is matched by likeness: the operator's receipt decides, else amount, channel and time
+together, and only where they leave one payment. Everything else is said in words.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from kusanya.business_day import EAT
+from kusanya.confirmations import Confirmation, Direction, MessageReading
+from kusanya.failure_codes import channel_label
+from kusanya.store import Store
+from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
+from kusanya.text import safe
+from kusanya.wire import Mode, Status
+
+_ASKED_BEFORE: Final = timedelta(minutes=30)
+"""Longest time between asking a customer and the operator's message."""
+_EARLY: Final = timedelta(minutes=2)
+"""Clocks of operator and service may differ by so much."""
+_FITS: Final = timedelta(minutes=5)
+"""How far the end of a payment and its message lie apart at most."""
+_DAYS_AROUND: Final = timedelta(days=3)
+_BOUND: Final = 20
+_FEW: Final = 3
+_NOT_PAID: Final = {
+    Direction.RECEIVED: "The message says that the customer received money: no payment to us.",
+    Direction.WITHDRAWN: "The message is about cash, a loan or a fee; it is no payment to us.",
+    Direction.FAILED: "The message says that nothing was paid.",
+}
+
+
+class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """One confirmation of a message, and what it can be in one mode."""
+
+    confirmation: Confirmation
+    rows: tuple[CollectionRow, ...] = ()
+    """The payment that it is, where there is one; several where more than one fits."""
+    creations: tuple[IntentRow, ...] = ()
+    """Unanswered creations that it can be."""
+    sentence: str
+    """What was found, or why nothing fits, for the person at the desk."""
+    is_doubtful: bool = False
+    """True where the message contradicts itself or what we know: it may be forged."""
+    keeps_receipt: bool = False
+    """True where the receipt may be recorded with the one payment, because it is not yet."""
+
+    @property
+    def row(self) -> CollectionRow | None:
+        """Return the one payment that the message is about, None where none or several fit."""
+        return self.rows[0] if len(self.rows) == 1 else None
+
+    @property
+    def summary(self) -> str:
+        """Return what the message says, in one line that is safe to show."""
+        said = self.confirmation
+        amount = "an amount with cents" if said.amount is None else f"TZS {said.amount:,}"
+        parts = [f"{said.sender} message: {said.direction.value} {amount}"]
+        if said.payee:
+            parts.append(f"{'from' if said.direction is Direction.RECEIVED else 'to'} {said.payee}")
+        if said.receipt:
+            parts.append(f"receipt {said.receipt}")
+        if said.at is not None:
+            parts.append(_format(said.at))
+        return safe(", ".join(parts), 300)
+
+
+def match_messages(
+    store: Store,
+    reading: MessageReading,
+    *,
+    mode: Mode,
+    now: datetime,
+    payees: Sequence[str] = (),
+) -> tuple[MessageMatch, ...]:
+    """Return for each confirmation which payment it can be.
+
+    `payees` are our names as customers' messages show them; a message that names somebody else is
+    none of ours. Without them whoever asks is told to compare the name. Raises StoreError.
+    """
+    return tuple(
+        _match(store, confirmation, mode=mode, now=now, payees=payees)
+        for confirmation in reading.confirmations
+    )
+
+
+def _match(
+    store: Store, said: Confirmation, *, mode: Mode, now: datetime, payees: Sequence[str]
+) -> MessageMatch:
+    if said.direction is not Direction.PAID:
+        return MessageMatch(confirmation=said, sentence=_NOT_PAID[said.direction])
+    by_receipt = _by_receipt(store, said, mode)
+    if by_receipt is not None:
+        return by_receipt
+    early = said.at is not None and said.at > now + _EARLY
+    doubts = [*said.doubts, *(["its time lies in the future"] if early else [])]
+    if doubts:
+        sentence = f"Possibly forged: {'; '.join(doubts)}. Look at the payment itself."
+        return MessageMatch(confirmation=said, sentence=sentence, is_doubtful=True)
+    objection = _objection(said, payees)
+    if objection is not None or said.amount is None or said.at is None:
+        return MessageMatch(confirmation=said, sentence=objection or "")
+    found = _by_amount_and_time(store, said, said.amount, said.at, mode)
+    if found.row is None or not said.payee or payees:
+        return found
+    named = f"{found.sentence} It names {said.payee}: check that this is us."
+    return msgspec.structs.replace(found, sentence=named)
+
+
+def _objection(said: Confirmation, payees: Sequence[str]) -> str | None:
+    """Return why a genuine message can be none of ours, None where it can."""
+    if said.payee and payees and not _is_one_of(said.payee, payees):
+        return f"It was paid to somebody else: {said.payee}."
+    if said.amount is None:
+        return "The message names cents; we ask for whole shillings only, so it is none of ours."
+    if said.at is None:
+        return f"The message has no time. Look for TZS {said.amount:,} and the customer's phone."
+    return None
+
+
+def _is_one_of(payee: str, payees: Sequence[str]) -> bool:
+    named = "".join(payee.split()).casefold()
+    return any("".join(ours.split()).casefold() in named for ours in payees if ours.strip())
+
+
+def _by_receipt(store: Store, said: Confirmation, mode: Mode) -> MessageMatch | None:
+    numbers = [number for number in (said.receipt, *said.also) if number]
+    ids = {fact.collection_id for number in numbers for fact in store.receipts.find(number, mode)}
+    rows = tuple(store.collections.by_id(sorted(ids), mode).values())
+    if not rows:
+        return None
+    wrong = [row for row in rows if row.amount != said.amount]
+    if wrong:
+        return MessageMatch(
+            confirmation=said,
+            rows=rows,
+            sentence=f"Possibly forged: receipt {said.receipt} is known on another payment, of "
+            f"{wrong[0].currency} {wrong[0].amount:,}.",
+            is_doubtful=True,
+        )
+    return MessageMatch(
+        confirmation=said, rows=rows, sentence=f"Receipt {said.receipt} is known: this payment."
+    )
+
+
+def _by_amount_and_time(
+    store: Store, said: Confirmation, amount: int, at: datetime, mode: Mode
+) -> MessageMatch:
+    begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
+    same = _rows(store, mode, begin, end, amount=amount)
+    ours = [row for row in same if said.channel in {None, row.channel}]
+    near = [row for row in ours if _ends_near(row, at, said.precision)]
+    chosen = near or ours
+    opened = store.intents.still_open(
+        mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
+    )
+    creations = tuple(opened)
+    if len(chosen) == 1 and not creations:
+        return _one(store, said, chosen[0], mode)
+    if chosen or creations:
+        count = len(chosen) + len(creations)
+        return MessageMatch(
+            confirmation=said,
+            rows=tuple(chosen),
+            creations=creations,
+            sentence="An unanswered creation fits: the customer may have paid it. Resolve it first."
+            if count == 1
+            else f"{count} payments fit amount and time. Ask for the reference or the phone.",
+        )
+    sentence = (
+        _other_channel(said, amount, same)
+        or _other_time(store, mode, amount, at)
+        or _other_amount(store, mode, said, at)
+        or _nothing(said, amount, at, mode)
+    )
+    return MessageMatch(confirmation=said, sentence=sentence)
+
+
+def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> MessageMatch:
+    known = store.receipts.of(row.id, mode)
+    if known and said.receipt is not None:
+        return MessageMatch(
+            confirmation=said,
+            rows=(row,),
+            sentence=f"Possibly forged, or another payment: this one has receipt "
+            f"{known[0].receipt}, the message says {said.receipt}.",
+            is_doubtful=True,
+        )
+    sentence = "Amount, channel and time fit this payment alone."
+    if row.status != Status.SUCCEEDED:
+        sentence = (
+            f"{sentence} The message says paid and we know it as {row.status}: "
+            "ask the service before anything else."
+        )
+    return MessageMatch(
+        confirmation=said, rows=(row,), sentence=sentence, keeps_receipt=said.receipt is not None
+    )
+
+
+def _other_channel(said: Confirmation, amount: int, same: Sequence[CollectionRow]) -> str | None:
+    if not same:
+        return None
+    label = channel_label(same[0].channel)
+    return f"Another channel: TZS {amount:,} was asked for by {label}, not by {said.sender}."
+
+
+def _other_time(store: Store, mode: Mode, amount: int, at: datetime) -> str | None:
+    wide = _rows(store, mode, at - _DAYS_AROUND, at + _DAYS_AROUND, amount=amount)
+    if not wide:
+        return None
+    nearest = min(wide, key=lambda row: abs(row.created_at - at))
+    return (
+        f"Another time: TZS {amount:,} was asked for on {_format(nearest.created_at)}, "
+        f"the message says {_format(at)}."
+    )
+
+
+def _other_amount(store: Store, mode: Mode, said: Confirmation, at: datetime) -> str | None:
+    others = _rows(store, mode, at - _FITS, at + _FITS, channel=said.channel)
+    if not 0 < len(others) <= _FEW:
+        return None
+    amounts = " or ".join(sorted({f"TZS {row.amount:,}" for row in others}))
+    return f"Another amount: about that time we asked for {amounts}, not TZS {said.amount:,}."
+
+
+def _nothing(said: Confirmation, amount: int, at: datetime, mode: Mode) -> str:
+    payee = f" ({said.payee})" if said.payee else ""
+    return (
+        f"No payment of TZS {amount:,} was asked for about {_format(at)}: it was paid to somebody "
+        f"else{payee}, or is not of {mode.value} mode."
+    )
+
+
+def _rows(
+    store: Store,
+    mode: Mode,
+    begin: datetime,
+    end: datetime,
+    *,
+    amount: int | None = None,
+    channel: str | None = None,
+) -> Sequence[CollectionRow]:
+    where = CollectionFilter(
+        amount_min=amount,
+        amount_max=amount,
+        created_from=begin,
+        created_to=end,
+        channels=() if channel is None else (channel,),
+    )
+    return store.collections.page(mode, where=where, limit=_BOUND).rows
+
+
+def _ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
+    ended = row.completed_at or row.final_seen_at
+    return ended is not None and abs(ended - at) <= _FITS + precision
+
+
+def _format(at: datetime) -> str:
+    return f"{at.astimezone(EAT):%d %b %Y %H:%M} EAT"

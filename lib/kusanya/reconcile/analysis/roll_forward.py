@@ -1,0 +1,355 @@
+"""What an earlier period left open, judged again: cleared, still open or changed.
+
+Opening + new - cleared ± changed = closing, for each currency and code of every leg, in rows and in
+money; suspected double payments and late changes stay with the pack that said so.
+A carried item of the books is matched again with everything that is known now: the lines that came
+with it, the books given now, and the whole store. A payout is judged by what was paid since; items
+of other legs as `carried_legs` says.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile.analysis import carried_legs, findings, open_items
+from kusanya.reconcile.analysis.open_items import Item
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, Carried, reversed_lines
+from kusanya.reconcile.frames.columns import (
+    BREAKS,
+    CARRIED,
+    COLLECTIONS,
+    ITEMS,
+    KEYS,
+    LEDGER,
+    ROLLED,
+)
+from kusanya.reconcile.frames.engine import query
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.matching import break_life, breaks, ledger
+from kusanya.reconcile.matching.bank import BankMatch
+from kusanya.reconcile.matching.ledger import LedgerMatch
+from kusanya.store.records import BreakState
+
+CLEARED: Final = "cleared"
+STILL_OPEN: Final = "still open"
+CHANGED: Final = "changed"
+_REFUNDABLE: Final = frozenset({"double_payment", "late_success"})
+"""Codes whose advice is a refund: a refund in the books clears them."""
+_REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
+_AGREED_LATER: Final = "paid_in_later_period"
+_RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
+
+
+class RolledForward(msgspec.Struct, frozen=True, kw_only=True):
+    """How what was carried ended, and what is open now."""
+
+    items: pd.DataFrame
+    """What is open at the end, of this period and of earlier ones, as `ITEMS`."""
+    carried: pd.DataFrame
+    """One row per item that was carried, and how it ended."""
+    expected: pd.DataFrame
+    """Items of two periods that clear what was carried: nobody need look at them."""
+    table: pd.DataFrame
+    """The account: one row per leg, currency and code."""
+    lines: pd.DataFrame
+    """The lines of the books that a later run needs, as `LEDGER`."""
+
+
+def roll(
+    inputs: Inputs,
+    items: pd.DataFrame,
+    *,
+    matched: LedgerMatch | None,
+    bank: BankMatch | None = None,
+) -> RolledForward:
+    """Return what is open after a period that begins with what an earlier one left open."""
+    new = {row.break_id: _item(row) for row in columns.records(items)}
+    own = None if matched is None else matched.rows
+    carried = inputs.carried
+    if carried is None:
+        return RolledForward(
+            items=items,
+            carried=columns.empty(CARRIED),
+            expected=columns.empty(ITEMS),
+            table=_table([], list(new.values())),
+            lines=_lines(inputs, own),
+        )
+    rows = _judge_books(inputs, carried)
+    judged = {} if rows is None else _open(rows)
+    other = carried_legs.judge(inputs, carried, new.values(), own=bank)
+    endings = [
+        (was, _now(was, inputs, judged | other.now, new))
+        for was in map(_item, columns.records(carried.items))
+        if _is_rolled(was)
+    ]
+    taken = {one["break_id"] for pair in endings for one in pair if one is not None}
+    left = [now for _, now in endings if now is not None]
+    cleared = {order for was, now in endings if now is None for order in _orders(was)}
+    expected = [
+        item
+        for item in new.values()
+        if item["status"] != BreakState.ACCEPTED.value
+        and (
+            item["break_id"] in other.expected
+            or (item["finding"] == findings.ACROSS and not cleared.isdisjoint(_orders(item)))
+        )
+    ]
+    taken |= {item["break_id"] for item in expected}
+    fresh = [item for id_, item in new.items() if id_ not in taken]
+    return RolledForward(
+        items=_frame(ITEMS, [*fresh, *left]),
+        carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
+        expected=_frame(ITEMS, expected),
+        table=_table(endings, fresh),
+        lines=carried.lines if inputs.ledger is None else _lines(inputs, own, rows),
+    )
+
+
+def _judge_books(inputs: Inputs, carried: Carried) -> pd.DataFrame | None:
+    """Return the rows of what was carried, matched again; None where there is nothing to match.
+
+    Without books nothing is proven: what was open stays open.
+    """
+    items = carried.items[carried.items["leg"] == BOOKS]
+    if inputs.ledger is None or items.empty:
+        return None
+    keys = carried.keys()
+    days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
+    first = min([inputs.period.first, *(day.date() for day in days)])
+    found = ledger.match(
+        _collections(inputs, keys),
+        _books(inputs.ledger, carried, inputs, keys),
+        period=msgspec.structs.replace(inputs.period, first=first),
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        basis=inputs.basis,
+        other_mode=inputs.other_mode,
+        intents=inputs.intents,
+    )
+    return break_life.with_life(found.rows, BREAKS, leg=BOOKS, inputs=inputs)
+
+
+def _collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
+    outside = columns.empty(COLLECTIONS) if inputs.outside is None else inputs.outside
+    with open_engine(inputs.collections) as engine:
+        engine.register("loaded", inputs.collections, COLLECTIONS)
+        engine.register("outside", outside, COLLECTIONS)
+        engine.register("keys", keys, KEYS)
+        return engine.frame(query("carried_collections"), COLLECTIONS)
+
+
+def _books(
+    given: pd.DataFrame, carried: Carried, inputs: Inputs, keys: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the lines that speak of what was carried, without what a reversal cancels."""
+    named = given["reference"].isin(keys["reference"].dropna())
+    named |= given["collection_id"].isin(keys["id"].dropna())
+    lines = pd.concat([given[named], carried.lines_before(given, inputs.period)], ignore_index=True)
+    stands = (lines["kind"] == "payment") & ~lines["row_no"].isin(reversed_lines(lines))
+    return columns.frame(LEDGER, lines[stands])
+
+
+def _open(rows: pd.DataFrame) -> dict[str, Item]:
+    """Return the judged rows that are open, by their id."""
+    listed = open_items.of_books(rows[rows["break_id"].notna()], finding=findings.CARRIED)
+    return {item["break_id"]: item for item in listed}
+
+
+def _is_rolled(item: Item) -> bool:
+    return item["leg"] in {BOOKS, STATEMENT} or carried_legs.is_carried(item)
+
+
+def _now(
+    was: Item, inputs: Inputs, judged: Mapping[str, Item | None], new: dict[str, Item]
+) -> Item | None:
+    """Return what a carried item is now, None where it is cleared."""
+    if was["leg"] in carried_legs.LEGS:
+        now = judged[was["break_id"]]
+    elif was["leg"] == STATEMENT:
+        now = _payout_now(was, inputs)
+    elif inputs.ledger is None:
+        now = {**was, "finding": _finding(was)}
+    elif _is_refunded(was, inputs.ledger):
+        return None
+    else:
+        now = judged.get(was["break_id"]) or _same_order(was, judged)
+    if now is None:
+        return None
+    # In the period's own list too: it is one thing, and counted there.
+    now = new.get(now["break_id"], now)
+    return open_items.decided({**now, "carried_from": was["carried_from"] or _span(inputs)}, inputs)
+
+
+def _same_order(was: Item, judged: Mapping[str, Item | None]) -> Item | None:
+    """Return what became of a line once its payment was found: the one open row of its order."""
+    same = [
+        item
+        for item in judged.values()
+        if item is not None
+        and item["leg"] == BOOKS
+        and was["reference"] is not None
+        and (item["reference"], item["currency"]) == (was["reference"], was["currency"])
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _orders(item: Item) -> set[tuple[Any, ...]]:
+    """Return by which names an item's order is known."""
+    names = ("reference", "collection_id")
+    orders = {(name, item[name]) for name in names if not _is_missing(item.get(name))}
+    return orders if _is_missing(item["subject"]) else orders | {("subject", item["subject"])}
+
+
+def _is_refunded(was: Item, books: pd.DataFrame) -> bool:
+    if was["break_code"] not in _REFUNDABLE or was["reference"] is None:
+        return False
+    found = books[
+        (books["reference"] == was["reference"])
+        & (books["currency"] == was["currency"])
+        & books["kind"].isin(_REFUNDS)
+    ]
+    return bool((found["amount"].abs() == was["amount"]).any())
+
+
+def _payout_now(was: Item, inputs: Inputs) -> Item | None:
+    """Return a carried payout with what was paid since; None where nothing is owed any more."""
+    owed = was["balance"]
+    due = pd.Timestamp(inputs.judged_on) - was["day"]
+    code = was["break_code"]
+    if inputs.statement is not None:
+        since = inputs.statement
+        seen = set((was["reference"] or "").split())
+        mine = since["collection_id"] == was["collection_id"]
+        if was["collection_id"] is None:
+            mine = (since["business_day"] == was["day"]) & (since["channel"] == was["channel"])
+        mine &= since["currency"] == was["currency"]
+        lines = since[mine.fillna(value=False) & ~since["batch_id"].isin(seen)]
+        owed -= sum(int(net) for net in lines["net"])
+        if abs(owed) <= inputs.tolerance.amount:
+            return None
+        if owed != was["balance"]:
+            code = "settlement_short" if owed > 0 else "settlement_over"
+    if code == "settlement_pending" and due.days >= inputs.tolerance.settle_days:
+        code = "settlement_missing"
+    rule = _RULES[code]
+    changed = {
+        "break_code": code,
+        "standing": rule.status.value,
+        "suggested_action": rule.action,
+        "balance": owed,
+        "amount": abs(owed),
+        "age_days": max(0, due.days),
+    }
+    figures = was["figures"] if owed == was["balance"] else f"{was['figures']}|{owed}"
+    now = {**was, **changed, "figures": figures}
+    return {**now, "finding": _finding(now)}
+
+
+def _span(inputs: Inputs) -> str | None:
+    span = None if inputs.carried is None else inputs.carried.period
+    return None if span is None else f"{span.first}..{span.last}"
+
+
+def _finding(item: Item) -> str | None:
+    return findings.CARRIED if item["standing"] == "break" else None
+
+
+def _account(was: Item, now: Item | None, *, span: str | None) -> Item:
+    same = now is not None and _state(was) == _state(now)
+    ended = {} if now is None else now
+    return {
+        **{name: was[name] for name in ("break_id", "leg", "reference", "collection_id")},
+        **{name: was[name] for name in ("currency", "day")},
+        "carried_from": was["carried_from"] or span,
+        "ending": CLEARED if now is None else STILL_OPEN if same else CHANGED,
+        "break_code": was["break_code"],
+        "amount": was["amount"],
+        "break_code_now": ended.get("break_code"),
+        "amount_now": ended.get("amount"),
+        **{name: ended.get(name) for name in ("status", "owner", "note", "suggested_action")},
+    }
+
+
+def _state(item: Item) -> tuple[Any, ...]:
+    return item["break_code"], item["currency"], item["amount"]
+
+
+def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.DataFrame:
+    """Return the account: what each code began with, what came and went, and what is left.
+
+    What is left is counted by itself, so that an item lost on the way does not foot.
+    """
+    sums: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+
+    def add(item: Item, part: str) -> None:
+        bucket = sums[item["leg"], item["currency"], item["break_code"]]
+        bucket[f"rows_{part}"] += 1
+        bucket[f"amount_{part}"] += int(item["amount"])
+
+    for was, now in endings:
+        add(was, "opening")
+        if now is None:
+            add(was, "cleared")
+        elif _state(was) != _state(now):
+            add(was, "changed_away")
+            add(now, "changed_to")
+    own = [item for item in fresh if _is_rolled(item)]
+    for item in own:
+        add(item, "new")
+    for item in [*own, *(now for _, now in endings if now is not None)]:
+        add(item, "closing")
+    rows = []
+    for leg, currency, code in sorted(sums, key=lambda key: tuple(map(str, key))):
+        found = sums[leg, currency, code]
+        foots = all(
+            found[f"{what}_opening"]
+            + found[f"{what}_new"]
+            - found[f"{what}_cleared"]
+            - found[f"{what}_changed_away"]
+            + found[f"{what}_changed_to"]
+            == found[f"{what}_closing"]
+            for what in ("rows", "amount")
+        )
+        parts = {name: found[name] for name in ROLLED.columns if name.startswith(("rows", "amo"))}
+        rows.append({"leg": leg, "currency": currency, "break_code": code, **parts, "foots": foots})
+    return _frame(ROLLED, rows)
+
+
+def _lines(inputs: Inputs, *matches: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the lines that a later run needs beside its own books: those of open orders.
+
+    Of an order that is open all lines come along, those that agree too: without the first line of
+    two, its payment would be called unbooked.
+    """
+    every = [
+        *([] if inputs.ledger is None else [inputs.ledger]),
+        *([] if inputs.carried is None else [inputs.carried.lines]),
+    ]
+    if not every:
+        return columns.empty(LEDGER)
+    lines = pd.concat(every, ignore_index=True)
+    keep = pd.Series(False, lines.index)
+    for rows in matches:
+        if rows is not None:
+            is_open = rows["break_id"].notna() | (rows["break_code"] == _AGREED_LATER)
+            for name in ("row_no", "reference", "collection_id"):
+                keep |= lines[name].isin(rows.loc[is_open, name].dropna()).fillna(value=False)
+    return columns.frame(LEDGER, lines[keep])
+
+
+def _item(row: Any) -> Item:
+    found = {name: getattr(row, name) for name in ITEMS.columns}
+    return {name: None if _is_missing(value) else value for name, value in found.items()}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(pd.isna(value))
+
+
+def _frame(schema: Any, rows: list[Item]) -> pd.DataFrame:
+    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})

@@ -1,0 +1,1 @@
+"""The columns of every frame, by what the frame is about."""

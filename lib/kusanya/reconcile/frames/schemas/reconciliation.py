@@ -1,0 +1,73 @@
+"""What the first page of a pack holds: the statement, its providers, the totals of the files."""
+
+from typing import Final
+
+from kusanya.reconcile.frames.dtypes import Schema, T, W
+
+RECONCILIATION: Final = Schema(
+    "reconciliation",
+    {
+        "part": T,
+        "channel": T,
+        "currency": T,
+        "role": T,
+        "line": T,
+        "code": T,
+        "standing": T,
+        "rows": W,
+        "amount": W,
+    },
+)
+"""One row per line of the reconciliation statement. `role` says how the line adds up: `opening` and
+`adjustment` are summed to `subtotal`, `counted` is the other side as it was counted by itself,
+`difference` is what is left and must be 0, `memo` is no part of the sum."""
+
+BALANCES: Final = Schema(
+    "balances",
+    {
+        "part": T,
+        "channel": T,
+        "currency": T,
+        "balance": W,
+        "breaks": W,
+        "carried": W,
+        "adjusted": W,
+        "counted": W,
+        "difference": W,
+    },
+)
+"""One row per bridge and currency: balance + breaks + carried = adjusted = counted + difference.
+`carried` is every adjustment that is no break: time between the sides, fees, payouts."""
+
+PROVIDERS: Final = Schema(
+    "providers",
+    {
+        "channel": T,
+        "currency": T,
+        "payments": W,
+        "gross": W,
+        "fee": W,
+        "net": W,
+        "paid_out": W,
+        "open_balance": W,
+        "difference": W,
+    },
+)
+"""One row per provider and currency: net = gross - fee = paid out + open balance + difference; the
+last three are missing where no settlement statement was given."""
+
+CONTROLS: Final = Schema(
+    "control_totals",
+    {
+        "input": T,
+        "currency": T,
+        "lines": W,
+        "amount_read": W,
+        "unread": W,
+        "amount_unread": W,
+        "file_total": W,
+        "difference": W,
+    },
+)
+"""One row per input file and currency: what was read and what could not be, against the total that
+the file itself states; the last two are missing where it states none."""

@@ -1,0 +1,1 @@
+"""Statements in the formats of banks: camt.053, MT940 and OFX."""

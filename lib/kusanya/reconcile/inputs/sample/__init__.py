@@ -1,0 +1,1 @@
+"""A seeded month without a store, with and without faults."""

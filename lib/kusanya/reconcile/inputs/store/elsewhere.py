@@ -1,0 +1,68 @@
+"""What one side names and the days that were read do not answer.
+
+Before a line is called unpaid, its reference and its collection's id are looked up in everything
+that is known, however long ago: what was paid in October is often booked in November. Before a
+payment is called unbooked, its reference is: it may be the second payment of one order.
+"""
+
+from typing import Final
+
+import pandas as pd
+
+from kusanya.reconcile.frames.columns import (
+    COLLECTIONS,
+    KEYS,
+    LEDGER,
+    MOVEMENTS,
+    RECEIPTS,
+    DType,
+    Schema,
+)
+from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engines import open_engine
+
+_KNOWN: Final = Schema(
+    "known",
+    {"id": DType.TEXT, "reference": DType.TEXT, "status": DType.TEXT, "business_day": DType.DAY},
+)
+_LINES: Final = Schema(
+    "lines",
+    {name: LEDGER.columns[name] for name in ("reference", "collection_id", "booked_day", "kind")},
+    LEDGER.defaults,
+)
+_NEW: Final = "SELECT * FROM found ANTI JOIN collections USING (id) ORDER BY created_at, id"
+
+
+def unmet(collections: Source, ledger: pd.DataFrame, *, period: Period) -> pd.DataFrame:
+    """Return the ids and references to look up in everything that is known.
+
+    Those of the period's lines that no collection answers (neither the one they name nor a success
+    on their reference), and those of the period's successes that no line names.
+    """
+    with open_engine(collections) as engine:
+        engine.register("collections", collections, _KNOWN)
+        engine.register("ledger", ledger, _LINES)
+        days = {"first": period.first, "last": period.last}
+        return engine.frame(query("ledger_unmet"), KEYS, days)
+
+
+def unmet_movements(
+    collections: Source, movements: pd.DataFrame, receipts: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the ids and references that the operator's payments name and no collection answers."""
+    with open_engine(collections) as engine:
+        engine.register("collections", collections, _KNOWN)
+        engine.register("movements", movements, MOVEMENTS)
+        engine.register("receipts", receipts, RECEIPTS)
+        return engine.frame(query("operator_unmet"), KEYS)
+
+
+def new(found: pd.DataFrame, collections: Source) -> pd.DataFrame:
+    """Return the rows of `found` that are not among the collections already."""
+    if found.empty:
+        return found
+    with open_engine(collections) as engine:
+        engine.register("found", found, COLLECTIONS)
+        engine.register("collections", collections, _KNOWN)
+        return engine.frame(_NEW, COLLECTIONS)

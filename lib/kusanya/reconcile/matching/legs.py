@@ -1,0 +1,46 @@
+"""What every leg against a statement has: its rows, its bridge, and how much of both is left."""
+
+from collections.abc import Iterable
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile.frames.columns import LEG_BRIDGE
+from kusanya.reconcile.frames.engine import Engine, query
+from kusanya.reconcile.frames.quality import Quality
+
+
+class Leg(msgspec.Struct, frozen=True, kw_only=True):
+    """A leg's rows, worst first, and its bridge."""
+
+    rows: pd.DataFrame
+    bridge: pd.DataFrame
+    is_unread: bool = False
+    """Whether statements were given of which no row could be read: nothing is proven."""
+
+    @property
+    def breaks(self) -> int:
+        """Return how many rows are breaks."""
+        return int((self.rows["standing"] == "break").sum())
+
+    @property
+    def unexplained(self) -> int:
+        """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
+        left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
+        return int(left.abs().sum())
+
+    @property
+    def beside_balances(self) -> int:
+        """Return by how much movements and the balances beside them differ, signs aside."""
+        left = self.bridge.loc[self.bridge["line"] == "not in the balances", "amount"]
+        return int(left.abs().sum())
+
+
+def has_unread(loads: Iterable[Quality], *, of: str) -> bool:
+    """Return whether a row of one kind of input (`operator`, `bank`) could not be read."""
+    return any(load.rejected for load in loads if load.leg == of)
+
+
+def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:
+    """Return the bridge from a statement's sum, called `total`, to that of the other side."""
+    return engine.frame(query("leg_bridge").format(total=total, other=other), LEG_BRIDGE)

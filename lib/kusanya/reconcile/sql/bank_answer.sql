@@ -1,0 +1,43 @@
+-- The rows for people, worst first; those of a group stand beside one another.
+SELECT
+    j.break_code,
+    v.standing,
+    j.match_rule,
+    CASE
+        WHEN j.form = 'parts' THEN fp.payout
+        WHEN j.form = 'together' THEN 'line ' || fm.line_no || ' of ' || fm.input
+    END AS group_key,
+    p.payout,
+    p.source,
+    m.input,
+    m.line_no,
+    m.kind,
+    coalesce(p.channel, m.channel) AS channel,
+    coalesce(m.currency, p.currency) AS currency,
+    m.amount AS amount_bank,
+    p.amount AS amount_payout,
+    j.counted_line AS counted_bank,
+    j.counted_other AS counted_payout,
+    j.counted_line - j.counted_other AS bridge_effect,
+    m.day::TIMESTAMP AS bank_day,
+    p.day::TIMESTAMP AS payout_day,
+    j.age_days,
+    m.details,
+    v.action AS suggested_action
+FROM judged AS j
+INNER JOIN verdicts AS v ON v.break_code = j.break_code
+LEFT JOIN moves AS m ON m.move = j.move
+LEFT JOIN payouts AS p ON p.id = j.payout_no
+LEFT JOIN moves AS fm ON fm.move = j.first_move
+LEFT JOIN payouts AS fp ON fp.id = j.first_id
+WHERE $everything OR v.standing <> 'ok'
+ORDER BY
+    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    v.place,
+    group_key NULLS FIRST,
+    j.age_days DESC,
+    p.payout NULLS FIRST,
+    m.input NULLS LAST,
+    m.line_no NULLS LAST,
+    j.payout_no NULLS LAST,
+    j.move NULLS LAST

@@ -1,0 +1,42 @@
+-- The verdict on every line of the bank's statements and every payout: the first rule of
+-- `breaks.BANK` that applies.
+CREATE TEMP TABLE judged AS
+WITH aged AS (
+    SELECT
+        met.*,
+        span.first_day,
+        span.last_day,
+        span.amount_tolerance,
+        span.settle_days,
+        greatest(
+            0, date_diff('day', coalesce(met.payout_day, met.bank_day), span.as_of)
+        ) AS age_days,
+        coalesce(met.bank_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_bank,
+        coalesce(met.payout_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_payouts,
+        coalesce(met.bank_from <= span.last_day AND met.bank_to >= span.first_day, FALSE)
+        OR coalesce(met.payout_from <= span.last_day AND met.payout_to >= span.first_day, FALSE)
+            AS is_group_inside
+    FROM met
+    CROSS JOIN span
+)
+
+SELECT
+    match_rule,
+    form,
+    first_move,
+    first_id,
+    move,
+    id::VARCHAR AS id,
+    id AS payout_no,
+    age_days,
+    '' AS account_line,
+    currency_line,
+    '' AS account_other,
+    currency_other,
+    CASE WHEN is_completed AND in_bank THEN amount_bank ELSE 0 END AS counted_line,
+    CASE WHEN in_payouts THEN amount_payout ELSE 0 END AS counted_other,
+    is_completed AND in_bank AS is_counted_line,
+    in_payouts AS is_counted_other,
+    {break_code} AS break_code
+FROM aged
+WHERE in_bank OR in_payouts OR is_group_inside;

@@ -1,0 +1,163 @@
+-- From the sum of a statement's movements to that of the other side, by account and currency. The
+-- sums come from the inputs, the effects from the result. Where the lines have balances, the sum is
+-- held against the first and the last of them as well. An operator's account is its channel; a bank's
+-- lines have one without a name.
+WITH totals AS (
+    SELECT m.account, m.currency, count(*) AS rows, sum(m.amount)::BIGINT AS amount
+    FROM moves AS m
+    CROSS JOIN span
+    WHERE m.is_completed AND m.day BETWEEN span.first_day AND span.last_day
+    GROUP BY m.account, m.currency
+),
+
+parts AS (
+    SELECT
+        account_line AS account, currency_line AS currency, break_code,
+        coalesce(move, 0) AS move, coalesce(id, '') AS id, counted_line AS effect
+    FROM judged
+    WHERE is_counted_line
+    UNION ALL
+    SELECT
+        account_other AS account, currency_other AS currency, break_code,
+        coalesce(move, 0) AS move, coalesce(id, '') AS id, -counted_other AS effect
+    FROM judged
+    WHERE is_counted_other
+),
+
+effects AS (
+    SELECT
+        account,
+        currency,
+        break_code,
+        count(DISTINCT concat_ws(' ', move::VARCHAR, id)) AS rows,
+        sum(effect)::BIGINT AS amount
+    FROM parts
+    GROUP BY account, currency, break_code
+),
+
+-- A file says its lines from the oldest to the newest, or the other way round.
+directions AS (
+    SELECT
+        input,
+        account,
+        currency,
+        CASE
+            WHEN min(moved_at) FILTER (WHERE line_no = first_line) <= min(moved_at) FILTER (WHERE line_no = last_line)
+                THEN 1
+            ELSE -1
+        END AS direction,
+        min(moved_at) AS begins
+    FROM (
+        SELECT
+            m.input,
+            m.account,
+            m.currency,
+            m.line_no,
+            m.at AS moved_at,
+            min(m.line_no) OVER (PARTITION BY m.input, m.account, m.currency) AS first_line,
+            max(m.line_no) OVER (PARTITION BY m.input, m.account, m.currency) AS last_line
+        FROM moves AS m
+    ) AS numbered
+    GROUP BY input, account, currency
+),
+
+balances AS (
+    SELECT
+        m.account,
+        m.currency,
+        m.amount,
+        m.balance,
+        row_number() OVER (
+            PARTITION BY m.account, m.currency ORDER BY d.begins, m.input, d.direction * m.line_no
+        ) AS place,
+        row_number() OVER (
+            PARTITION BY m.account, m.currency
+            ORDER BY d.begins DESC, m.input DESC, d.direction * m.line_no DESC
+        ) AS place_back
+    FROM moves AS m
+    CROSS JOIN span
+    INNER JOIN directions AS d
+        ON d.input = m.input AND d.account = m.account AND d.currency = m.currency
+    WHERE m.is_completed
+        AND m.balance IS NOT NULL
+        AND m.day BETWEEN span.first_day AND span.last_day
+),
+
+ends AS (
+    SELECT
+        account,
+        currency,
+        sum(CASE WHEN place = 1 THEN balance - amount ELSE 0 END)::BIGINT AS opening,
+        sum(CASE WHEN place_back = 1 THEN balance ELSE 0 END)::BIGINT AS closing
+    FROM balances
+    GROUP BY account, currency
+),
+
+accounts AS (
+    SELECT account, currency FROM totals
+    UNION
+    SELECT account, currency FROM others
+    UNION
+    SELECT account, currency FROM effects
+),
+
+sums AS (
+    SELECT
+        a.account,
+        a.currency,
+        coalesce(t.rows, 0) AS rows_line,
+        coalesce(t.amount, 0) AS amount_line,
+        coalesce(o.rows, 0) AS rows_other,
+        coalesce(o.amount, 0) AS amount_other
+    FROM accounts AS a
+    LEFT JOIN totals AS t ON t.account = a.account AND t.currency = a.currency
+    LEFT JOIN others AS o ON o.account = a.account AND o.currency = a.currency
+),
+
+lines AS (
+    SELECT
+        account, currency, 0 AS place, '{total}' AS line, rows_line AS rows, amount_line AS amount
+    FROM sums
+    UNION ALL
+    SELECT e.account, e.currency, v.place, e.break_code AS line, e.rows, -e.amount AS amount
+    FROM effects AS e
+    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    UNION ALL
+    SELECT
+        account, currency, 100 AS place, '{other}' AS line, rows_other AS rows,
+        amount_other AS amount
+    FROM sums
+    UNION ALL
+    SELECT
+        s.account,
+        s.currency,
+        101 AS place,
+        'unexplained' AS line,
+        0 AS rows,
+        (s.amount_line - s.amount_other - coalesce(e.amount, 0))::BIGINT AS amount
+    FROM sums AS s
+    LEFT JOIN (
+        SELECT account, currency, sum(amount) AS amount FROM effects GROUP BY account, currency
+    ) AS e
+        ON e.account = s.account AND e.currency = s.currency
+    UNION ALL
+    SELECT account, currency, 102 AS place, 'opening balance' AS line, 0 AS rows, opening AS amount
+    FROM ends
+    UNION ALL
+    SELECT account, currency, 103 AS place, 'closing balance' AS line, 0 AS rows, closing AS amount
+    FROM ends
+    UNION ALL
+    SELECT
+        e.account,
+        e.currency,
+        104 AS place,
+        'not in the balances' AS line,
+        0 AS rows,
+        e.closing - e.opening - coalesce(t.amount, 0) AS amount
+    FROM ends AS e
+    LEFT JOIN totals AS t ON t.account = e.account AND t.currency = e.currency
+)
+
+SELECT nullif(account, '') AS channel, currency, line, rows::BIGINT AS rows, amount
+FROM lines
+ORDER BY account, currency, place

@@ -1,0 +1,46 @@
+-- The rows for people, worst first.
+SELECT
+    j.break_code,
+    v.standing,
+    j.match_rule,
+    'line ' || g.line_no || ' of ' || g.input AS group_key,
+    m.receipt,
+    coalesce(r.reference, m.reference) AS reference,
+    coalesce(j.id, m.collection_id) AS collection_id,
+    m.input,
+    m.line_no,
+    m.kind,
+    coalesce(m.channel, r.channel) AS channel,
+    coalesce(m.currency, r.currency) AS currency,
+    m.status AS status_operator,
+    r.status AS status_service,
+    m.amount AS amount_operator,
+    r.amount AS amount_service,
+    CASE WHEN m.currency = r.currency THEN m.amount - r.amount END AS amount_drift,
+    j.counted_line AS counted_operator,
+    j.counted_other AS counted_service,
+    CASE
+        WHEN m.currency <> r.currency OR m.account <> r.account THEN NULL
+        ELSE j.counted_line - j.counted_other
+    END AS bridge_effect,
+    m.at,
+    r.completed_at,
+    m.day::TIMESTAMP AS operator_day,
+    r.business_day::TIMESTAMP AS business_day,
+    j.age_days,
+    v.action AS suggested_action
+FROM judged AS j
+INNER JOIN verdicts AS v ON v.break_code = j.break_code
+LEFT JOIN moves AS m ON m.move = j.move
+LEFT JOIN received AS r ON r.id = j.id
+LEFT JOIN moves AS g ON g.move = j.group_move
+WHERE $everything OR v.standing <> 'ok'
+ORDER BY
+    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    v.place,
+    j.age_days DESC,
+    reference NULLS LAST,
+    collection_id NULLS LAST,
+    m.input NULLS LAST,
+    m.line_no NULLS LAST,
+    j.move NULLS LAST

@@ -1,0 +1,344 @@
+-- Which line of the operator's statements is which collection: by the collection's id, by our
+-- reference, by a receipt that is known already, then by amount and day where exactly one is left
+-- on both sides. Each pass works on what the earlier ones left.
+CREATE TEMP TABLE span AS
+SELECT
+    t.first::DATE AS first_day,
+    t.last::DATE AS last_day,
+    t.as_of::DATE AS as_of,
+    t.amount_tolerance,
+    t.grace_days
+FROM terms AS t;
+
+-- A line that another file says once more is no second payment.
+CREATE TEMP TABLE moves AS
+SELECT
+    row_number() OVER (
+        ORDER BY m.input, m.line_no, m.at, m.receipt, m.kind, m.amount
+    ) AS move,
+    m.*,
+    coalesce(m.channel, '') AS account,
+    m.business_day::DATE AS day,
+    lower(trim(m.receipt)) AS receipt_key,
+    lower(trim(m.reference)) AS reference_key,
+    m.status = 'completed' AS is_completed,
+    m.status = 'completed'
+    AND m.receipt IS NOT NULL
+    AND row_number() OVER (
+        PARTITION BY
+            m.channel, m.currency, m.receipt, m.kind, m.status, m.amount, m.at, m.balance,
+            m.details
+        ORDER BY m.input, m.line_no
+    ) > 1 AS is_copied
+FROM movements AS m
+WHERE m.leg = 'operator';
+
+CREATE TEMP TABLE payments AS
+SELECT * FROM moves WHERE is_completed AND NOT is_copied AND kind = 'payment' AND amount > 0;
+
+-- What a statement speaks of: its channels, and the days from its first line to its last.
+CREATE TEMP TABLE covered AS
+SELECT account, currency, min(day) AS from_day, max(day) AS to_day
+FROM moves
+GROUP BY account, currency;
+
+CREATE TEMP TABLE received AS
+SELECT
+    c.id,
+    c.reference,
+    lower(trim(c.reference)) AS reference_key,
+    c.channel,
+    c.currency,
+    c.amount,
+    c.fee,
+    c.status,
+    coalesce(c.status = 'succeeded', FALSE) AS paid,
+    CASE c.status WHEN 'succeeded' THEN 0 WHEN 'created' THEN 1 ELSE 2 END AS rank,
+    c.created_at,
+    c.completed_at,
+    c.business_day::DATE AS business_day,
+    coalesce(c.channel, '') AS account,
+    v.account IS NOT NULL AS is_covered,
+    coalesce(c.business_day::DATE BETWEEN v.from_day AND v.to_day, FALSE) AS is_reached
+FROM collections AS c
+LEFT JOIN covered AS v ON v.account = coalesce(c.channel, '') AND v.currency = c.currency;
+
+CREATE TEMP TABLE by_id AS
+SELECT move, id
+FROM (
+    SELECT
+        p.move,
+        r.id,
+        row_number() OVER (PARTITION BY r.id ORDER BY p.at, p.move) AS place
+    FROM payments AS p
+    INNER JOIN received AS r ON r.id = p.collection_id
+) AS ranked
+WHERE place = 1;
+
+CREATE TEMP TABLE by_amount AS
+WITH ranked_moves AS (
+    SELECT
+        p.*,
+        row_number() OVER (
+            PARTITION BY p.reference_key, p.currency, p.amount ORDER BY p.at, p.move
+        ) AS place
+    FROM payments AS p
+    ANTI JOIN by_id ON by_id.move = p.move
+    WHERE p.reference_key IS NOT NULL
+),
+
+ranked_received AS (
+    SELECT
+        r.*,
+        row_number() OVER (
+            PARTITION BY r.reference_key, r.currency, r.amount ORDER BY r.rank, r.created_at, r.id
+        ) AS place
+    FROM received AS r
+    ANTI JOIN by_id ON by_id.id = r.id
+    WHERE r.reference_key IS NOT NULL
+)
+
+SELECT m.move, r.id
+FROM ranked_moves AS m
+INNER JOIN ranked_received AS r
+    ON m.reference_key = r.reference_key
+    AND m.currency = r.currency
+    AND m.amount = r.amount
+    AND m.place = r.place;
+
+CREATE TEMP TABLE by_reference AS
+WITH ranked_moves AS (
+    SELECT
+        p.*,
+        row_number() OVER (PARTITION BY p.reference_key ORDER BY p.at, p.move) AS place
+    FROM payments AS p
+    ANTI JOIN by_id ON by_id.move = p.move
+    ANTI JOIN by_amount ON by_amount.move = p.move
+    WHERE p.reference_key IS NOT NULL
+),
+
+ranked_received AS (
+    SELECT
+        r.*,
+        row_number() OVER (
+            PARTITION BY r.reference_key ORDER BY r.rank, r.created_at, r.id
+        ) AS place
+    FROM received AS r
+    ANTI JOIN by_id ON by_id.id = r.id
+    ANTI JOIN by_amount ON by_amount.id = r.id
+    WHERE r.reference_key IS NOT NULL
+)
+
+SELECT m.move, r.id
+FROM ranked_moves AS m
+INNER JOIN ranked_received AS r
+    ON m.reference_key = r.reference_key
+    AND m.place = r.place;
+
+CREATE TEMP TABLE told_first AS
+SELECT move, id, 'id' AS match_rule FROM by_id
+UNION ALL
+SELECT move, id, 'reference_amount' AS match_rule FROM by_amount
+UNION ALL
+SELECT move, id, 'reference' AS match_rule FROM by_reference;
+
+CREATE TEMP TABLE by_receipt AS
+SELECT move, id
+FROM (
+    SELECT
+        p.move,
+        r.id,
+        row_number() OVER (PARTITION BY p.move ORDER BY r.rank, r.created_at, r.id) AS place,
+        row_number() OVER (PARTITION BY r.id ORDER BY p.at, p.move) AS place_id
+    FROM payments AS p
+    INNER JOIN receipts AS k ON lower(trim(k.receipt)) = p.receipt_key
+    INNER JOIN received AS r ON r.id = k.collection_id
+    ANTI JOIN told_first AS t ON t.move = p.move
+    ANTI JOIN told_first AS t ON t.id = r.id
+) AS ranked
+WHERE place = 1 AND place_id = 1;
+
+CREATE TEMP TABLE by_day AS
+WITH left_moves AS (
+    SELECT p.*
+    FROM payments AS p
+    ANTI JOIN told_first AS t ON t.move = p.move
+    ANTI JOIN by_receipt AS k ON k.move = p.move
+),
+
+left_received AS (
+    SELECT r.*
+    FROM received AS r
+    ANTI JOIN told_first AS t ON t.id = r.id
+    ANTI JOIN by_receipt AS k ON k.id = r.id
+    WHERE r.paid
+),
+
+one_move AS (
+    SELECT account, currency, amount, day, min(move) AS move
+    FROM left_moves
+    GROUP BY account, currency, amount, day
+    HAVING count(*) = 1
+),
+
+one_received AS (
+    SELECT account, currency, amount, business_day, min(id) AS id
+    FROM left_received
+    GROUP BY account, currency, amount, business_day
+    HAVING count(*) = 1
+)
+
+SELECT m.move, r.id
+FROM one_move AS m
+INNER JOIN one_received AS r
+    ON m.account = r.account
+    AND m.currency = r.currency
+    AND m.amount = r.amount
+    AND m.day = r.business_day;
+
+CREATE TEMP TABLE pairs AS
+SELECT move, id, match_rule FROM told_first
+UNION ALL
+SELECT move, id, 'receipt' AS match_rule FROM by_receipt
+UNION ALL
+SELECT move, id, 'amount_day' AS match_rule FROM by_day;
+
+-- A payment left over is a second one when its key leads to a collection that was met.
+CREATE TEMP TABLE seconds AS
+WITH left_moves AS (
+    SELECT p.* FROM payments AS p ANTI JOIN pairs ON pairs.move = p.move
+),
+
+met AS (
+    SELECT r.id, r.reference_key FROM received AS r SEMI JOIN pairs ON pairs.id = r.id
+)
+
+SELECT l.move FROM left_moves AS l INNER JOIN met ON met.id = l.collection_id
+UNION
+SELECT l.move FROM left_moves AS l INNER JOIN met ON met.reference_key = l.reference_key
+UNION
+SELECT l.move
+FROM left_moves AS l
+INNER JOIN receipts AS k ON lower(trim(k.receipt)) = l.receipt_key
+INNER JOIN met ON met.id = k.collection_id
+UNION
+SELECT l.move
+FROM left_moves AS l
+INNER JOIN payments AS p
+    ON p.receipt_key = l.receipt_key
+    AND p.account = l.account
+    AND p.amount = l.amount
+    AND p.move <> l.move
+INNER JOIN pairs ON pairs.move = p.move;
+
+-- A reversal names what it takes back by that payment's receipt, or by its reference or collection.
+CREATE TEMP TABLE reversals AS
+WITH backs AS (
+    SELECT *
+    FROM moves
+    WHERE is_completed AND NOT is_copied AND kind = 'reversal' AND amount < 0
+),
+
+named AS (
+    SELECT b.move AS reversal, p.move AS payment
+    FROM backs AS b
+    INNER JOIN payments AS p ON p.receipt_key = b.receipt_key
+    UNION
+    SELECT b.move, p.move
+    FROM backs AS b
+    INNER JOIN payments AS p ON p.receipt_key = b.reference_key
+    UNION
+    SELECT b.move, p.move
+    FROM backs AS b
+    INNER JOIN payments AS p ON p.reference_key = b.reference_key
+    UNION
+    SELECT b.move, p.move
+    FROM backs AS b
+    INNER JOIN pairs AS p ON p.id = b.collection_id
+),
+
+fitting AS (
+    SELECT
+        n.reversal,
+        n.payment,
+        row_number() OVER (PARTITION BY n.reversal ORDER BY p.at DESC, p.move DESC) AS place,
+        row_number() OVER (PARTITION BY n.payment ORDER BY b.at, b.move) AS place_payment
+    FROM named AS n
+    INNER JOIN backs AS b ON b.move = n.reversal
+    INNER JOIN payments AS p
+        ON p.move = n.payment
+        AND p.account = b.account
+        AND p.currency = b.currency
+        AND p.amount = -b.amount
+)
+
+SELECT reversal, payment FROM fitting WHERE place = 1 AND place_payment = 1;
+
+CREATE TEMP TABLE unanswered AS
+SELECT DISTINCT p.move
+FROM payments AS p
+INNER JOIN intents AS i ON lower(trim(i.reference)) = p.reference_key;
+
+-- Every line and every success in one row; a success counts only where a statement speaks of its
+-- channel.
+CREATE TEMP VIEW met AS
+WITH rows AS (
+    SELECT move, id, match_rule FROM pairs
+    UNION ALL
+    SELECT m.move, NULL::VARCHAR AS id, NULL::VARCHAR AS match_rule
+    FROM moves AS m
+    ANTI JOIN pairs ON pairs.move = m.move
+    UNION ALL
+    SELECT NULL::BIGINT AS move, r.id, NULL::VARCHAR AS match_rule
+    FROM received AS r
+    ANTI JOIN pairs ON pairs.id = r.id
+    WHERE r.paid AND r.is_covered
+)
+
+SELECT
+    w.match_rule,
+    w.move,
+    w.id,
+    w.move IS NOT NULL AS has_line,
+    w.id IS NOT NULL AS has_collection,
+    m.kind,
+    coalesce(m.is_completed, FALSE) AS is_completed,
+    coalesce(m.is_copied, FALSE) AS is_copied,
+    m.amount > 0 AS is_in,
+    m.amount AS amount_operator,
+    m.account AS account_line,
+    m.currency AS currency_line,
+    m.day AS operator_day,
+    r.amount AS amount_service,
+    r.fee AS fee_service,
+    r.account AS account_other,
+    r.currency AS currency_other,
+    r.business_day,
+    coalesce(r.paid, FALSE) AS paid,
+    coalesce(r.is_covered, FALSE) AS is_covered,
+    coalesce(r.is_reached, FALSE) AS is_reached,
+    taken.payment IS NOT NULL AS is_taken_back,
+    given_back.reversal IS NOT NULL AS takes_back,
+    coalesce(of_payment.paid, FALSE) AS takes_back_paid,
+    CASE
+        WHEN taken.payment IS NOT NULL THEN taken.payment
+        ELSE given_back.payment
+    END AS group_move,
+    seconds.move IS NOT NULL AS is_second,
+    unanswered.move IS NOT NULL AS is_unanswered
+FROM rows AS w
+LEFT JOIN moves AS m ON m.move = w.move
+LEFT JOIN received AS r ON r.id = w.id
+LEFT JOIN reversals AS taken ON taken.payment = w.move
+LEFT JOIN reversals AS given_back ON given_back.reversal = w.move
+LEFT JOIN pairs AS pair_of_payment ON pair_of_payment.move = given_back.payment
+LEFT JOIN received AS of_payment ON of_payment.id = pair_of_payment.id
+LEFT JOIN seconds ON seconds.move = w.move
+LEFT JOIN unanswered ON unanswered.move = w.move;
+
+CREATE TEMP VIEW others AS
+SELECT r.account, r.currency, count(*) AS rows, sum(r.amount)::BIGINT AS amount
+FROM received AS r
+CROSS JOIN span
+WHERE r.paid AND r.is_covered AND r.business_day BETWEEN span.first_day AND span.last_day
+GROUP BY r.account, r.currency;

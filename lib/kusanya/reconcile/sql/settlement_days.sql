@@ -1,0 +1,157 @@
+-- Which days the lines of a settlement statement pay. A provider that pays n days later dates its
+-- lines by the payout: n is the number of days, up to those agreed, with which most days agree to
+-- the shilling; the smallest of them where several do. A line that then still differs pays for its
+-- day and all days before it that have no line, back to some day, where exactly that sum was earned:
+-- it is split into those days. A statement with a line for each collection needs none of this.
+CREATE TEMP TABLE days_earned AS
+SELECT
+    c.business_day::DATE AS day,
+    c.channel,
+    c.currency,
+    sum(c.amount)::BIGINT AS gross,
+    sum(c.fee)::BIGINT AS fee,
+    sum(c.amount - c.fee)::BIGINT AS net
+FROM collections AS c
+CROSS JOIN granularity AS g
+WHERE c.status = 'succeeded' AND c.business_day IS NOT NULL AND NOT g.item
+GROUP BY c.business_day::DATE, c.channel, c.currency;
+
+CREATE TEMP TABLE days_paid AS
+SELECT s.business_day::DATE AS day, s.channel, s.currency, sum(s.net)::BIGINT AS net
+FROM statement AS s
+GROUP BY s.business_day::DATE, s.channel, s.currency;
+
+CREATE TEMP TABLE shifts AS
+WITH agreeing AS (
+    SELECT p.channel, p.currency, date_diff('day', e.day, p.day) AS days, count(*) AS many
+    FROM days_paid AS p
+    CROSS JOIN terms
+    INNER JOIN days_earned AS e ON e.channel = p.channel AND e.currency = p.currency
+    LEFT JOIN settle_days_of AS d ON d.channel = p.channel
+    WHERE abs(p.net - e.net) <= terms.amount_tolerance
+        AND date_diff('day', e.day, p.day) BETWEEN 0 AND coalesce(d.days, terms.settle_days)
+    GROUP BY p.channel, p.currency, date_diff('day', e.day, p.day)
+),
+
+ranked AS (
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY channel, currency ORDER BY many DESC, days) AS place
+    FROM agreeing
+)
+
+SELECT channel, currency, days FROM ranked WHERE place = 1;
+
+CREATE TEMP TABLE shifted AS
+SELECT
+    s.line_no,
+    s.batch_id,
+    s.collection_id,
+    CASE
+        WHEN f.days IS NULL THEN s.business_day
+        ELSE s.business_day - f.days * INTERVAL 1 DAY
+    END AS business_day,
+    s.channel,
+    s.currency,
+    s.gross,
+    s.fee,
+    s.net,
+    s.count
+FROM statement AS s
+LEFT JOIN shifts AS f ON f.channel = s.channel AND f.currency = s.currency;
+
+-- Days with one line, which is not what was earned on that day, and since when no line was paid.
+CREATE TEMP TABLE open_lines AS
+WITH days AS (
+    SELECT
+        business_day::DATE AS day, channel, currency, count(*) AS lines, sum(net)::BIGINT AS net,
+        min(line_no) AS line_no
+    FROM shifted
+    WHERE collection_id IS NULL
+    GROUP BY business_day::DATE, channel, currency
+),
+
+followed AS (
+    SELECT
+        *,
+        lag(day) OVER (PARTITION BY channel, currency ORDER BY day) AS day_before
+    FROM days
+)
+
+SELECT f.*
+FROM followed AS f
+CROSS JOIN terms
+LEFT JOIN days_earned AS e
+    ON e.day = f.day AND e.channel = f.channel AND e.currency = f.currency
+WHERE f.lines = 1 AND coalesce(abs(f.net - e.net) > terms.amount_tolerance, TRUE);
+
+CREATE TEMP TABLE split_days AS
+WITH runs AS (
+    SELECT
+        l.line_no,
+        l.net AS net_line,
+        l.day AS day_line,
+        e.day,
+        e.gross,
+        e.fee,
+        e.net,
+        sum(e.net) OVER (
+            PARTITION BY l.line_no, l.channel, l.currency ORDER BY e.day DESC
+        )::BIGINT AS net_since
+    FROM open_lines AS l
+    INNER JOIN days_earned AS e
+        ON e.channel = l.channel
+        AND e.currency = l.currency
+        AND e.day <= l.day
+        AND (l.day_before IS NULL OR e.day > l.day_before)
+),
+
+found AS (
+    SELECT r.line_no, max(r.day) AS from_day
+    FROM runs AS r
+    CROSS JOIN terms
+    WHERE r.day < r.day_line AND abs(r.net_line - r.net_since) <= terms.amount_tolerance
+    GROUP BY r.line_no
+)
+
+SELECT
+    r.line_no,
+    r.day,
+    r.gross,
+    r.fee,
+    r.net,
+    r.day = max(r.day) OVER (PARTITION BY r.line_no) AS is_last
+FROM runs AS r
+INNER JOIN found AS f ON f.line_no = r.line_no AND r.day >= f.from_day;
+
+-- The days before the last take what they earned; the last one takes what is left of the line.
+CREATE TEMP TABLE placed AS
+WITH before AS (
+    SELECT
+        line_no,
+        sum(CASE WHEN is_last THEN 0 ELSE gross END)::BIGINT AS gross,
+        sum(CASE WHEN is_last THEN 0 ELSE fee END)::BIGINT AS fee,
+        sum(CASE WHEN is_last THEN 0 ELSE net END)::BIGINT AS net
+    FROM split_days
+    GROUP BY line_no
+)
+
+SELECT s.*, NULL::VARCHAR AS group_key
+FROM shifted AS s
+ANTI JOIN split_days AS d ON d.line_no = s.line_no
+UNION ALL
+SELECT
+    s.line_no,
+    s.batch_id,
+    s.collection_id,
+    d.day::TIMESTAMP AS business_day,
+    s.channel,
+    s.currency,
+    CASE WHEN d.is_last THEN s.gross - b.gross WHEN s.gross IS NOT NULL THEN d.gross END AS gross,
+    CASE WHEN d.is_last THEN s.fee - b.fee WHEN s.fee IS NOT NULL THEN d.fee END AS fee,
+    CASE WHEN d.is_last THEN s.net - b.net ELSE d.net END AS net,
+    NULL::BIGINT AS count,
+    'line ' || s.line_no AS group_key
+FROM shifted AS s
+INNER JOIN split_days AS d ON d.line_no = s.line_no
+INNER JOIN before AS b ON b.line_no = s.line_no;

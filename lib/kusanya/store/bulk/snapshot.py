@@ -1,0 +1,261 @@
+"""One moment of the store, read in bulk as of any place of its journal up to then.
+
+A collection that changed after the place is folded again from the facts up to it, so that a closed
+month can be run again: later facts do not exist for it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import compute
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+)
+
+from kusanya.store.bulk.fee_sources import (
+    facts_of,
+    with_disputed,
+    with_fees_apart,
+)
+from kusanya.store.bulk.keys import is_among
+from kusanya.store.bulk.pieces import (
+    TAKEN,
+    collections_arrow,
+    collections_table,
+    read_pieces,
+    read_table,
+)
+from kusanya.store.queries.planner_hints import unindexed
+from kusanya.store.queries.rollups import collection_rollups
+from kusanya.store.records import IntentState, RollupRow
+from kusanya.store.tables.schema import (
+    collection,
+    event,
+    feed_head,
+    intent,
+    intent_change,
+    observation,
+    receipt,
+)
+from kusanya.store.tables.values import to_us
+from kusanya.store.writer.projection import project_facts
+from kusanya.wire import Mode, Status
+
+_KEYS: Final = 20_000
+"""Keys named in one query."""
+_UNKNOWN: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
+_KEY_COLUMNS: Final = {"id": pa.string(), "reference": pa.string()}
+_INTENT_COLUMNS: Final = {
+    **_KEY_COLUMNS,
+    "amount": pa.int64(),
+    "sent_at": pa.timestamp("us", tz="UTC"),
+}
+_RECEIPT_COLUMNS: Final = {"collection_id": pa.string(), "receipt": pa.string()}
+
+
+class Snapshot:
+    """What the store holds at one moment; `as_of` is a place of its journal, `head` the last one.
+
+    Tables are pyarrow's: amounts int64, instants UTC microseconds. Phones in them are whole: mask
+    them before anybody sees one.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.head: int = connection.execute(select(feed_head.c.seq)).scalar_one()
+
+    def collections(
+        self,
+        mode: Mode,
+        *,
+        since: datetime,
+        until: datetime,
+        as_of: int,
+        fees_apart: bool = False,
+        progress: Callable[[str, int], None] | None = None,
+    ) -> pa.Table:
+        """Return the collections of a span, as of a place.
+
+        They were created from `since` up to, not including, `until`, or before and final since.
+        Beside the store's own columns `event_at` says when the final event was made, where the
+        service left `completed_at` out. `fees_apart` also reads which fee the 202, the event and
+        the GET said: fee_202, fee_event, fee_get, missing otherwise. `progress` is called with
+        what is being read and how far. Raises StoreError for a fact of no known source.
+        """
+        step = progress or (lambda _, __: None)
+        query = _collections(mode, _around(since, until))
+        found = self._read([query], mode, as_of, progress=partial(step, "reading collections"))
+        if not fees_apart:
+            return found
+        found = with_fees_apart(
+            self._connection, found, as_of=as_of, progress=partial(step, "reading who said a fee")
+        )
+        return with_disputed(self._connection, found, mode=mode, as_of=as_of)
+
+    def collections_named(
+        self, mode: Mode, *, ids: Sequence[str], references: Sequence[str], as_of: int
+    ) -> pa.Table:
+        """Return the collections that have one of the ids or references, however old, each once."""
+        it = collection.c
+        queries = (
+            _collections(mode, is_among(self._connection, column, part))
+            for column, named in ((it.id, ids), (it.reference, references))
+            for part in _parts(named)
+        )
+        found = self._read(queries, mode, as_of)
+        places = {id_: place for place, id_ in reversed([*enumerate(found["id"].to_pylist())])}
+        return found.take(pa.array(sorted(places.values()), pa.int64()))
+
+    def keys(self, mode: Mode, *, since: datetime, until: datetime, as_of: int) -> pa.Table:
+        """Return id and reference of every collection created from `since` up to `until`."""
+        it, fact = collection.c, observation.c
+        known = exists().where(fact.collection_id == it.id, fact.mode == it.mode, fact.seq <= as_of)
+        query = (
+            select(it.id, it.reference)
+            .where(it.mode == mode.value, _within(it.created_at, since, until))
+            .where(or_(it.seq <= as_of, known))
+            .order_by(it.created_at, it.id)
+        )
+        return read_table(self._connection, query, _KEY_COLUMNS)
+
+    def unanswered_intents(self, mode: Mode, *, as_of: int) -> pa.Table:
+        """Return id, reference, amount and sent_at of what was sent and had no known answer."""
+        it, change = intent.c, intent_change.c
+        plain = select(
+            it.id, it.reference, it.amount, it.first_sent_at.label("sent_at"), it.prepared_at
+        )
+        query = plain.where(it.mode == mode.value, it.seq <= as_of, it.state.in_(_UNKNOWN))
+        moved = select(it.seq).where(it.mode == mode.value, it.seq > as_of).limit(1)
+        if self._connection.execute(moved).first() is not None:
+            latest = (
+                select(func.max(change.seq).label("seq"))
+                .where(change.mode == mode.value, change.seq <= as_of)
+                .group_by(change.intent_id)
+                .subquery()
+            )
+            then = plain.join(intent_change, change.intent_id == it.id)
+            then = then.join(latest, latest.c.seq == change.seq)
+            query = query.union_all(then.where(it.seq > as_of, change.state.in_(_UNKNOWN)))  # type: ignore[assignment]  # a union is read like a select
+        listed = query.subquery()
+        chosen = select(*[listed.c[name] for name in _INTENT_COLUMNS])
+        ordered = chosen.order_by(listed.c.prepared_at, listed.c.id)
+        return read_table(self._connection, ordered, _INTENT_COLUMNS)
+
+    def paid_before(
+        self, mode: Mode, *, since: datetime, until: datetime, before: datetime
+    ) -> list[str]:
+        """Return the references paid between two instants that were paid before a third one too.
+
+        One reference names one order: it is paid twice, however long ago the first payment was.
+        """
+        it, earlier = collection.c, collection.alias("earlier")
+        older = select(it.id).where(it.mode == mode.value, it.created_at < to_us(before)).limit(1)
+        if self._connection.execute(older).first() is None:
+            return []
+        won = Status.SUCCEEDED.value
+        # Found by its reference: by its day it would be looked for in the whole past, row by row.
+        first = exists().where(
+            earlier.c.mode == it.mode,
+            earlier.c.reference == it.reference,
+            earlier.c.status == won,
+            unindexed(earlier.c.created_at) < to_us(before),
+        )
+        query = select(it.reference).where(
+            it.mode == mode.value, it.status == won, _around(since, until), first
+        )
+        return sorted(set(self._connection.execute(query).scalars()))
+
+    def receipts(self, mode: Mode, *, as_of: int) -> pa.Table:
+        """Return collection_id and receipt of the operator's known receipts, the oldest first."""
+        it = receipt.c
+        query = select(it.collection_id, it.receipt).where(it.mode == mode.value, it.seq <= as_of)
+        return read_table(self._connection, query.order_by(it.seq), _RECEIPT_COLUMNS)
+
+    def rollups(
+        self, mode: Mode, *, since: datetime, until: datetime, as_of: int
+    ) -> tuple[RollupRow, ...] | None:
+        """Return what `store.rollups.collections` does; None where they have moved past `as_of`.
+
+        Rollups know no past.
+        """
+        if as_of != self.head:
+            return None
+        return collection_rollups(self._connection, mode, since=since, until=until)
+
+    def _read(
+        self,
+        queries: Iterable[Select[Any]],
+        mode: Mode,
+        as_of: int,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> pa.Table:
+        """Return what the queries find as it was at `as_of`."""
+        pieces = [collections_arrow().empty_table()]
+        changed: list[str] = []
+        read = 0
+        for query in queries:
+            for piece in read_pieces(self._connection, query):
+                current = compute.less_equal(piece["seq"], as_of)
+                pieces.append(piece.filter(current))
+                if len(pieces[-1]) < len(piece):
+                    changed += piece["id"].filter(compute.invert(current)).to_pylist()
+                read += len(piece)
+                if progress is not None:
+                    progress(read)
+        if changed:
+            pieces.append(self._folded(changed, mode, as_of))
+        return pa.concat_tables(pieces)
+
+    def _folded(self, ids: Sequence[str], mode: Mode, as_of: int) -> pa.Table:
+        rows = []
+        for seq, facts in facts_of(self._connection, ids, as_of=as_of):
+            row = project_facts(facts, mode, seq)
+            if row is not None:
+                ours = [fact for fact in facts if fact.counts_in(mode)]
+                times = [fact.event_created_at for fact in ours if fact.event_id == row.event_id]
+                event_at = (
+                    to_us(times[0]) if times and times[0] and row.completed_at is None else None
+                )
+                said = (getattr(row, name) for name in TAKEN)
+                rows.append((*said, event_at))
+        return collections_table(rows)
+
+
+def _collections(mode: Mode, wanted: ColumnElement[bool]) -> Select[Any]:
+    it = collection.c
+    # An event is looked up only where the service left completed_at out.
+    joined = collection.outerjoin(
+        event,
+        and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
+    )
+    chosen = select(*[it[name] for name in TAKEN], event.c.created_at.label("event_at"))
+    return chosen.select_from(joined).where(it.mode == mode.value, wanted)
+
+
+def _around(since: datetime, until: datetime) -> ColumnElement[bool]:
+    it = collection.c
+    return or_(
+        _within(it.created_at, since, until),
+        # Created before, final since: its business day may lie in between.
+        and_(it.created_at < to_us(since), it.final_seen_at >= to_us(since)),
+    )
+
+
+def _within(column: ColumnElement[Any], since: datetime, until: datetime) -> ColumnElement[bool]:
+    return and_(column >= to_us(since), column < to_us(until))
+
+
+def _parts(values: Sequence[str]) -> Iterator[list[str]]:
+    named = list(dict.fromkeys(values))
+    yield from (named[start : start + _KEYS] for start in range(0, len(named), _KEYS))

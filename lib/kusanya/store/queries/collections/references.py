@@ -1,0 +1,226 @@
+"""References and descriptions by any part of them.
+
+An index of three-letter pieces leads to few candidates, and each is then looked at. The journal
+keeps it when it has nothing better to do, so that arrivals do not pay for it; what it has not
+reached yet is looked through one by one.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    and_,
+    column,
+    exists,
+    or_,
+    select,
+    table,
+    text,
+    update,
+)
+
+from kusanya.collection_columns import NAME_MAX
+from kusanya.store.queries.base import StorePart
+from kusanya.store.queries.planner_hints import unindexed
+from kusanya.store.records import CollectionRow
+from kusanya.store.tables.schema import collection, feed_head, observation
+from kusanya.store.tables.values import clean
+from kusanya.store.writer.batch import Transaction
+from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.wire import Mode
+
+PIECE: Final = 3
+"""Characters of an indexed piece, and the fewest of a fragment."""
+STEP: Final = 100
+"""Places of the journal that are indexed in one transaction: some milliseconds."""
+_PIECES_ASKED: Final = 12
+"""More pieces of a long fragment exclude nothing that looking at the candidates would not."""
+_PIECES_ALL: Final = 6
+"""So few pieces are all asked for."""
+_LOOKED_AT: Final = 20_000
+"""Candidates that are looked at before giving up: a bound on the time of one question."""
+
+_AT_A_TIME: Final = 200
+
+
+class PieceIndex(msgspec.Struct, frozen=True):
+    """An index of three-letter pieces: its table, what it indexes, and how far it has come."""
+
+    name: str
+    said: Column[Any]
+    reached: Column[int]
+
+
+REFERENCES: Final = PieceIndex("reference_search", collection.c.reference, feed_head.c.searched)
+DESCRIPTIONS: Final = PieceIndex(
+    "description_search", collection.c.description, feed_head.c.texts_searched
+)
+
+
+class PieceSearch(StorePart):
+    """Finding collections by a part of their reference or description."""
+
+    def containing(
+        self, mode: Mode, fragment: str, *, limit: int = 50
+    ) -> tuple[CollectionRow, ...]:
+        """Return collections whose reference contains `fragment` in any case.
+
+        Those heard of last come first. Raises ValueError for fewer than 3 characters.
+        """
+        return self._containing(REFERENCES, mode, fragment, limit)
+
+    def described(self, mode: Mode, fragment: str, *, limit: int = 50) -> tuple[CollectionRow, ...]:
+        """Return collections whose description contains `fragment` in any case.
+
+        Those heard of last come first. Raises ValueError for fewer than 3 characters.
+        """
+        return self._containing(DESCRIPTIONS, mode, fragment, limit)
+
+    def _containing(
+        self, index: PieceIndex, mode: Mode, fragment: str, limit: int
+    ) -> tuple[CollectionRow, ...]:
+        wanted = clean(fragment, NAME_MAX).casefold()
+        if len(wanted) < PIECE:
+            raise ValueError(f"a part of a {index.said.name} has at least {PIECE} characters")
+        found: dict[str, CollectionRow] = {}
+        with (
+            self._reading(f"search {index.said.name}s") as connection,
+            closing(_places(connection, index, wanted)) as places,
+        ):
+            for seqs in places:
+                ids = _matching(connection, index, mode, wanted, seqs)
+                rows = {row[0]: row for row in connection.execute(_whole(mode, ids))} if ids else {}
+                for id_ in ids:
+                    found.setdefault(id_, to_row(rows[id_]))
+                if len(found) >= limit:
+                    break
+        return tuple(found.values())[:limit]
+
+
+def _matching(
+    connection: Connection, index: PieceIndex, mode: Mode, wanted: str, seqs: Sequence[int]
+) -> list[str]:
+    """Return the ids of the collections behind `seqs` that hold the fragment, last first."""
+    it = collection.c
+    query = (
+        # The mode is looked at afterwards: with a condition on it, a planner without statistics
+        # goes through every collection of the mode and asks of each whether a place is its.
+        select(it.id, it.mode, index.said)
+        .join(
+            observation,
+            and_(it.id == observation.c.collection_id, it.mode == observation.c.mode),
+        )
+        .where(observation.c.seq.in_(seqs), index.said.is_not(None))
+        .order_by(observation.c.seq.desc())
+    )
+    found = connection.execute(query)
+    return [id_ for id_, of, said in found if of == mode.value and wanted in said.casefold()]
+
+
+def _whole(mode: Mode, ids: Sequence[str]) -> Select[Any]:
+    return select(*SELECTED).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
+
+
+def _places(
+    connection: Connection, index: PieceIndex, wanted: str
+) -> Generator[Sequence[int], None, None]:
+    """Yield where facts stand that may lead to the fragment, last first."""
+    # Places first and rows after: a planner that sees both would rather read all facts in order.
+    reached: int = connection.execute(select(index.reached)).scalar_one()
+    found_in = table(index.name, column("rowid"), column("seq"))
+    it = observation.c.seq
+    fresh = select(it).where(it > reached).order_by(it.desc())
+    pieces = _asked(wanted)
+    if connection.dialect.name == "postgresql":
+        place = found_in.c.seq
+        matches = text(f"{index.name}.grams @> CAST(:pieces AS text[])")
+        asked: Any = pieces
+    else:
+        place = found_in.c.rowid
+        matches = text(f"{index.name} MATCH :pieces")
+        asked = " AND ".join('"{}"'.format(piece.replace('"', '""')) for piece in pieces)
+    indexed = select(place).where(matches).params(pieces=asked)
+    if connection.dialect.name == "postgresql":
+        # In order as SQLite's index gives them PostgreSQL would look at every place there is: it
+        # thinks each fragment common. What is common shows among the last places.
+        near = reached - _LOOKED_AT
+        last = indexed.where(place > near).order_by(place.desc())
+        others = indexed.where(place <= near).order_by(unindexed(place).desc())
+        queries = [fresh, last, others]
+    else:
+        queries = [fresh, indexed.order_by(place.desc())]
+    for query in queries:
+        bounded = query.limit(_LOOKED_AT).execution_options(yield_per=_AT_A_TIME)
+        with connection.execute(bounded) as found:
+            yield from (part for part in found.scalars().partitions())
+
+
+def _pieces(reference: str) -> dict[str, None]:
+    """Return the different pieces in their order."""
+    return dict.fromkeys(
+        reference[start : start + PIECE] for start in range(len(reference) - PIECE + 1)
+    )
+
+
+def _asked(fragment: str) -> list[str]:
+    """Return the pieces to ask the index for; those of a long fragment lie side by side.
+
+    Each further piece costs its whole list and excludes less than the one before.
+    """
+    last = len(fragment) - PIECE
+    starts = [*range(0, last, 1 if last < _PIECES_ALL else PIECE), last]
+    if len(starts) > _PIECES_ASKED:
+        # References begin alike and end in numbers.
+        starts = starts[: _PIECES_ASKED // 3] + starts[-2 * _PIECES_ASKED // 3 :]
+    return list(dict.fromkeys(fragment[start : start + PIECE] for start in starts))
+
+
+def index_references(writing: Transaction, *, step: int = STEP) -> bool:
+    """Index the next `step` places of the journal; tell whether more are left."""
+    connection = writing.connection
+    reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
+    upto = min(reached + step, writing.head)
+    if upto == reached:
+        return False
+    earlier = observation.alias("earlier")
+    it = observation.c
+    query = (
+        select(it.seq, collection.c.reference)
+        .join(collection, and_(collection.c.id == it.collection_id, collection.c.mode == it.mode))
+        .where(
+            it.seq > reached,
+            it.seq <= upto,
+            # Once per collection; again where facts differ, since another reference may show then.
+            or_(
+                collection.c.contradictions > 0,
+                ~exists().where(
+                    earlier.c.collection_id == it.collection_id,
+                    earlier.c.mode == it.mode,
+                    earlier.c.seq < it.seq,
+                ),
+            ),
+        )
+    )
+    rows = [(seq, said.casefold()) for seq, said in connection.execute(query)]
+    add_pieces(connection, REFERENCES, rows)
+    connection.execute(update(feed_head).values(searched=upto))
+    return upto < writing.head
+
+
+def add_pieces(connection: Connection, index: PieceIndex, rows: Sequence[tuple[int, str]]) -> None:
+    """Index texts, which are in one case, each under the place of its fact."""
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        insert = f"INSERT INTO {index.name} (seq, grams) VALUES (:seq, :said)"  # noqa: S608 - ours
+        values = [{"seq": seq, "said": list(_pieces(said))} for seq, said in rows]
+    else:
+        column_ = index.said.name
+        insert = f"INSERT INTO {index.name} (rowid, {column_}) VALUES (:seq, :said)"  # noqa: S608
+        values = [{"seq": seq, "said": said} for seq, said in rows]
+    connection.execute(text(insert), values)

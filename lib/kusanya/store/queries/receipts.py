@@ -1,0 +1,145 @@
+"""Operators' receipts of collections, as statements gave them. Facts, none changed or removed."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+from sqlalchemy import Row, insert, select
+
+from kusanya.collection_columns import NAME_MAX
+from kusanya.errors import StoreError
+from kusanya.store.queries.base import StorePart
+from kusanya.store.queries.notes_and_audit import audited
+from kusanya.store.records import ReceiptFact
+from kusanya.store.tables.schema import collection, receipt
+from kusanya.store.tables.values import clean, from_us, to_us
+from kusanya.store.writer.batch import Transaction
+from kusanya.wire import Mode
+
+_FIELDS: Final = ReceiptFact.__struct_fields__
+_COLUMNS: Final = tuple(receipt.c[name] for name in _FIELDS)
+_AMONG: Final = 500
+"""Receipts of one transaction: deliveries wait no longer than for a batch of their own."""
+
+
+class Receipts(StorePart):
+    """Keeping and finding receipts."""
+
+    def record(
+        self, collection_id: str, mode: Mode, receipt: str, *, source: str, actor: str
+    ) -> ReceiptFact:
+        """Make the receipt of a collection durable and return it; once, however often it is said.
+
+        `source` names the file that gave it. Who records it is told by the store, see `Audit`.
+        Raises StoreError for an unknown collection, ValueError for an empty receipt.
+        """
+        self.record_all([(collection_id, receipt)], mode, source=source, actor=actor)
+        return next(
+            fact for fact in self.find(receipt, mode) if fact.collection_id == clean(collection_id)
+        )
+
+    def record_all(
+        self, pairs: Sequence[tuple[str, str]], mode: Mode, *, source: str, actor: str
+    ) -> int:
+        """Make receipts durable, pairs of collection id and receipt; return how many are new.
+
+        Each part of 500 is whole or absent and leaves one audit row; saying it again changes
+        nothing. Raises as `record` does, and then nothing of that part is written.
+        """
+        if any(not key_of(said) for _, said in pairs):
+            raise ValueError("a receipt has at least one character")
+        return sum(
+            self._act(
+                partial(
+                    _record,
+                    pairs=pairs[start : start + _AMONG],
+                    mode=mode,
+                    source=source,
+                    actor=actor,
+                )
+            )
+            for start in range(0, len(pairs), _AMONG)
+        )
+
+    def find(self, receipt_said: str, mode: Mode) -> tuple[ReceiptFact, ...]:
+        """Return what has this receipt, in any case and without the spaces around it.
+
+        Oldest first; more than one collection where statements disagree.
+        """
+        query = select(*_COLUMNS).where(
+            receipt.c.mode == mode.value, receipt.c.receipt_key == key_of(receipt_said)
+        )
+        return self._read(query)
+
+    def of(self, collection_id: str, mode: Mode) -> tuple[ReceiptFact, ...]:
+        """Return the receipts of one collection, oldest first."""
+        query = select(*_COLUMNS).where(
+            receipt.c.collection_id == clean(collection_id), receipt.c.mode == mode.value
+        )
+        return self._read(query)
+
+    def _read(self, query: Any) -> tuple[ReceiptFact, ...]:
+        with self._reading("read receipts") as connection:
+            found = [_to_fact(row) for row in connection.execute(query)]
+        return tuple(sorted(found, key=lambda fact: fact.seq))
+
+
+def key_of(said: str) -> str:
+    """Return a receipt as receipts are compared: without spaces around it, in one case."""
+    return clean(said.strip(), NAME_MAX).casefold()
+
+
+def _record(
+    writing: Transaction, *, pairs: Sequence[tuple[str, str]], mode: Mode, source: str, actor: str
+) -> int:
+    wanted = {(clean(id_), key_of(said)): clean(said.strip(), NAME_MAX) for id_, said in pairs}
+    ids = sorted({id_ for id_, _ in wanted})
+    execute = writing.connection.execute
+    known = set(
+        execute(
+            select(collection.c.id).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
+        ).scalars()
+    )
+    if strange := [id_ for id_ in ids if id_ not in known]:
+        raise StoreError(f"there is no collection {strange[0]}")
+    it = receipt.c
+    there = {
+        (id_, key)
+        for id_, key in execute(
+            select(it.collection_id, it.receipt_key).where(
+                it.collection_id.in_(ids), it.mode == mode.value
+            )
+        )
+    }
+    new = {pair: said for pair, said in wanted.items() if pair not in there}
+    if not new:
+        return 0
+    many = len(new) > 1
+    row = audited(
+        writing,
+        actor=actor,
+        act="record_receipts" if many else "record_receipt",
+        subject=None if many else next(iter(new))[0],
+        detail=source,
+        outcome=f"{len(new)} recorded",
+    )
+    rows = [
+        {
+            "seq": writing.seq(),
+            "collection_id": id_,
+            "mode": mode.value,
+            "receipt": said,
+            "receipt_key": key,
+            "source": clean(source),
+            "at": to_us(writing.now),
+            "actor": row.actor,
+        }
+        for (id_, key), said in new.items()
+    ]
+    execute(insert(receipt), rows)
+    return len(new)
+
+
+def _to_fact(row: Row[Any]) -> ReceiptFact:
+    values = dict(zip(_FIELDS, row, strict=True))
+    return ReceiptFact(**{**values, "mode": Mode(values["mode"]), "at": from_us(values["at"])})

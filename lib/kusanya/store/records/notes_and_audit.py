@@ -1,0 +1,67 @@
+"""What people left behind: notes on a subject, and the audit of their acts."""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from kusanya.store.records.paging import Key
+from kusanya.wire import Mode
+
+NOT_DONE: Final = ("failed", "refused", "unknown")
+"""What the outcome of an act that changed nothing begins with."""
+
+
+class NoteRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's remark on a collection or an intent; its text is searched by the lookup."""
+
+    id: str
+    seq: int
+    subject: str
+    """The id it belongs to."""
+    mode: Mode
+    author: str
+    at: datetime
+    text: str
+
+
+class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An act of a person: what, on what, why, how it ended."""
+
+    id: str
+    seq: int
+    at: datetime
+    actor: str
+    act: str
+    subject: str | None
+    detail: str
+    outcome: str
+
+    @property
+    def key(self) -> Key:
+        """Return this record's place in the journal, for paging."""
+        return Key(self.seq, self.id)
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether the act neither failed nor was refused."""
+        return not self.outcome.startswith(NOT_DONE)
+
+
+class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which acts a list holds: terms are joined by AND, the values of one term by OR.
+
+    An empty term does not restrict.
+    """
+
+    actors: tuple[str, ...] = ()
+    """Parts of the names of those who acted, in any case."""
+    acts: tuple[str, ...] = ()
+    """Parts of what they did, in any case; a space also finds an underscore."""
+    subjects: tuple[str, ...] = ()
+    """Whole ids of what it was done to."""
+    since: datetime | None = None
+    until: datetime | None = None
+    """Up to, not including."""
+    unwell: bool = False
+    """Keep only what failed or was refused."""

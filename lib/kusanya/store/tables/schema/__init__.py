@@ -1,0 +1,43 @@
+"""The tables, in one place, for both engines.
+
+Facts (`delivery`, `observation`, `intent_change`, `note`, `audit`, `break_fact`, `receipt`) are
+keyed by their position in the journal, `seq`, and never change what they say. `event`, `collection`
+and `rollup` follow from them. An event or a collection is known by its id and the mode in which it
+was heard: the mode of the API key or signing secret, never of a body. Every index names the query
+that it serves.
+"""
+
+from kusanya.store.tables.schema.base import metadata
+from kusanya.store.tables.schema.collections import (
+    collection,
+    delivery_rollup,
+    metadata_entry,
+    rollup,
+)
+from kusanya.store.tables.schema.intents import intent, intent_attempt, intent_change
+from kusanya.store.tables.schema.journal import claim, feed_head, store_meta
+from kusanya.store.tables.schema.payments import delivery, event, observation
+from kusanya.store.tables.schema.people import audit, break_fact, note, receipt
+from kusanya.store.tables.schema.search import SEARCHED
+
+__all__ = [
+    "SEARCHED",
+    "audit",
+    "break_fact",
+    "claim",
+    "collection",
+    "delivery",
+    "delivery_rollup",
+    "event",
+    "feed_head",
+    "intent",
+    "intent_attempt",
+    "intent_change",
+    "metadata",
+    "metadata_entry",
+    "note",
+    "observation",
+    "receipt",
+    "rollup",
+    "store_meta",
+]

@@ -1,0 +1,368 @@
+"""`kusanya deploy`: what it writes can be read, names what exists, and starts as it stands."""
+
+import configparser
+import http.client
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kusanya.alarms import gauges
+from kusanya.metrics import Metric
+from kusanya.receiver import metrics as receiver_metrics
+from kusanya.store import Store
+from kusanya.webhooks import sign
+from kusanya_console.cli.command_line import command_line
+from kusanya_console.deploy.dashboard import PANELS
+from kusanya_service.testing import PaymentService, payment_service
+
+__all__ = ["payment_service"]
+
+ActionResult = tuple[int, str, str]
+Kusanya = Callable[..., ActionResult]
+SECRET = "whsec_" + "a" * 32
+GIVEN = ("--mode", "test", "--base-url", "https://pay.example", "--domain", "hooks.shop.example")
+
+
+def deployed(kusanya: Kusanya, folder: Path, kind: str, *more: str) -> dict[str, str]:
+    code, out, err = kusanya("deploy", "--to", str(folder), "--kind", kind, *GIVEN, *more)
+    assert (code, err) == (0, ""), err
+    assert "README.md" in out
+    made = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    for name, text in made.items():
+        assert "@{" not in text, name
+        # Nothing but settings: every secret is a file that these name.
+        assert not re.search(r"whsec_[a-z0-9]|_sk_", text), name
+    return made
+
+
+def unit(text: str) -> configparser.ConfigParser:
+    found = configparser.ConfigParser(strict=True, interpolation=None, delimiters=("=",))
+    found.optionxform = str  # type: ignore[assignment,method-assign] # as its documentation says
+    found.read_string(text)
+    return found
+
+
+def test_every_unit_is_readable_and_leads_to_one_that_is_there(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd")
+    units = {name for name in made if name.endswith((".service", ".timer"))}
+    assert units == {
+        "kusanya-migrate.service",
+        "kusanya-receive.service",
+        "kusanya-watch.service",
+        "kusanya-reconcile.service",
+        "kusanya-reconcile.timer",
+        "kusanya-backup.service",
+        "kusanya-backup.timer",
+    }
+    for name in units:
+        found = unit(made[name])
+        assert found["Unit"]["Description"].startswith("Kusanya: ")
+        if name.endswith(".timer"):
+            assert name.replace(".timer", ".service") in units
+            assert found["Timer"]["OnCalendar"].endswith("Africa/Dar_es_Salaam")
+            continue
+        service = found["Service"]
+        assert (service["User"], service["ProtectSystem"]) == ("kusanya", "strict")
+        assert command_exists(shlex.split(service["ExecStart"])[1:])
+        assert set(found["Unit"].get("Requires", "").split()) <= units
+
+
+def command_exists(words: list[str]) -> bool:
+    """Tell whether a command line begins with a command of ours and uses options that it has."""
+    command: Any = command_line()
+    names: list[str] = []
+    while hasattr(command, "commands"):
+        names.append(words.pop(0))
+        command = command.commands[names[-1]]
+    known = {option for one in command.params for option in one.opts}
+    asked = {word for word in words if word.startswith("--")}
+    assert asked <= known, (names, asked - known)
+    return True
+
+
+def test_containers_are_confined_and_run_commands_that_there_are(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "compose")
+    found = yaml.safe_load(made["compose.yaml"])
+    assert set(found["services"]) == {"migrate", "receive", "watch", "reconcile", "backup"}
+    for service in found["services"].values():
+        assert command_exists(list(service["command"]))
+        assert (service["read_only"], service["user"], service["cap_drop"]) == (
+            True,
+            "10001:10001",
+            ["ALL"],
+        )
+        assert set(service["secrets"]) == set(found["secrets"])
+        for volume in service["volumes"]:
+            assert volume.startswith(("kusanya:", "./books:"))
+    assert found["services"]["receive"]["depends_on"]["migrate"]["condition"].endswith("fully")
+    docker = made["Dockerfile"]
+    assert docker.count("FROM python:3.12-slim") == 2
+    assert docker.index("USER 10001:10001") > docker.index("COPY --from=build")
+
+
+def test_manifests_are_confined_and_run_commands_that_there_are(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "kubernetes")
+    documents = list(yaml.safe_load_all(made["kusanya.yaml"]))
+    kinds = [one["kind"] for one in documents]
+    assert kinds == [
+        *("ConfigMap", "Job", "Deployment", "Deployment", "Service"),
+        *("PodDisruptionBudget", "CronJob", "CronJob"),
+    ]
+    for document in documents:
+        spec = document.get("spec", {})
+        template = spec.get("jobTemplate", {}).get("spec", spec).get("template")
+        if template is None:
+            continue
+        pod = template["spec"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        volumes = {one["name"] for one in pod["volumes"]}
+        [container] = pod["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert {one["name"] for one in container["volumeMounts"]} == volumes
+        if container["image"].startswith("kusanya:"):
+            assert command_exists(list(container["args"]))
+        for probe in ("livenessProbe", "readinessProbe"):
+            if probe in container:
+                ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+                assert str(ports[container[probe]["httpGet"]["port"]]) in container["args"]
+
+
+@pytest.mark.parametrize("kind", ["systemd", "compose", "kubernetes"])
+def test_rules_and_dashboard_ask_for_metrics_that_there_are(
+    kusanya: Kusanya, tmp_path: Path, kind: str
+) -> None:
+    metrics: tuple[Metric[Any], ...] = (*receiver_metrics.METRICS, gauges.READABLE, *gauges.METRICS)
+    known = {one.shown_name for one in metrics}
+    labels = {one.shown_name: {*one.labels, "instance", "le"} for one in metrics}
+    made = deployed(kusanya, tmp_path / "new", kind)
+    rules = [
+        rule["expr"]
+        for group in yaml.safe_load(made["alerts.yml"])["groups"]
+        for rule in group["rules"]
+    ]
+    board = json.loads(made["grafana.json"])
+    shown = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert len(shown) == len(PANELS)
+    assert len({panel["id"] for panel in board["panels"]}) == len(PANELS)
+    asked = [board["templating"]["list"][1]["query"], *rules, *shown]
+    used = set()
+    for expression in asked:
+        names = {
+            re.sub(r"^(kusanya_ack_seconds)_bucket$", r"\1", name)
+            for name in re.findall(r"kusanya_\w+", expression)
+        }
+        assert names, expression
+        assert names <= known, expression
+        used |= names
+        of_them = set().union(*(labels[name] for name in names))
+        for by in re.findall(r"by \(([^)]*)\)", expression):
+            assert {label.strip() for label in by.split(",")} <= of_them, expression
+        assert set(re.findall(r"(\w+)=~?\"", expression)) <= of_them, expression
+    assert used == known, "a metric that no graph and no rule shows"
+
+
+def test_a_changed_file_is_never_written_over_and_then_nothing_is(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    folder = tmp_path / "new"
+    deployed(kusanya, folder, "systemd")
+    again = ("deploy", "--to", str(folder), *GIVEN)
+    assert "unchanged" in kusanya(*again)[1]
+    (folder / "kusanya.env").write_text("KUSANYA_MODE=live\n")
+    (folder / "Caddyfile").unlink()
+    code, out, err = kusanya(*again)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "kusanya.env in" in err
+    assert not (folder / "Caddyfile").exists()
+    assert (folder / "kusanya.env").read_text() == "KUSANYA_MODE=live\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--domain", "shop.example; rm -rf /"),
+        ("--domain", 'a"b'),
+        ("--domain", "${HOME}"),
+        ("--base-url", "https://pay.example\nUser=root"),
+        ("--store", "postgresql://kusanya:secret@db/kusanya"),
+        ("--store", "@{bin}"),
+    ],
+)
+def test_a_value_that_would_mean_something_else_in_a_file_is_refused(
+    kusanya: Kusanya, tmp_path: Path, more: tuple[str, str]
+) -> None:
+    code, _, err = kusanya("deploy", "--to", str(tmp_path / "new"), *GIVEN, *more)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "secret@" not in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_everything_that_is_missing_is_said_at_once(kusanya: Kusanya, tmp_path: Path) -> None:
+    code, _, err = kusanya("deploy", "--to", str(tmp_path / "new"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "give --mode live and --base-url https://…, or have them in profile 'main'" in err
+
+
+def test_proxies_pass_deliveries_alone_and_name_their_sender(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd")
+    nginx, caddy = made["nginx.conf"], made["Caddyfile"]
+    for text in (nginx, caddy):
+        assert text.count("{") == text.count("}")
+        assert "hooks.shop.example" in text
+        assert "127.0.0.1:8099" in text
+    assert "limit_except POST { deny all; }" in nginx
+    assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
+    assert "\t@other not method POST\n\trespond @other 405" in caddy
+    assert "127.0.0.1/32" in made["kusanya-receive.service"]
+
+
+@contextmanager
+def started(words: list[str], environ: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.communicate(timeout=60)
+    assert process.returncode == 0, words
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_units_start_as_they_stand(
+    kusanya: Kusanya, payment_service: PaymentService, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd")
+    settings = dict(
+        line.split("=", 1) for line in made["kusanya.env"].splitlines() if not line.startswith("#")
+    )
+    for name in ("packs", "backups"):
+        (tmp_path / name).mkdir()
+    secrets = {"api-key": payment_service.test_key, "secrets": f"shop={SECRET}"}
+    secrets["notify"] = "http://127.0.0.1:9/hooks"
+    for name, text in secrets.items():
+        (tmp_path / name).touch(mode=0o640)
+        (tmp_path / name).write_text(f"{text}\n")
+    (tmp_path / "books.csv").write_text("reference,amount,date\nINV-1,5000,2026-03-02\n")
+    settings = {
+        name: value.replace("/etc/kusanya", str(tmp_path)).replace(
+            "/var/lib/kusanya", str(tmp_path)
+        )
+        for name, value in settings.items()
+    }
+    settings |= {
+        "KUSANYA_BASE_URL": payment_service.base_url,
+        "KUSANYA_PORT": f"{free_port()}",
+        "KUSANYA_METRICS_PORT": f"{free_port()}",
+    }
+    environ = settings | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+    def command(name: str) -> list[str]:
+        text = unit(made[f"kusanya-{name}.service"])["Service"]["ExecStart"]
+        assert text.startswith(str(Path(sys.executable).with_name("kusanya")))
+        return [re.sub(r"\$\{(\w+)\}", lambda m: environ[m[1]], word) for word in shlex.split(text)]
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(name), env=environ, capture_output=True, text=True, timeout=100, check=False
+        )
+
+    assert run("migrate").returncode == 0
+    with (
+        started(command("receive"), environ) as receiver,
+        started(command("watch"), environ) as watcher,
+    ):
+        assert receiver.stdout is not None
+        assert watcher.stdout is not None
+        assert "receiving test events for shop" in receiver.stdout.readline()
+        assert "watching" in watcher.stdout.readline()
+        assert "metrics on" in watcher.stdout.readline()
+        for port in ("KUSANYA_PORT", "KUSANYA_METRICS_PORT"):
+            for page in ("/livez", "/readyz", "/metrics"):
+                assert ask(int(settings[port]), "GET", page) == 200
+        rotated = "whsec_" + "b" * 32
+        (tmp_path / "secrets").write_text(f"shop={SECRET}\nshop={rotated}\n")
+        receiver.send_signal(signal.SIGHUP)
+        body = b"{}"
+        deadline = 200
+        while deadline and ask(
+            int(settings["KUSANYA_PORT"]), "POST", "/", body,
+            **{"Service-Signature": sign(body, rotated, now())},
+        ) != 200:  # fmt: skip
+            deadline -= 1
+        assert deadline, "the rotated secret was never taken"
+    backup = run("backup")
+    assert backup.returncode == 0, backup.stderr
+    [copy] = (tmp_path / "backups").iterdir()
+    with Store.open(copy, read_only=True) as store:
+        assert store.feed.head() > 0
+    # There is no such column: refused in one line, as any books that were not described.
+    reconciled = run("reconcile")
+    assert "books.csv has no column" in reconciled.stderr
+    assert "Traceback" not in reconciled.stderr
+    # Nobody listens where the notification of it goes: that is said too, and is the exit code.
+    assert reconciled.returncode == 3
+    assert "was not sent" in reconciled.stderr
+
+
+def now() -> int:
+    from kusanya.clock import SystemClock
+
+    return int(SystemClock().now().timestamp())
+
+
+def test_of_nightly_backups_the_newest_are_kept(kusanya: Kusanya, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db"):
+        pass
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    names = [f"kusanya-2026030{day}T023000Z.sqlite" for day in range(1, 6)]
+    for name in [*names, "kusanya-before-the-move.sqlite"]:
+        (folder / name).touch()
+    code, _, err = kusanya(
+        "store", "backup", "--keep", "3", str(folder), "--store", str(tmp_path / "store.db")
+    )
+    assert (code, err) == (0, "")
+    left = sorted(path.name for path in folder.iterdir())
+    assert left[:2] == names[3:]
+    assert left[3:] == ["kusanya-before-the-move.sqlite"]
+    code, _, err = kusanya(
+        "store", "backup", "--keep", "3", str(tmp_path / "none"), "--store", "x.db"
+    )
+    assert (code, err.count("\n")) == (2, 1)

@@ -1,0 +1,96 @@
+"""`kusanya health`: what it prints, how it exits, and what it writes for Prometheus."""
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.kit.payments import by_event, polled
+
+from kusanya.alarms.acknowledgements import ACKNOWLEDGE
+from kusanya.alarms.rules import RULES
+from kusanya.store import Store
+from kusanya_console.cli.command_line import main
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KUSANYA_MODE", "live")
+    path = tmp_path / "store.db"
+    with Store.open(path):
+        return path
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
+) -> tuple[object, str, str]:
+    monkeypatch.setattr(sys, "argv", ["kusanya", "health", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    return ended.value.code, said.out, said.err
+
+
+def dispute(path: Path) -> None:
+    made = datetime.now(UTC) - timedelta(hours=1)
+    with Store.open(path) as store:
+        store.record(by_event("a", made))
+        store.record(polled("a", made, status="expired"))
+
+
+def test_a_quiet_store_is_well(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, capsys, "--store", path) == (0, "live mode: no alarm stands\n", "")
+    code, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
+    assert (code, json.loads(said)["well"], json.loads(said)["alarms"]) == (0, True, [])
+
+
+def test_an_alarm_is_printed_with_its_runbook_and_exits_with_1(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dispute(path)
+    code, said, error = run(monkeypatch, capsys, "--store", path)
+    assert (code, error) == (1, "")
+    first, second = said.splitlines()
+    assert first.startswith("urgent: ≠ contradiction: 1 payment has facts that cannot all be true")
+    assert second == "  console/README.md#alarm-contradictions"
+
+
+def test_json_names_who_looks_after_an_alarm(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store.open(path) as store:
+        for number in range(3):
+            store.record(polled(number, datetime.now(UTC) - timedelta(hours=1)))
+        _, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
+        [alarm] = json.loads(said)["alarms"]
+        assert (alarm["code"], alarm["looked_after_by"]) == ("silent", None)
+        row = store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=alarm["id"], detail="mine")
+        code, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
+    [alarm] = json.loads(said)["alarms"]
+    assert (code, alarm["looked_after_by"]) == (1, row.actor)
+
+
+def test_a_store_that_is_not_there_is_one_line_and_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said, error = run(monkeypatch, capsys, "--store", tmp_path / "none.db")
+    assert (code, said, error.count("\n")) == (1, "", 1)
+
+
+def test_the_rules_for_prometheus_hold_one_alert_for_each_rule(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said, _ = run(monkeypatch, capsys, "--alerts-yml")
+    assert code == 0
+    [group] = yaml.safe_load(said)["groups"]
+    named = {one["alert"]: one for one in group["rules"]}
+    assert len(named) == len(group["rules"]) == len(RULES) + 3
+    for rule in RULES:
+        [alert] = [one for one in named.values() if f'code="{rule.code}"' in one["expr"]]
+        assert alert["annotations"] == {"summary": rule.condition, "runbook": rule.runbook}
+        assert alert["for"] == "1m"
+    assert named["KusanyaStoreUnreadable"]["expr"].endswith("== 0")

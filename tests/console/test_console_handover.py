@@ -1,0 +1,141 @@
+"""The hand-over of a shift, on its page and as a command, and the notice to customers."""
+
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.console.looking import press, shown
+from textual.containers import VerticalScroll
+from textual.pilot import Pilot
+
+from kusanya import handover
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.store.queries import notes_and_audit
+from kusanya.wire import Mode
+from kusanya.wording import outage_notice
+from kusanya_console.app import ConsoleApp
+from kusanya_console.handover.screen import next_shift, shift_before
+
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+SIZES = [(80, 24), (120, 36), (160, 50)]
+
+
+@pytest.fixture
+def shift(store: Store, seed: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a shift of asha's and juma's lie behind us."""
+    seed.busy(12)
+    seed.intents()
+    for hours, actor, act, detail in (
+        (7, "asha", "note", "of the shift before"),
+        (1, "juma", "reveal_phone", "the customer called from 0754 000 003"),
+        (1, "asha", "resend", "live mode"),
+    ):
+        monkeypatch.setattr(notes_and_audit, "operating_system_user", lambda who=actor: who)
+        clock.step(timedelta(hours=-hours))
+        store.audit.add(actor=actor, act=act, subject=f"col_{3:016}", detail=detail)
+        clock.step(timedelta(hours=hours))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_page(size: tuple[int, int], shift: None, picture: Any) -> None:
+    assert picture(size, "8")
+
+
+@pytest.mark.anyio
+async def test_the_page_tells_a_shift_and_goes_to_the_one_before(
+    opened: Opened, shift: None, settled: Settled
+) -> None:
+    async with opened("8") as (app, pilot):
+        said = shown(app)
+        assert "since 14:00:00" in said
+        assert "2 acts: asha 1, juma 1" in said
+        assert "INV-482003" in said
+        assert "000 003" not in said
+        assert "? outcome unknown: INV-43100" in said
+        await press(pilot, settled, "plus")
+        assert "this is the present shift" in shown(app)
+        await press(pilot, settled, "escape", "minus")
+        assert "since 06:00:00" in shown(app)
+        assert "3 acts" in shown(app)
+        await press(pilot, settled, "plus")
+        assert "since 14:00:00" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_a_long_page_is_scrolled_and_copied_whole(
+    opened: Opened, shift: None, settled: Settled
+) -> None:
+    async with opened("8", "j", "j", size=(80, 24)) as (app, pilot):
+        page = app.screen.query_one("#report", VerticalScroll)
+        assert page.scroll_y == 2
+        await press(pilot, settled, "k")
+        assert page.scroll_y == 1
+        await press(pilot, settled, "y")
+        assert "hand-over since 14:00:00" in app.clipboard
+        for part in ("what happened", "who did what", "what is open", "no final state yet"):
+            assert part in app.clipboard
+
+
+def test_an_empty_shift_says_so(store: Store, clock: ManualClock) -> None:
+    since = clock.now() - timedelta(hours=1)
+    found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
+    assert list(handover.lines(found)) == [
+        ("happened", "0 collections were created"),
+        ("happened", "0 deliveries arrived"),
+        ("did", "nobody has acted"),
+        ("open", "nothing is open"),
+    ]
+
+
+def test_figures_are_those_of_the_span_to_the_minute(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    for n, minutes in enumerate((5, 80, 100, 200)):
+        seed.life(n * 10, at=clock.now() - timedelta(minutes=minutes), status="succeeded")
+    for minutes, count in ((4, 0), (90, 2), (101, 3), (300, 4)):
+        since = clock.now() - timedelta(minutes=minutes)
+        found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
+        assert found.statuses.get("succeeded", 0) == count, minutes
+        assert sum(found.deliveries.values()) >= count
+    json.dumps(handover.as_json(found), default=str)
+
+
+def test_shifts_begin_at_six_fourteen_and_twenty_two_in_east_africa() -> None:
+    night = datetime(2026, 3, 4, 20, 30, tzinfo=UTC)  # 23:30
+    assert shift_before(night) == datetime(2026, 3, 4, 19, tzinfo=UTC)
+    assert shift_before(datetime(2026, 3, 4, 1, tzinfo=UTC)) == datetime(2026, 3, 3, 19, tzinfo=UTC)
+    assert next_shift(night) == datetime(2026, 3, 5, 3, tzinfo=UTC)
+    assert shift_before(next_shift(night)) == next_shift(night)
+
+
+def test_the_notice_names_network_time_and_what_to_do() -> None:
+    english, swahili = outage_notice("Airtel Money", since=datetime(2026, 3, 4, 11, 5, tzinfo=UTC))
+    assert english.sentence.startswith("Payments by Airtel Money are delayed since 14:05.")
+    assert "do not pay again" in english.next_step
+    assert "yanachelewa tangu saa nane na dakika tano mchana." in swahili.sentence
+    assert "usilipe tena" in swahili.next_step
+
+
+@pytest.mark.anyio
+async def test_an_outage_notice_is_copied_in_both_languages(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    async with opened("4") as (app, pilot):
+        await app.run_action("screen.copy_notice")
+        await settled(pilot)
+        assert "no alarm is about a network" in shown(app)
+    for n in range(12):
+        at = clock.now() - timedelta(minutes=6, seconds=n)
+        seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))
+    async with opened("4") as (app, pilot):
+        await app.run_action("screen.copy_notice")
+        await settled(pilot)
+        assert "outage notice sent to the terminal's clipboard" in shown(app)
+        english, swahili = app.clipboard.split("\n\n")
+        assert english.startswith("Payments by Airtel Money are delayed since 15:1")
+        assert swahili.startswith("Malipo kwa Airtel Money yanachelewa tangu saa tisa")

@@ -1,0 +1,177 @@
+"""Several marked records: copied, noted, asked about, exported and resent together."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.console.looking import lines, press, shown
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.errors import KusanyaError
+from kusanya.store import Store
+from kusanya.store.records import DeliveryRow
+from kusanya.wire import Mode
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.actions.together import run_together
+from kusanya_console.app import ConsoleApp
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.screens.confirm import ConfirmScreen
+
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+class _Asked:
+    """Stands for the service: answers every question but one."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    def ask_collection(self, collection_id: str) -> ActionResult:
+        self.ids.append(collection_id)
+        if collection_id.endswith("901"):
+            raise KusanyaError("the service did not answer in 10 s")
+        return ActionResult("asked")
+
+    ask_event = ask_collection
+
+
+@pytest.fixture
+def operator(store: Store, clock: ManualClock) -> OperatorActions:
+    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+
+
+def marked(app: ConsoleApp) -> list[str]:
+    assert isinstance(app.console_screen, ListScreen)
+    return list(app.console_screen.table.marked)
+
+
+@pytest.mark.anyio
+async def test_space_marks_the_foot_counts_and_escape_unmarks(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(6)
+    async with opened("space", "space", "space") as (app, pilot):
+        assert "3 marked, esc unmarks" in shown(app)
+        assert sum(line[1] == "•" for line in lines(app) if "INV-" in line[:40]) == 3
+        await press(pilot, settled, "k", "space")
+        assert len(marked(app)) == 2
+        await press(pilot, settled, "slash", *"failed", "enter")
+        assert "2 marked" in shown(app), "marks outlive a filter"
+        await press(pilot, settled, "escape")
+        assert marked(app) == []
+        assert "filter status:failed" in shown(app), "one step back at a time"
+        await press(pilot, settled, "asterisk")
+        assert len(marked(app)) == len(app.console_screen.table.window.rows)  # type: ignore[union-attr]
+
+
+@pytest.mark.anyio
+async def test_marked_references_are_copied_a_line_each(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(6)
+    async with opened("space", "space", "y") as (app, _):
+        assert app.clipboard.split("\n") == ["INV-482900", "INV-482005"]
+        assert "2 references sent to the terminal's clipboard" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_one_note_is_kept_on_every_marked_payment_each_audited(
+    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+) -> None:
+    seed.busy(6)
+    async with opened("space", "space", "A", operator=operator) as (app, pilot):
+        assert "Note on 2 payments" in shown(app)
+        await press(pilot, settled, *"outage", "enter")
+        assert "noted 2 of 2" in shown(app)
+        ids = marked(app)
+    assert [store.notes.of(one, Mode.LIVE)[0].text for one in ids] == ["outage", "outage"]
+    assert {row.subject for row in store.audit.page().rows} == set(ids)
+
+
+@pytest.mark.anyio
+async def test_marked_payments_are_asked_about_and_what_failed_is_named(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(6)
+    service: Any = _Asked()
+    async with opened("slash", *"INV-4829", "enter", queries=service) as (app, pilot):
+        await press(pilot, settled, "asterisk", "c")
+        assert len(service.ids) == 4
+        assert "asked 3 of 4, 1 failed: INV-482901: the service did not answer in 10 s" in shown(
+            app
+        )
+
+
+def written(folder: Path) -> list[str]:
+    [path] = folder.glob("*.csv")
+    return path.read_text("utf-8-sig").splitlines()
+
+
+@pytest.mark.anyio
+async def test_an_export_takes_the_marked_rows_alone(
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(6)
+    async with opened("space", "j", "space", "ctrl+s", folder=tmp_path) as (app, pilot):
+        assert "Export the 2 marked collections" in shown(app)
+        await press(pilot, settled, "enter")
+        assert "2 rows written" in shown(app)
+    assert len(written(tmp_path)) == 3
+
+
+class _Resending(OperatorActions):
+    """Resends into a list."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.sent: list[str] = []
+
+    def resend_disabled_reason(self) -> str:
+        return ""
+
+    def resend(self, row: DeliveryRow) -> ActionResult:
+        self.sent.append(row.event_id or "")
+        return ActionResult("resent")
+
+
+@pytest.mark.anyio
+async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_once(
+    opened: Opened, seed: Any, store: Store, clock: ManualClock, settled: Settled
+) -> None:
+    seed.busy(6)
+    at = clock.now()
+    seed.polled(seed.collection(60, at=at, status="succeeded", completed_at=at), at=at)
+    sender = _Resending(store, actor="asha", clock=clock, profile="main")
+    async with opened("2", "exclamation_mark", "asterisk", "R", operator=sender) as (app, pilot):
+        assert isinstance(app.screen, ConfirmScreen)
+        assert "Resend these events" in shown(app)
+        assert "which event is missing is not known" in shown(app)
+        await press(pilot, settled, "1", "enter")
+        assert sender.sent == [], "the count is typed, not live and not 1"
+        await press(pilot, settled, "backspace", "2", "enter")
+        assert len(sender.sent) == len(set(sender.sent)) == 2
+        assert "resent 2 of 2" in shown(app)
+
+
+def test_a_stopped_run_says_how_many_were_left() -> None:
+    told: list[str] = []
+    ended = run_together(
+        "asked",
+        ["a", "b", "c"],
+        lambda one: ActionResult(one, ActionOutcome.NOTHING_TO_DO if one == "a" else "done"),  # type: ignore[arg-type]
+        name=str,
+        progress=told.append,
+        stopped=lambda: len(told) == 2,
+    )
+    assert told == ["asked: 1 of 3…", "asked: 2 of 3…"]
+    assert ended.sentence == ("asked 1 of 3, 1 had nothing to do, 1 were left when it was stopped")
+
+
+def test_marked_rows_bear_a_dot_and_the_foot_their_number(seed: Any, picture: Any) -> None:
+    seed.busy()
+    assert picture((120, 36), "j", "space", "space", "space", "k", "k")

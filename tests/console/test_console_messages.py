@@ -1,0 +1,95 @@
+"""Lookup reads a customer's whole message, names the payment, and keeps its receipt on one key."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from tests.console.looking import shown
+from tests.kit.messages import CHANNELS, message
+from textual import events
+from textual.pilot import Pilot
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya.wording import Language
+from kusanya_console.actions.operator import OperatorActions
+
+pytestmark = pytest.mark.anyio
+Opened = Callable[..., Any]
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+def flat(app: Any) -> str:
+    return " ".join(shown(app).split())
+
+
+def customers_message(store: Store, *, more: int = 0) -> str:
+    """Return what the operator wrote to the customer of INV-482003, or `more` shillings of it."""
+    [row] = store.collections.by_reference(Mode.LIVE, "INV-482003")
+    sender = {channel: name for name, channel in CHANNELS.items()}[row.channel]
+    return message(
+        sender,
+        Language.SWAHILI,
+        amount=row.amount + more,
+        at=row.completed_at or row.created_at,
+        payee="DUKA",
+        random=Random(1),  # noqa: S311 - a seed
+    ).text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 50)])
+async def test_a_pasted_message_shows_its_payment_and_one_key_keeps_the_receipt(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock, size: tuple[int, int]
+) -> None:
+    seed.life(3, at=clock.now() - timedelta(minutes=9))
+    text = customers_message(seed.store)
+    operator = OperatorActions(seed.store, actor="desk", clock=clock, profile="main")
+    async with opened("3", size=size, operator=operator) as (app, pilot):
+        app.screen.post_message(events.Paste(text.replace(". ", ".\n")))
+        await settled(pilot)
+        said = flat(app)
+        assert "message: paid TZS" in said
+        assert "Amount, channel and time fit this payment alone." in said
+        assert "found by the customer's message" in said
+        assert "INV-482003" in said
+        await pilot.press("K")
+        await settled(pilot)
+        assert "kept receipt" in flat(app)
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
+    assert fact.receipt in text
+    assert seed.store.audit.page(limit=1).rows[0].act == "record_receipt"
+
+
+async def test_a_message_that_fits_nothing_says_why_in_the_storys_place(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+) -> None:
+    seed.life(3, at=clock.now() - timedelta(minutes=9))
+    text = customers_message(seed.store, more=7)
+    async with opened("3") as (app, pilot):
+        app.screen.post_message(events.Paste(text))
+        await settled(pilot)
+        said = flat(app)
+        assert "a message that leads to no payment here" in said
+        assert "Another amount: about that time we asked for TZS" in said
+        await pilot.press("K")
+        await settled(pilot)
+        assert "paste a message that fits one payment alone" in flat(app)
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
+
+
+async def test_a_hostile_paste_is_never_drawn_as_it_came(opened: Opened, settled: Settled) -> None:
+    text = (
+        "DFL7C2KPQ8 Confirmed. Tsh7,500.00 sent to \x1b[31m\u202e255754000111 on 21/6/26 at 1:00 pm"
+    )
+    async with opened("3") as (app, pilot):
+        app.screen.post_message(events.Paste(text * 50))
+        await settled(pilot)
+        said = shown(app)
+        assert "\x1b" not in said
+        assert "\u202e" not in said
+        assert "754000111" not in said.split("message: paid")[-1]

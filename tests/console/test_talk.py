@@ -1,0 +1,249 @@
+"""`kusanya talk`: an incident, a look-up and a paste, by a person who only hears lines."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+from tests.console.seeding import Seed
+from tests.kit.intents import prepare_intent
+
+from kusanya.client import Client
+from kusanya.client.requests import CreateRequest
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.store.records import IntentState, Verdict
+from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.cli.talk.announcer import Follow
+from kusanya_console.cli.talk.command import converse
+from kusanya_console.cli.talk.conversation import Conversation
+from kusanya_console.cli.talk.verbs import VERBS
+from kusanya_service.testing import payment_service  # noqa: F401 - a fixture
+
+Talk = Callable[..., Conversation]
+READ = timedelta(seconds=6)
+"""So long after a reading the alarms are judged anew."""
+
+
+@pytest.fixture
+def client(payment_service: Any, clock: ManualClock) -> Iterator[Client]:  # noqa: F811
+    url = payment_service.base_url
+    with Client(payment_service.test_key, base_url=url, clock=clock) as made:
+        yield made
+
+
+@pytest.fixture
+def talk(store: Store, clock: ManualClock) -> Talk:
+    """Return what begins a conversation in test mode."""
+
+    def begin(follow: Follow = Follow.PROBLEMS, mode: Mode = Mode.TEST, **sources: Any) -> Any:
+        context = AppContext(store=store, mode=mode, clock=clock, **sources)
+        return Conversation(context, VERBS, follow=follow)
+
+    return begin
+
+
+def heard(said: Iterator[str]) -> str:
+    return "\n".join(said)
+
+
+def lost_creation(store: Store, clock: ManualClock) -> None:
+    at = clock.now()
+    row = prepare_intent(
+        store,
+        idempotency_key="job-7777-7777", mode=Mode.TEST, profile="main", reference="order-7",
+        body=CreateRequest(amount=7000, phone="255754000001", reference="order-7").body(),
+        amount=7000, phone="255754000001", prepared_at=at, intent_id="int_7",
+    )  # fmt: skip
+    store.intents.begin_attempt(row.id, at=at)
+    store.intents.finish_attempt(
+        row.id, 1, at=at, state=IntentState.UNKNOWN, outcome="lost",
+        status=None, request_id=None, took_us=10_000_000,
+    ).result()  # fmt: skip
+
+
+def test_a_whole_incident_is_worked_by_its_lines_alone(
+    talk: Talk, store: Store, clock: ManualClock, seed: Seed, client: Client
+) -> None:
+    operator = OperatorActions(
+        store, actor=store.audit.actor, clock=clock, profile="main", client=client
+    )
+    queries, me = ServiceQueries(store, client, clock=clock), store.audit.actor
+    ours = talk(operator=operator, queries=queries)
+    assert "no alarm stands" in heard(ours.greet())
+
+    payment = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")
+    event = seed.event(payment, at=clock.now())
+    seed.delivered(
+        event, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400,
+        endpoint="shop",
+    )  # fmt: skip
+    lost_creation(store, clock)
+    clock.sleep(READ.total_seconds())
+    news = heard(ours.tick())
+    assert "INV-482001, collection.succeeded rejected for no_match, at shop, attempt 1" in news
+    assert "order-7 creation unknown, TZS 7,000, phone ending 001" in news
+    assert "alarm, urgent: " in news
+
+    listed = heard(ours.answer("alarms"))
+    number = next(line.split(".")[0] for line in listed.splitlines() if " shop " in line)
+    asked = heard(ours.answer(f"acknowledge {number} the new secret is not deployed"))
+    assert asked.endswith("Say yes to do it, anything else leaves it.")
+    assert heard(ours.answer("yes")).startswith("acknowledged, by ")
+    assert f"looked after by {me}: the new secret is not deployed" in heard(ours.answer("alarms"))
+
+    assert heard(ours.answer("intents")).startswith("1. order-7 creation unknown")
+    assert "with the same key and the same bytes? Say yes" in heard(ours.answer("replay 1"))
+    assert "left as it was" in heard(ours.answer("no, wait"))
+    assert [row.act for row in store.audit.page().rows] == ["acknowledge"]
+    assert "replay order-7 creation" in heard(ours.answer("replay order-7"))
+    assert "replayed order-7, same key and bytes" in heard(ours.answer("yes"))
+    assert heard(ours.answer("yes")).startswith("nothing in test mode"), "a yes is good for once"
+
+    assert "asked: order-7" in heard(ours.answer("ask order-7"))
+    assert heard(ours.answer("note order-7 told the shop")) == f"noted on order-7, by {me}"
+    assert f"note by {me}: told the shop" in heard(ours.answer("show order-7"))
+
+    seed.delivered(event, at=clock.now(), endpoint="shop")
+    clock.sleep(READ.total_seconds())
+    assert "alarm over: " in heard(ours.tick())
+    assert heard(ours.answer("quit")) == "goodbye"
+    assert ours.is_over
+
+
+def test_a_customer_on_the_phone_is_answered_in_one_line_of_typing(talk: Talk, seed: Seed) -> None:
+    seed.busy(12)
+    ours = talk(mode=Mode.LIVE)
+    heard(ours.greet())
+    answer = heard(ours.answer("INV-482001"))
+    assert "(by reference)" in answer
+    assert "  SW   " in answer
+    assert "phone" not in answer or "0754" not in answer
+    page = heard(ours.answer("list")).splitlines()
+    assert [line.split(".")[0] for line in page[:-1]] == [str(n) for n in range(1, 11)]
+    assert page[-1] == "there are older: more"
+    assert heard(ours.answer("more")).startswith("1. ")
+    first = heard(ours.answer("list amount>=1")).splitlines()[0]
+    assert first.removeprefix("1. ").split(" ")[0] in heard(ours.answer("1"))
+
+
+def test_a_message_of_several_lines_is_read_to_its_empty_line(talk: Talk) -> None:
+    ours = talk()
+    assert "empty line" in heard(ours.answer("paste"))
+    assert not heard(ours.answer("list"))
+    said = heard(ours.answer(""))
+    assert said, "the whole text was looked up"
+    assert heard(ours.answer("list")) == "nothing in test mode"
+
+
+def test_what_cannot_be_meant_is_said_in_one_line_and_changes_nothing(
+    talk: Talk, store: Store, seed: Seed, clock: ManualClock
+) -> None:
+    seed.life(1, at=clock.now(), mode=Mode.TEST)
+    ours = talk()
+    heard(ours.greet())
+    for line, words in (
+        ("show 7", "the last list has no line 7"),
+        ("show", "which one?"),
+        ("list statu:failed", "filter: 'statu' is no key"),
+        ("more", "the last list has no more"),
+        ("follow noise", "follow all, problems or alarms"),
+        ("mode both", "mode live or mode test"),
+        ("note 1 hello", "read-only; start with --allow-writes"),
+        ("ask 1", "no API key in the profile"),
+        ("replay 1", "read-only"),
+    ):
+        answer = heard(ours.answer(line))
+        assert words in answer, line
+        assert "\n" not in answer
+    assert not store.audit.page().rows
+    assert [line.split(" ")[0].rstrip(":") for line in ours.answer("help")][:-1] == list(VERBS)
+
+
+def test_who_follows_all_hears_every_change_once_and_many_as_a_count(
+    talk: Talk, seed: Seed, clock: ManualClock
+) -> None:
+    ours, quiet = talk(Follow.ALL, Mode.LIVE), talk(mode=Mode.LIVE)
+    heard(ours.greet())
+    heard(quiet.greet())
+    for n in range(25):
+        seed.polled(seed.collection(n, at=clock.now(), status="created"), at=clock.now())
+    news = heard(ours.tick()).splitlines()
+    assert sum(" created, TZS " in line for line in news) == 20
+    assert news[-1] == "and 5 more: 5 created"
+    assert not heard(ours.tick())
+    assert " created, TZS " not in heard(quiet.tick())
+    assert heard(ours.answer("mode test")).startswith("test mode from now on")
+
+
+def test_hostile_texts_are_said_without_an_escape_and_phones_without_their_digits(
+    talk: Talk, hostile: Seed
+) -> None:
+    ours = talk(Follow.ALL, Mode.LIVE)
+    said = [*ours.greet()]
+    for line in (
+        "list",
+        "deliveries",
+        "intents",
+        "alarms",
+        "list",
+        "show 1",
+        "\x1b[2J\x07",
+        "W" * 9_000,
+    ):
+        said += ours.answer(line)
+    assert len(said) > 20
+    assert all(line.isprintable() for line in said)
+    assert hostile is not None
+
+
+def test_a_lost_store_is_said_once_and_its_return_as_well(
+    talk: Talk, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kusanya.errors import StoreUnavailable
+
+    ours = talk()
+    heard(ours.greet())
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.feed, "changes", away)
+        assert (
+            heard(ours.tick()) == "the store cannot be read: the disk is gone. It is tried again."
+        )
+        assert not heard(ours.tick())
+    assert heard(ours.tick()) == "the store can be read again"
+
+
+def test_the_end_of_input_ends_it(
+    talk: Talk, seed: Seed, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed.life(1, at=clock.now(), mode=Mode.TEST)
+    asked: SimpleQueue[str | None] = SimpleQueue()
+    for line in ("status", None):
+        asked.put(line)
+    converse(talk(), asked, every_s=60)
+    assert capsys.readouterr().out.count("\nlast 60 minutes: ") == 2
+
+
+def test_the_command_answers_what_is_piped_into_it(
+    store: Store, seed: Seed, tmp_path: Path
+) -> None:
+    seed.busy(3)
+    done = subprocess.run(
+        [sys.executable, "-m", "kusanya_console.cli", "talk", f"--store={tmp_path}/kusanya.db"],
+        input="INV-482001\nquit\n", capture_output=True, text=True, check=True, timeout=60,
+        env={"PATH": "", "KUSANYA_MODE": "live", "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert "(by reference)" in done.stdout
+    assert done.stdout.endswith("goodbye\n")
+    assert not done.stderr

@@ -1,0 +1,118 @@
+"""A shop in virtual time whose alarms are watched and sent to a list, an HTTP server or mail."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from tests.kit.payments import by_event, polled
+
+from kusanya.alarms.notices.messages import Message
+from kusanya.alarms.notices.targets import Target
+from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
+from kusanya.clock import ManualClock
+from kusanya.errors import NotificationError
+from kusanya.store import Store
+from kusanya.store.records import Arrival, Verdict
+from kusanya.wire import Mode
+
+NOON: Final = datetime(2026, 3, 4, 12, tzinfo=UTC)
+ROUND: Final = timedelta(seconds=ROUND_EVERY_S)
+
+
+class Inbox:
+    """What was sent, and when; refuses everything while `full`."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.full = False
+        self.messages: list[tuple[datetime, Message]] = []
+
+    def send(self, message: Message) -> None:
+        """Keep a message."""
+        if self.full:
+            raise NotificationError("it is full")
+        self.messages.append((self.clock.now(), message))
+
+    @property
+    def codes(self) -> list[str]:
+        """Return the codes of all alarms sent, and `+` with the keys of those recovered."""
+        found: list[str] = []
+        for _, message in self.messages:
+            for data in message.data.get("messages", [message.data]):
+                found += [one["code"] for one in data.get("alarms", ())]
+                found += [f"+{one['key']}" for one in data.get("recovered", ())]
+        return found
+
+
+class WatchedShop:
+    """A store in virtual time, and watchers of it."""
+
+    def __init__(self, store: Store, clock: ManualClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.inbox = Inbox(clock)
+        self._number = 0
+
+    def watcher(self, by: str = "one:1:a", *targets: Target, store: Any = None) -> AlarmWatcher:
+        """Return a watcher that sends to the inbox, or to other targets."""
+        return AlarmWatcher(
+            store or self.store,
+            Mode.LIVE,
+            targets or (Target("inbox", self.inbox.send),),
+            by=by,
+            clock=self.clock,
+        )
+
+    def run(
+        self, watchers: Sequence[AlarmWatcher], length: timedelta, *, every: timedelta = ROUND
+    ) -> None:
+        """Let time pass, with a round of each watcher at each step; a poller notes that it runs."""
+        end = self.clock.now() + length
+        while self.clock.now() < end:
+            self.clock.sleep(every.total_seconds())
+            for watcher in watchers:
+                watcher.round()
+
+    def poller_runs(self, *, clock_offset: timedelta | None = None) -> None:
+        """Note that a poller runs now."""
+        self.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab", clock_offset=clock_offset)
+
+    def opened(self, *, phone: str = "255754000001", channel: str = "MPESA_TZ") -> str:
+        """Keep a collection that was created now; return its key."""
+        self._number += 1
+        key = f"{self._number}"
+        fact = polled(
+            key, self.clock.now(), status="created", completed_at=None, phone=phone,
+            channel=channel,
+        )  # fmt: skip
+        self.store.record(msgspec.structs.replace(fact, observed_at=self.clock.now()))
+        return key
+
+    def learned(self, ago: timedelta) -> None:
+        """Keep a final state that polling learned now, of a collection made so long ago."""
+        self._number += 1
+        fact = polled(f"{self._number}", self.clock.now() - ago)
+        self.store.record(msgspec.structs.replace(fact, observed_at=self.clock.now()))
+
+    def delivered(self, *, answer: int = 200, ago: timedelta = timedelta(), **fields: Any) -> None:
+        """Keep a delivery that came now for a payment made so long ago, and our answer to it."""
+        self._number += 1
+        self.delivered_of(f"{self._number}", self.clock.now() - ago, answer=answer, **fields)
+
+    def delivered_of(self, key: str, made: datetime, *, answer: int = 200, **fields: Any) -> None:
+        """Keep a delivery that came now for the payment `key`, and our answer to it."""
+        now = self.clock.now()
+        fact = msgspec.structs.replace(by_event(key, made, **fields), observed_at=now)
+        self.store.submit(
+            Arrival(
+                arrived_at=now, endpoint="shop", heard_in=Mode.LIVE, body=b"{}", headers=(),
+                verdict=Verdict.VERIFIED if answer == 200 else Verdict.REJECTED,
+                reason=None if answer == 200 else "no_match", signed_at=now, secrets_tried=1,
+                event_id=fact.event_id, event_type=fact.event_type,
+                event_created_at=fact.event_created_at, event_mode="live",
+                collection_id=fact.collection.id, reference=fact.collection.reference,
+                amount=fact.collection.amount, currency="TZS",
+                observation=fact if answer == 200 else None, answer=answer, took_us=900,
+            )
+        ).result()  # fmt: skip

@@ -1,0 +1,272 @@
+"""Journal entries: balanced each day, taxes apart, in the shape that each program imports."""
+
+import csv
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kusanya.errors import InputRefused, PackRefused
+from kusanya.reconcile.analysis import fees, postings
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import MOVEMENTS, POSTINGS
+from kusanya.reconcile.inputs import load, tariff_file
+from kusanya.reconcile.pack import account_map, close, journal_entries, journal_files
+from kusanya.reconcile.pack.account_map import AccountMap
+from kusanya_console.cli.command_line import main
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+Kusanya = Callable[..., tuple[int, str, str]]
+RUN = "3f2a9c0d11223344"
+ACCOUNTS = """
+currency = "TZS"
+[accounts]
+clearing = "Clearing"
+receivable = "Receivable"
+fee = "Charges"
+vat = "VAT"
+excise = "Excise"
+refund = "Refunds"
+bank = "=Bank"
+[channels.MPESA_TZ]
+clearing = "M-Pesa"
+"""
+
+
+def accounts(tmp_path: Path, text: str = ACCOUNTS) -> AccountMap:
+    path = tmp_path / "accounts.toml"
+    path.write_text(text, encoding="utf-8")
+    return account_map.read(path)
+
+
+def posted(*rows: dict[str, Any]) -> pd.DataFrame:
+    plain = {
+        "business_day": pd.Timestamp("2026-03-05"),
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "kind": "collections",
+        "rows": 2,
+        "gross": 0,
+        "fee": 0,
+        "excise": 0,
+        "vat": 0,
+        "net": 0,
+    }
+    made = [{**plain, **row} for row in rows]
+    return columns.frame(
+        POSTINGS, pd.DataFrame(made, columns=list(POSTINGS.columns), dtype="object")
+    )
+
+
+DAY = {"gross": 10_000, "fee": 180, "excise": 14, "vat": 27, "net": 9_820}
+
+
+def cells(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+@given(
+    fee=st.integers(0, 10**12),
+    excise=st.sampled_from([0, 1_000, 10_000]),
+    vat=st.sampled_from([0, 1_800, 10_000]),
+)
+def test_taxes_are_whole_parts_of_the_fee(fee: int, excise: int, vat: int) -> None:
+    of_excise, of_vat = postings.taxes(fee, excise=excise, vat=vat)
+    bare = fee - of_excise - of_vat
+    assert min(bare, of_excise, of_vat) >= 0
+    assert (bare == fee) == (of_excise == of_vat == 0)
+    # What stands on the bare fee again, each tax rounded, is the fee to the unit.
+    assert abs(of_vat * 10_000 - (bare + of_excise) * vat) <= 10_000
+    assert abs(of_excise * 10_000 - bare * excise) <= 10_000
+
+
+def test_an_entry_has_each_part_on_its_account_and_balances(tmp_path: Path) -> None:
+    found = journal_entries.journals(
+        posted(
+            DAY,
+            {"kind": "payout", "net": 9_000},
+            {"kind": "refund", "net": 500},
+            {"channel": "AIRTEL_TZ", "gross": 100, "net": 100},
+            {"currency": "KES", **DAY},
+        ),
+        accounts(tmp_path),
+        run_id=RUN,
+    )
+    [entry] = found.entries
+    assert entry.number == "3f2a9c0d-20260305-TZS"
+    assert [(line.account, line.amount) for line in entry.lines] == [
+        *(("M-Pesa", 9_820), ("Charges", 139), ("Excise", 14), ("VAT", 27)),
+        *(("Receivable", -10_000), ("=Bank", 9_000), ("M-Pesa", -9_000)),
+        *(("Refunds", 500), ("M-Pesa", -500), ("Clearing", 100), ("Receivable", -100)),
+    ]
+    assert sum(line.amount for line in entry.lines) == 0
+    assert found.other_currencies == {"KES": 1}
+
+
+def test_a_day_that_does_not_balance_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PackRefused, match="2026-03-05 do not balance: debits - credits = -1"):
+        journal_entries.journals(posted({**DAY, "net": 9_819}), accounts(tmp_path), run_id=RUN)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ACCOUNTS.replace('vat = "VAT"', ""), "names no account vat, which MPESA_TZ, 2026-03-05"),
+        (ACCOUNTS.replace("TZS", "shillings"), "currency is three letters"),
+        (ACCOUNTS.replace("[accounts]", "[account]"), "accounts.toml cannot be used"),
+    ],
+)
+def test_an_account_map_that_does_not_fit_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InputRefused, match=says):
+        journal_entries.journals(posted(DAY), accounts(tmp_path, text), run_id=RUN)
+
+
+def test_each_program_gets_its_own_columns_and_no_formula(tmp_path: Path) -> None:
+    booked_on = accounts(tmp_path)
+    entries = journal_entries.journals(
+        posted(DAY, {"kind": "payout", "net": 9_000}), booked_on, run_id=RUN
+    ).entries
+    [books] = journal_files.files(entries, booked_on, "quickbooks")
+    rows = cells(books)
+    assert {(row["*JournalNo"], row["*JournalDate"]) for row in rows} == {
+        ("3f2a9c0d-20260305-TZS", "03/05/2026")
+    }
+    assert [row["*AccountName"] for row in rows][-2:] == ["'=Bank", "M-Pesa"]
+    debit, credit = (sum(int(row[name] or 0) for row in rows) for name in ("*Debits", "*Credits"))
+    assert debit == credit == 19_000
+    [lines] = journal_files.files(entries, booked_on, "xero")
+    rows = cells(lines)
+    assert sum(int(row["*Amount"]) for row in rows) == 0
+    assert {row["*Date"] for row in rows} == {"05/03/2026"}
+    assert len({row["*Narration"] for row in rows}) == 1
+    [moves] = journal_files.files(entries, booked_on, "odoo")
+    rows = cells(moves)
+    assert [row["id"] for row in rows] == ["kusanya_3f2a9c0d_20260305_tzs", *[""] * 6]
+    assert rows[0]["ref"] == "3f2a9c0d-20260305-TZS"
+    assert sum(int(row["line_ids/debit"]) - int(row["line_ids/credit"]) for row in rows) == 0
+
+
+def test_xero_gets_files_of_300_lines_and_no_entry_is_split(tmp_path: Path) -> None:
+    booked_on = accounts(tmp_path)
+    days = [{**DAY, "business_day": day} for day in pd.date_range("2026-01-01", periods=90)]
+    entries = journal_entries.journals(posted(*days), booked_on, run_id=RUN).entries
+    made = journal_files.files(entries, booked_on, "xero")
+    assert [len(cells(data)) for data in made] == [300, 150]
+    assert journal_files.names("march", made) == ["march-1.csv", "march-2.csv"]
+    named = [{row["*Narration"] for row in cells(data)} for data in made]
+    assert not named[0] & named[1]
+
+
+def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) -> None:
+    text = (
+        '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nbasis_points = "180"\n'
+        'vat = 1800\nexcise = 1000\ntaxes = "inside"\n'
+    )
+    (tmp_path / "agreed.toml").write_text(text, encoding="utf-8")
+    month = load.inputs(period="2026-03", tariff=str(tmp_path / "agreed.toml"))
+    daily = fees.daily(month.collections, period=month.period, tariff=month.tariff)
+    found = columns.check(postings.postings(month, daily), POSTINGS)
+    taken = found[found["kind"] == "collections"]
+    totals = daily[daily["business_day"].isna()]
+    for name in ("gross", "fee", "net"):
+        assert taken[name].sum() == totals[name].sum()
+    mpesa = (taken["channel"] == "MPESA_TZ") & (taken["currency"] == "TZS")
+    assert (taken.loc[mpesa, "vat"] > 0).all()
+    assert (taken.loc[~mpesa, "vat"] == 0).all()
+    paid_out = found[found["kind"] == "payout"]
+    assert month.statement is not None
+    inside = month.statement["business_day"].between(
+        pd.Timestamp(month.period.first), pd.Timestamp(month.period.last)
+    )
+    assert paid_out["net"].sum() == month.statement.loc[inside, "net"].sum() > 0
+    assert tariff_file.read(tmp_path / "agreed.toml")["vat_bps"].tolist() == [1_800, 1_800]
+
+
+def test_operators_statements_bring_refunds_and_payouts(tmp_path: Path) -> None:
+    import msgspec
+
+    plain = {
+        **dict.fromkeys(MOVEMENTS.columns),
+        "leg": "operator",
+        "status": "completed",
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "business_day": pd.Timestamp("2026-03-05"),
+    }
+    lines = [
+        {"kind": "refund", "amount": -700},
+        {"kind": "chargeback", "amount": -50},
+        {"kind": "refund", "amount": -9, "status": "Failed"},
+        {"kind": "refund", "amount": -9, "leg": "bank"},
+        {"kind": "payout", "amount": -8_000},
+        {"kind": "payment", "amount": 10_000},
+    ]
+    frame = pd.DataFrame(
+        [{**plain, **line} for line in lines], columns=list(MOVEMENTS.columns), dtype="object"
+    )
+    month = load.inputs(period="2026-03")
+    daily = columns.empty(columns.DAILY)
+    moved = msgspec.structs.replace(
+        month, movements=columns.frame(MOVEMENTS, frame), statement=None
+    )
+    found = postings.postings(moved, daily)
+    assert list(zip(found["kind"], found["rows"], found["net"], strict=True)) == [
+        ("payout", 1, 8_000),
+        ("refund", 2, 750),
+    ]
+    # A settlement statement says what was paid out: not twice.
+    both = postings.postings(msgspec.structs.replace(moved, statement=month.statement), daily)
+    assert 8_000 not in both.loc[both["kind"] == "payout", "net"].tolist()
+
+
+@pytest.fixture
+def kusanya(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Kusanya:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["kusanya", "journals", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_the_command_writes_what_the_pack_of_the_same_run_holds(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    accounts(tmp_path)
+    result = close.finish(
+        close.prepare(period="2026-03-01..2026-03-03", accounts="accounts.toml"), out="packs"
+    )
+    assert result.folder is not None
+    for form in ("quickbooks", "xero", "odoo"):
+        code, out, _ = kusanya(
+            *("--pack", str(result.folder), "--accounts", "accounts.toml"),
+            *("--format", form, "--out", "out.csv"),
+        )
+        assert code == 0
+        assert "3 entries in TZS, each balanced" in out
+        assert (
+            Path("out.csv").read_bytes()
+            == (result.folder / "journals" / f"{form}.csv").read_bytes()
+        )
+    manifest = (result.folder / "manifest.json").read_text()
+    assert '"journals/odoo.csv"' in manifest
+    code, _, err = kusanya(
+        *("--pack", ".", "--accounts", "accounts.toml", "--format", "odoo", "--out", "x.csv")
+    )
+    assert (code, "is not the folder of a pack" in err) == (1, True)
+    code, _, err = kusanya(
+        *("--pack", ".", "--accounts", "accounts.toml", "--format", "sage", "--out", "x.csv")
+    )
+    assert (code, "--format is one of quickbooks, xero, odoo" in err) == (2, True)

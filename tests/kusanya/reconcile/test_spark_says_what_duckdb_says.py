@@ -1,0 +1,477 @@
+"""Every query on both engines over the same generated month: the same frames, cell by cell."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from tests.kit.movements import movements_of
+from tests.kit.payments import polled
+
+from kusanya.errors import ConfigurationError, FrameError
+from kusanya.reconcile.analysis import failures, fees
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import (
+    CLOSED,
+    COLLECTIONS,
+    DELTA,
+    KEYS,
+    LEDGER,
+    LINES,
+    RECEIPTS,
+    STATEMENT,
+    DType,
+    Schema,
+)
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
+from kusanya.reconcile.frames.engine import Dataset, Engine, query
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.inputs import load
+from kusanya.reconcile.inputs.sample import faults as sample_faults
+from kusanya.reconcile.inputs.store import elsewhere, exported
+from kusanya.reconcile.matching import bank, ledger, operator, settlement
+from kusanya.reconcile.matching.legs import Leg
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_console.cli.command_line import main
+
+pytestmark = [
+    pytest.mark.ci,
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(find_spec("pyspark") is None, reason="the group spark is not installed"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java runtime"),
+]
+PAIR: Final = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
+SERVER: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
+SETTINGS: Final = {
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    # Of a few thousand rows compiling takes longer than running.
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+Answer = Callable[[str], Any]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a real Spark with a Connect server on loopback, and return its address."""
+    folder = tmp_path_factory.mktemp("spark")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = Path(str(files("pyspark")))
+    options = {
+        **SETTINGS,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER]
+    command += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
+    command += [part for pair in options.items() for part in ("--conf", "=".join(pair))]
+    log = folder / "log"
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    with (
+        log.open("wb") as kept,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
+        ) as server,
+    ):
+        assert server.stderr is not None
+        said = (line for line in server.stderr if kept.write(line))
+        if not any(b"Spark Connect server started" in line for line in said):
+            pytest.fail(log.read_text()[-2_000:])
+        # Whoever reads no more would stop the server when the pipe is full.
+        drain = Thread(target=deque, args=(server.stderr, 0))
+        drain.start()
+        try:
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait()
+            drain.join()
+
+
+class Month(msgspec.Struct, frozen=True):
+    """A generated month, in this process and as files."""
+
+    made: sample_faults.Month
+    folder: Path
+
+    def collections(self, engine: str, *, rows: bool = True) -> Dataset:
+        """Return the collections for an engine, all or none."""
+        condition = "true" if rows else "false"
+        return Dataset((self.folder / "collections.parquet",), condition, engine)
+
+    def ledger(self, engine: str) -> Dataset:
+        """Return the books for an engine."""
+        return Dataset((self.folder / "ledger.parquet",), engine=engine)
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Month:
+    made = sample_faults.month(rows=1_500, each=2)
+    folder = tmp_path_factory.mktemp("month")
+    for name, frame, schema in (
+        ("collections", made.collections, COLLECTIONS),
+        ("ledger", made.ledger, LEDGER),
+    ):
+        pq.write_table(columns.to_arrow(frame, schema), folder / f"{name}.parquet")
+    return Month(made, folder)
+
+
+class Asked(msgspec.Struct):
+    """Which query files ran on Spark."""
+
+    texts: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def asked() -> Iterator[Asked]:
+    from kusanya.reconcile.frames.spark_engine import SparkEngine
+
+    heard = Asked()
+    own = SparkEngine._own
+
+    def listening(self: Engine, sql: str) -> str:
+        heard.texts.append(sql)
+        return own(self, sql)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SparkEngine, "_own", listening)
+        yield heard
+
+
+def equal(on_duckdb: Any, on_spark: Any) -> int:
+    """Compare two frames, or two results that hold frames, and return how many rows they have."""
+    if isinstance(on_duckdb, pd.DataFrame):
+        pd.testing.assert_frame_equal(on_spark, on_duckdb)
+        return len(on_duckdb)
+    parts = getattr(on_duckdb, "__struct_fields__", None)
+    if parts is None:
+        assert on_spark == on_duckdb
+        return 0
+    return sum(equal(getattr(on_duckdb, part), getattr(on_spark, part)) for part in parts)
+
+
+def queried(
+    engine: str,
+    name: str,
+    sources: Mapping[str, tuple[pd.DataFrame, Schema]],
+    schema: Schema,
+    values: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Return what a query that is asked of frames alone says on an engine."""
+    with open_engine(Dataset((), engine=engine)) as opened:
+        for source, (frame, of) in sources.items():
+            opened.register(source, frame, of)
+        return opened.frame(query(name), schema, values)
+
+
+def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
+    """Return everything that is asked of collections, as functions of the engine."""
+    made = month.made
+    span, lines = made.period, made.statement
+    own = fees.tariff(month.collections(""), period=span)
+    days = {"first": span.first, "last": span.last}
+
+    def of(engine: str) -> Dataset:
+        return month.collections(engine, rows=rows)
+
+    kept = made.collections if rows else made.collections.iloc[:0]
+    return {
+        "daily": lambda engine: fees.daily(of(engine), period=span, tariff=own),
+        "daily without a tariff": lambda engine: fees.daily(of(engine), period=span),
+        "tariff": lambda engine: fees.tariff(of(engine), period=span),
+        "expected": lambda engine: fees.expected(of(engine), period=span, tariff=own),
+        "exceptions": lambda engine: fees.exceptions(of(engine), period=span, tariff=own),
+        "unpriced": lambda engine: fees.unpriced(of(engine), period=span, tariff=own.iloc[:1]),
+        "integrity": lambda engine: fees.integrity(of(engine), period=span),
+        "drifted": lambda engine: fees.drifted(of(engine), period=span),
+        "unpaid": lambda engine: fees.on_unpaid(of(engine), period=span, statement=lines),
+        "straddlers": lambda engine: fees.straddlers(of(engine), period=span),
+        "pareto": lambda engine: failures.pareto(of(engine), period=span),
+        "rates": lambda engine: failures.rates(of(engine), period=span, by="band"),
+        "rates by day": lambda engine: failures.rates(of(engine), period=span, by="day"),
+        "hours": lambda engine: failures.by_hour(of(engine), period=span),
+        "recovery": lambda engine: failures.recovery(of(engine), period=span),
+        "unmet": lambda engine: elsewhere.unmet(of(engine), made.ledger, period=span),
+        "whole": lambda engine: exported.whole(of(engine)),
+        "lines": lambda engine: queried(
+            engine,
+            "lines",
+            {"ledger": (made.ledger, LEDGER), "statement": (lines, STATEMENT)},
+            LINES,
+            days,
+        ),
+        "carried": lambda engine: queried(
+            engine,
+            "carried_collections",
+            {
+                "loaded": (kept, COLLECTIONS),
+                "outside": (made.collections.iloc[:0], COLLECTIONS),
+                "keys": (columns.frame(KEYS, made.collections[["id", "reference"]].iloc[:9]), KEYS),
+            },
+            COLLECTIONS,
+            {},
+        ),
+        "closed": lambda engine: queried(
+            engine, "closed", {"collections": (kept, COLLECTIONS)}, CLOSED, days
+        ),
+    }
+
+
+EMPTY_AS_WELL: Final = ("unpriced", "straddlers")
+"""What this month, in which the service charges one tariff, may say nothing of."""
+
+
+@pytest.mark.parametrize("rows", [True, False], ids=["a month", "no row"])
+def test_every_question_has_the_same_answer_on_both_engines(
+    month: Month, address: str, asked: Asked, rows: bool
+) -> None:
+    for name, answer in questions(month, rows=rows).items():
+        found = equal(answer(""), answer(address))
+        assert found or not rows or name in EMPTY_AS_WELL, name
+
+
+@pytest.mark.parametrize(("basis", "everything"), [("gross", True), ("net", False)])
+def test_the_books_match_alike(
+    month: Month, address: str, asked: Asked, basis: str, everything: bool
+) -> None:
+    def match(engine: str) -> ledger.LedgerMatch:
+        return ledger.match(
+            month.collections(engine),
+            month.ledger(engine),
+            period=month.made.period,
+            other_mode=month.made.other_mode,
+            intents=month.made.intents,
+            basis=basis,
+            everything=everything,
+            pairs=True,
+        )
+
+    on_duckdb = match("")
+    assert len(on_duckdb.rows["break_code"].unique()) >= 15
+    assert equal(on_duckdb, match(address)) > 500
+
+
+@pytest.mark.parametrize("item", [False, True], ids=["by day", "by collection"])
+def test_the_statement_matches_alike(month: Month, address: str, asked: Asked, item: bool) -> None:
+    lines = month.made.statement
+    if item:
+        won = month.made.collections.query("status == 'succeeded'").head(len(lines))
+        named = lines.assign(collection_id=won["id"].array, net=won["amount"].array, batch_id="B")
+        lines = columns.frame(STATEMENT, named)
+    first, second = (
+        settlement.match(month.collections(engine), lines, period=month.made.period)
+        for engine in ("", address)
+    )
+    assert equal(first, second) > 20
+
+
+def movements(made: sample_faults.Month) -> pd.DataFrame:
+    """Return statements of an operator and a bank over the month, with faults of every kind."""
+    lines: list[dict[str, Any]] = []
+    won = made.collections.query("status == 'succeeded'").head(150)
+    for number, row in enumerate(columns.records(won)):
+        line = {
+            "reference": str(row.reference) if number % 3 else None,
+            "collection_id": row.id if number % 5 == 0 else None,
+            "receipt": f"T{number // 2 if number % 31 == 0 else number}",
+            "amount": int(row.amount) + (5 if number % 17 == 0 else 0),
+            "at": row.completed_at,
+            "channel": row.channel,
+            "balance": 1_000 * number,
+            "status": "failed" if number % 41 == 0 else "completed",
+        }
+        lines.append(line)
+        if number % 19 == 0:
+            lines.append({**line, "input": "again.csv"})
+        if number % 23 == 0:
+            lines.append({**line, "kind": "reversal", "amount": -line["amount"]})
+    bank = {"leg": "bank", "kind": "other", "channel": None, "input": "bank.csv"}
+    for number in range(12):
+        at, amount = won["completed_at"].iloc[number * 10], 1_000 + 7 * number
+        paid = {"kind": "payout", "amount": -amount, "at": at, "receipt": f"PO-{number:04}"}
+        lines += [paid, {"kind": "fee", "amount": -9, "at": at}]
+        if number % 3 == 0:
+            lines.append({**bank, "amount": amount, "at": at, "details": f"MM po/{number:04}"})
+        elif number % 3 == 1:
+            # Two payouts in one credit.
+            lines.append({**bank, "amount": 2 * amount + 7, "at": at})
+    lines.append({**bank, "amount": -30, "at": at, "kind": "charge"})
+    return movements_of(*lines)
+
+
+def test_statements_of_operators_and_banks_match_alike(
+    month: Month, address: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    span, lines = month.made.period, movements(month.made)
+    known = {
+        "collection_id": month.made.collections["id"].head(3),
+        "receipt": ["T1", "T2", "t7"],
+    }
+    receipts = columns.frame(
+        RECEIPTS, {name: known.get(name, [None] * 3) for name in RECEIPTS.columns}
+    )
+
+    def match(engine: str) -> tuple[Leg, Leg]:
+        of_operator = operator.match(
+            month.collections(engine),
+            lines,
+            period=span,
+            receipts=receipts,
+            intents=month.made.intents,
+        )
+        return of_operator, bank.match(lines, period=span)
+
+    on_duckdb = match("")
+    # A bank's leg is of frames alone, which no dataset sends elsewhere.
+    monkeypatch.setattr(bank, "open_engine", lambda: open_engine(Dataset((), engine=address)))
+    for first, second in zip(on_duckdb, match(address), strict=True):
+        assert len(first.rows["break_code"].unique()) > 2
+        assert equal(first, second) > 20
+    # Beside no collection every payment that names one is looked up elsewhere.
+    unmet = [
+        elsewhere.unmet_movements(month.collections(engine, rows=False), lines, receipts)
+        for engine in ("", address)
+    ]
+    assert equal(*unmet) > 0
+
+
+def test_what_changed_since_an_earlier_close_is_told_alike(
+    month: Month, address: str, asked: Asked
+) -> None:
+    now = questions(month)["closed"]("")
+    before = now.iloc[:-3].copy()
+    before.loc[before.index[::7], "status"] = "failed"
+    before.loc[before.index[::11], "amount"] += 5
+    before.loc[before.index[::13], "business_day"] = pd.NaT
+    frames = {"before": (before, CLOSED), "now": (now, CLOSED)}
+    first, second = (
+        queried(engine, "delta", frames, DELTA, {"closed_run_id": "run"})
+        for engine in ("", address)
+    )
+    assert equal(first, second) > 100
+
+
+def test_the_command_writes_the_same_pack_on_spark(
+    address: str,
+    asked: Asked,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "empty.toml").touch()
+    monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
+    paid_at = datetime(2026, 3, 5, 9, tzinfo=UTC)
+    with Store.open(tmp_path / "shop.db") as store:
+        for number in range(1, 60):
+            status = "failed" if number % 9 == 0 else "succeeded"
+            created = paid_at + timedelta(hours=number)
+            store.record(polled(number, created, completed_at=None, status=status))
+        store.parquet.write(tmp_path / "export", Mode.LIVE)
+    (tmp_path / "books.csv").write_text(
+        "reference,amount,currency,booked_at\n"
+        + "".join(f"R-{number},{1_000 + number % 7},TZS,2026-03-05\n" for number in range(3, 62)),
+        encoding="utf-8",
+    )
+    command = ["kusanya", "reconcile", "--mode", "live", "--period", "2026-03", "--entity", "Shop"]
+    command += ["--store", str(tmp_path / "export"), "--ledger", str(tmp_path / "books.csv")]
+    packs = []
+    for name, engine in (("duckdb", ()), ("spark", ("--engine", address))):
+        out = tmp_path / name
+        monkeypatch.setattr(sys, "argv", [*command, "--out", str(out), *engine])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 1
+        assert "breaks" in capsys.readouterr().out
+        packs.append({path.relative_to(out): path for path in out.rglob("*") if path.is_file()})
+    assert len(packs[0]) > 50
+    assert packs[0].keys() == packs[1].keys()
+    for inside, path in packs[0].items():
+        assert packs[1][inside].read_bytes() == path.read_bytes(), inside
+
+
+def test_every_query_file_ran(asked: Asked) -> None:
+    if not asked.texts:
+        pytest.skip("it looks at what the tests before it asked: run the whole file")
+    heard = "\n".join(asked.texts)
+    for found in files("kusanya.reconcile.sql").iterdir():
+        if found.name.endswith(".sql"):
+            # A file with a placeholder is told by its longest line without one.
+            lines = (line for line in found.read_text(encoding="utf-8").splitlines())
+            telling = max((line for line in lines if not re.search("[{}]", line)), key=len)
+            assert telling in heard, found.name
+
+
+def test_totals_are_exact_and_past_63_bits_refused(address: str) -> None:
+    total = "SELECT name, {} AS amount FROM pair GROUP BY name"
+    with open_engine(Dataset((), engine=address)) as engine:
+        amounts = [2**63 - 1, 2**53 + 1, -(2**53) - 1]
+        pair = columns.frame(PAIR, {"name": ["a"] * 3, "amount": amounts})
+        engine.register("pair", pair, PAIR)
+        answer = engine.frame(total.format("sum(amount)::BIGINT"), PAIR)
+        assert answer["amount"].tolist() == [2**63 - 1]
+        with pytest.raises(FrameError, match="decimal"):
+            engine.frame(total.format("sum(amount)"), PAIR)
+        with pytest.raises(OverflowError, match="pair: a total is past 63 bits"):
+            engine.frame(total.format("(sum(amount) + 1)::BIGINT"), PAIR)
+        with pytest.raises(OverflowError):
+            engine.frame("SELECT name, amount + 1 AS amount FROM pair", PAIR)
+
+
+def test_parquet_of_other_types_is_refused(month: Month, address: str, tmp_path: Path) -> None:
+    pq.write_table(columns.to_arrow(month.made.ledger, LEDGER), tmp_path / "l.parquet")
+    with open_engine(Dataset((), engine=address)) as engine:
+        for schema in (COLLECTIONS, Schema("other", {"amount": DType.TEXT})):
+            with pytest.raises(FrameError, match="Parquet files"):
+                engine.register("books", Dataset((tmp_path / "l.parquet",)), schema)
+
+
+def test_an_engine_that_is_not_there_is_said_in_one_line() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        with pytest.raises(ConfigurationError, match="no Spark at sc://"):
+            open_engine(Dataset((), engine=f"sc://127.0.0.1:{port}"))
+    with pytest.raises(ConfigurationError, match="sc://host:15002, not spark"):
+        open_engine(Dataset((), engine="spark://somewhere"))
+    with pytest.raises(ConfigurationError, match="kusanya store export"):
+        load.inputs(engine="sc://127.0.0.1:1")
+    with pytest.raises(ValueError, match="one engine"):
+        open_engine(Dataset(()), Dataset((), engine="sc://127.0.0.1:1"))
+    with open_engine() as plain:
+        assert isinstance(plain, DuckDbEngine)

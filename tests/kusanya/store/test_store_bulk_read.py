@@ -1,0 +1,91 @@
+"""A snapshot is one moment of the store, on both engines, and its tables name each thing once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kusanya.state.observation import Source
+from kusanya.store import Store
+from kusanya.store.bulk import fee_sources
+from kusanya.wire import Mode
+
+
+def test_what_commits_during_a_snapshot_is_not_seen_by_any_of_its_queries(
+    store: Store, make: Any
+) -> None:
+    store.record(make.heard(1))
+    days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
+    head = store.feed.head()
+    with store.bulk_read.snapshot() as found:
+        store.record(make.heard(2))
+        store.record(make.heard(1, source=Source.POLL, amount=7_000))
+        seen = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
+        assert found.head == head
+        assert seen["id"].to_pylist() == ["col_1"]
+        assert seen["contradictions"].to_pylist() == [0]
+        assert found.keys(Mode.TEST, **days, as_of=found.head)["reference"].to_pylist() == [
+            "INV-000001"
+        ]
+        rollups = found.rollups(Mode.TEST, **days, as_of=found.head)
+        assert rollups is not None
+        assert sum(row.count for row in rollups) == 1
+        assert found.rollups(Mode.TEST, **days, as_of=found.head - 1) is None
+    with store.bulk_read.snapshot() as later:
+        now = later.collections(Mode.TEST, **days, as_of=later.head)
+        assert sorted(
+            zip(*now.select(["id", "contradictions"]).to_pydict().values(), strict=True)
+        ) == [
+            ("col_1", 1),
+            ("col_2", 0),
+        ]
+
+
+def test_a_collection_named_by_its_id_and_by_its_reference_comes_once(
+    store: Store, make: Any
+) -> None:
+    for number in (1, 2, 3):
+        store.record(make.heard(number))
+    with store.bulk_read.snapshot() as found:
+        named = found.collections_named(
+            Mode.TEST,
+            ids=["col_2", "col_9"],
+            references=["INV-000002", "INV-000003"],
+            as_of=found.head,
+        )
+        assert named["id"].to_pylist() == ["col_2", "col_3"]
+        none = found.collections_named(Mode.TEST, ids=[], references=[], as_of=found.head)
+        assert (none.num_rows, none.schema) == (0, named.schema)
+
+
+def test_a_month_can_be_read_again_as_of_any_place(store: Store, make: Any) -> None:
+    days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
+    store.record(make.heard(1, source=Source.ANSWER))
+    before = store.feed.head()
+    store.record(make.heard(1))
+    with store.bulk_read.snapshot() as found:
+        then = found.collections(Mode.TEST, **days, as_of=before, fees_apart=True)
+        now = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
+    said = ["status", "fee_202", "fee_event", "fee_get"]
+    assert then.select(said).to_pylist() == [
+        {"status": "created", "fee_202": 50, "fee_event": None, "fee_get": None}
+    ]
+    assert now.select(said).to_pylist() == [
+        {"status": "succeeded", "fee_202": 50, "fee_event": 50, "fee_get": None}
+    ]
+
+
+def test_sources_of_fees_are_looked_up_or_read_through_and_are_the_same(
+    store: Store, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
+    for number, source in enumerate([Source.ANSWER, Source.EVENT, Source.POLL] * 3):
+        store.record(make.heard(number % 4 + 1, source=source))
+    with store.bulk_read.snapshot() as found:
+        through = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
+        monkeypatch.setattr(fee_sources, "_SCANNED", 0)
+        monkeypatch.setattr(fee_sources, "_NAMED", 3)
+        looked_up = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
+    fees = through.select(["fee_202", "fee_event", "fee_get"]).to_pylist()
+    assert sum(fee is not None for row in fees for fee in row.values()) == 9
+    assert looked_up.equals(through)

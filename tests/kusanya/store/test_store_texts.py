@@ -1,0 +1,162 @@
+"""Collections are found by metadata and by parts of descriptions, before and after the index."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from tests.kusanya.store.older import Journaled
+
+from kusanya.state.observation import Source
+from kusanya.store import Store, migrations
+from kusanya.store.queries.collections.texts import entries_of, index_all
+from kusanya.store.records import CollectionFilter, MetadataTerm, SortOrder
+from kusanya.store.tables.engine import engines
+from kusanya.store.tables.sqlite_file import create_file
+from kusanya.wire import Mode
+
+TEXTS: tuple[dict[str, Any], ...] = (
+    {"metadata": {"order_id": "A-1", "branch": "Dar"}, "description": "School fees, term 2"},
+    {"metadata": {"order_id": "A-2", "branch": "dar"}, "description": "SCHOOL FEES"},
+    {"metadata": {"order_id": "A-1", "paid": True, "seats": 4}},
+    {"description": 'Bus 100% _ "quoted" Straße'},
+    {},
+)
+
+
+def fill(store: Store, make: Any) -> None:
+    for number, texts in enumerate(TEXTS):
+        store.record(make.arrival(number, **texts))
+
+
+def index(store: Store) -> None:
+    while store._act(partial(index_all)):
+        pass
+
+
+def met(*entries: str, negated: bool = False) -> MetadataTerm:
+    pairs = (entry.partition("=") for entry in entries)
+    return MetadataTerm(tuple((name, value) for name, _, value in pairs), negated=negated)
+
+
+def listed(store: Store, order: SortOrder = SortOrder.CREATED, **where: Any) -> list[str]:
+    page = store.collections.page(Mode.TEST, where=CollectionFilter(**where), order=order)
+    return [row.id for row in page.rows]
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["before", "after"])
+def test_metadata_is_found_by_name_and_value_in_any_case(
+    store: Store, make: Any, indexed: bool
+) -> None:
+    fill(store, make)
+    if indexed:
+        index(store)
+    for order in SortOrder:
+        assert sorted(listed(store, order, metadata=(met("order_id=a-1"),))) == ["col_0", "col_2"]
+    assert listed(store, metadata=(met("order_id=A-1"),)) == ["col_2", "col_0"]
+    assert listed(store, metadata=(met("ORDER_ID=A-1", "seats=4"),)) == ["col_2", "col_0"]
+    assert listed(store, metadata=(met("order_id=A-1"), met("branch=DAR"))) == ["col_0"]
+    assert listed(store, metadata=(met("branch=dar", negated=True),)) == ["col_4", "col_3", "col_2"]
+    assert listed(store, metadata=(met("order_id=A-1"), met("paid=true", negated=True))) == [
+        "col_0"
+    ]
+    assert listed(store, metadata=(met("order_id=A"),)) == []
+    assert listed(store, metadata=(met("branch=dar"),), statuses=("failed",)) == []
+    assert listed(store, metadata=(met("branch=dar"),), reference_part="000001") == ["col_1"]
+    assert [row.id for row in store.collections.by_metadata(Mode.TEST, " a-1 ")] == [
+        "col_2", "col_0",
+    ]  # fmt: skip
+    assert store.collections.by_metadata(Mode.LIVE, "A-1") == ()
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["before", "after"])
+def test_any_part_of_a_description_in_any_case_finds_it(
+    store: Store, make: Any, indexed: bool
+) -> None:
+    fill(store, make)
+    if indexed:
+        index(store)
+    for part, found in (
+        ("school fees", ["col_1", "col_0"]),
+        ("FEES, t", ["col_0"]),
+        ('100% _ "q', ["col_3"]),
+        ("strasse", ["col_3"]),
+        ("nobody", []),
+    ):
+        assert listed(store, description_part=part) == found
+        described = store.collections.described(Mode.TEST, part)
+        assert [row.id for row in described] == found
+    assert listed(store, description_part="school", metadata=(met("order_id=A-2"),)) == ["col_1"]
+
+
+def test_pages_of_one_entry_follow_one_another(store: Store, make: Any) -> None:
+    for number in range(7):
+        store.record(make.arrival(number, metadata={"branch": "dar"}))
+    index(store)
+    where = CollectionFilter(metadata=(met("branch=dar"),))
+    page = store.collections.page(Mode.TEST, where=where, limit=3)
+    assert ([row.id for row in page.rows], page.more) == (["col_6", "col_5", "col_4"], True)
+    older = store.collections.page(Mode.TEST, where=where, older_than=page.rows[-1].key, limit=3)
+    assert [row.id for row in older.rows] == ["col_3", "col_2", "col_1"]
+    newer = store.collections.page(Mode.TEST, where=where, newer_than=older.rows[0].key, limit=3)
+    assert newer.rows == page.rows
+    last = store.collections.oldest(Mode.TEST, where=where, limit=2)
+    assert [row.id for row in last.rows] == ["col_1", "col_0"]
+
+
+def test_what_a_later_fact_brings_is_indexed_once(store: Store, make: Any) -> None:
+    store.record(make.arrival(1))
+    index(store)
+    for at in range(3):
+        store.record(
+            make.heard(
+                1, source=Source.POLL, source_id=f"req {at}", description="School fees",
+                metadata={"order_id": "A-9"},
+            )
+        )  # fmt: skip
+        index(store)
+    assert listed(store, description_part="school fees") == ["col_1"]
+    assert listed(store, metadata=(met("order_id=A-9"),)) == ["col_1"]
+    with store._engines.reader.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            held = connection.execute(text("SELECT count(*) FROM description_search")).scalar_one()
+            assert held == 1
+        entries = connection.execute(text("SELECT count(*) FROM metadata_entry")).scalar_one()
+    assert entries == 1
+
+
+def test_an_event_of_the_other_mode_gives_this_one_no_metadata(store: Store, make: Any) -> None:
+    store.record(make.arrival(1, metadata={"order_id": "A-1"}))
+    index(store)
+    there = store.collections.page(
+        Mode.LIVE, where=CollectionFilter(metadata=(met("order_id=A-1"),))
+    )
+    assert there.rows == ()
+
+
+@pytest.mark.parametrize("prepared", [False], ids=["older"])
+def test_a_store_without_the_indexes_has_them_filled_by_the_migration(
+    url: str, open_store: Any, make: Any, prepared: bool
+) -> None:
+    found = engines(url)
+    if found.path is not None:
+        create_file(found.path)
+    with found.writer.begin() as connection:
+        migrations.upgrade(connection, to="0008")
+    with Journaled(found) as old:
+        fill(old, make)
+    found.dispose()
+    store = open_store(migrate=True)
+    with store._engines.reader.connect() as connection:
+        reached, head = connection.execute(text("SELECT texts_searched, seq FROM feed_head")).one()
+    assert reached == head
+    assert listed(store, metadata=(met("order_id=A-1"),)) == ["col_2", "col_0"]
+    assert listed(store, description_part="school fees") == ["col_1", "col_0"]
+    assert store.maintenance.check() == ()
+
+
+def test_values_are_compared_as_json_writes_them_and_long_ones_are_cut() -> None:
+    entries = entries_of({"a": 1, "B": 1.5, "c": None, "d": {"x": [1]}, "e": "\0" + "É" * 400})
+    assert {("a", "1"), ("b", "1.5"), ("c", "null"), ("d", '{"x":[1]}')} < entries
+    [long] = [value for name, value in entries if name == "e"]
+    assert (len(long), long[:2]) == (256, "␀é")

@@ -1,0 +1,172 @@
+"""What the alarm rules read of a store: usual times, failure rates, disputes, pollers."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.kit.payments import by_event, polled
+
+from kusanya.alarms.acknowledgements import ACKNOWLEDGE
+from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.inputs import AlarmReader
+from kusanya.alarms.rules import raised
+from kusanya.clock import ManualClock
+from kusanya.store import Store
+from kusanya.wire import Mode
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Shop:
+    """A store and what its alarms say."""
+
+    def __init__(self, store: Store, clock: ManualClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.reader = AlarmReader(store, Mode.LIVE)
+        self._writes: list[Future[int]] = []
+
+    def paid(self, key: object, ago: timedelta, *, took_s: int = 25, **fields: Any) -> None:
+        """Keep a payment of so long ago, reported by its event."""
+        made = self.clock.now() - ago
+        fields = {"completed_at": made + timedelta(seconds=took_s), **fields}
+        self._writes.append(self.store.submit(by_event(key, made, **fields)))
+
+    def open(self, key: int, ago: timedelta, **fields: Any) -> None:
+        """Keep a payment of so long ago that has no final state."""
+        fact = polled(key, self.clock.now() - ago, status="created", completed_at=None, **fields)
+        self.store.record(msgspec.structs.replace(fact, observed_at=self.clock.now()))
+
+    def alarms(self) -> dict[str, Alarm]:
+        """Return the alarms by their codes."""
+        for write in self._writes:
+            write.result()
+        inputs = self.reader.read(now=self.clock.now())
+        return {one.code: one for one in raised(inputs, format_time=lambda at: f"{at:%H:%M}")}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    clock = ManualClock(NOON)
+    with Store.open(tmp_path / "store.db", clock=clock) as store:
+        yield Shop(store, clock)
+
+
+def phone(number: int) -> str:
+    return f"25575400{number:04}"
+
+
+def a_usual_week(shop: Shop, *, took_s: int = 25) -> None:
+    for number in range(150):
+        shop.paid(f"w{number}", timedelta(days=1 + number % 6, minutes=number), took_s=took_s)
+
+
+def test_a_channel_is_measured_by_its_own_usual_time(shop: Shop) -> None:
+    a_usual_week(shop)
+    for number in range(7):
+        shop.open(number, timedelta(seconds=70), phone=phone(number))
+    alarm = shop.alarms()["stuck"]
+    assert alarm.sentence.startswith(
+        "stuck: 7 prompts of M-Pesa wait over 55 s, where 95 % take 25 s at most, on 7 phones"
+    )
+
+
+def test_a_slow_channel_is_left_more_time(shop: Shop) -> None:
+    a_usual_week(shop, took_s=200)
+    for number in range(7):
+        shop.open(number, timedelta(seconds=220), phone=phone(number))
+    assert "stuck" not in shop.alarms()
+    shop.clock.sleep(10)
+    assert "wait over 230 s, where" in shop.alarms()["stuck"].sentence
+
+
+def test_one_in_twenty_that_takes_long_is_no_alarm_and_two_past_any_expiry_are(shop: Shop) -> None:
+    a_usual_week(shop)
+    for number in range(60):
+        shop.paid(f"n{number}", timedelta(seconds=90))
+    for number in range(4):
+        shop.open(number, timedelta(seconds=90), phone=phone(number))
+    assert "stuck" not in shop.alarms()
+    shop.clock.sleep(61)
+    assert "4 prompts" in shop.alarms()["stuck"].sentence
+
+
+def test_without_history_two_minutes_are_too_long(shop: Shop) -> None:
+    for number in range(2):
+        shop.open(number, timedelta(seconds=119), phone=phone(number))
+    assert "stuck" not in shop.alarms()
+    shop.clock.sleep(1)
+    assert "2 prompts of M-Pesa wait over 2 min on 2 phones" in shop.alarms()["stuck"].sentence
+
+
+def test_far_more_failures_than_the_week_before_are_an_alarm(shop: Shop) -> None:
+    a_usual_week(shop)
+    failed: dict[str, Any] = {"status": "failed", "failure_code": "network_unavailable"}
+    for number in range(30):
+        shop.paid(f"f{number}", timedelta(minutes=5), **(failed if number % 3 else {}))
+    alarm = shop.alarms()["failure_rate"]
+    assert alarm.sentence == (
+        "failures: 20 of 30 payments by M-Pesa since 11:00 ended without money; usual are 0%."
+    )
+    for number in range(200):
+        shop.paid(f"p{number}", timedelta(minutes=4))
+    assert "failure_rate" not in shop.alarms()
+
+
+def test_a_contradiction_stands_until_somebody_acknowledges_it_and_a_second_is_news(
+    shop: Shop,
+) -> None:
+    shop.paid("a", HOUR)
+    shop.paid("a", HOUR, status="expired", took_s=120)
+    shop.paid("fee", HOUR, fee=18)
+    shop.store.record(polled("fee", NOON - HOUR, fee=30))
+    first = shop.alarms()
+    assert "1 payment has facts that cannot all be true (two finals" in first["contradictions"].text
+    assert first["fee_changes"].sentence == "fees: 1 payment was reported with two different fees."
+    shop.paid("b", timedelta(minutes=30))
+    shop.paid("b", timedelta(minutes=30), status="failed", failure_code="invalid_pin")
+    second = shop.alarms()["contradictions"]
+    assert second.key == first["contradictions"].key
+    assert (second.stage, first["contradictions"].stage) == ("col_b", "col_a")
+    for dispute in shop.reader.read(now=NOON).disputes:
+        shop.store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=dispute.id, detail="asked")
+    assert not shop.alarms().keys() & {"contradictions", "fee_changes"}
+
+
+def test_old_disputes_are_found_at_the_first_reading_behind_many_failures(shop: Shop) -> None:
+    shop.paid("a", timedelta(days=2))
+    shop.paid("a", timedelta(days=2), status="expired", took_s=120)
+    for number in range(250):
+        shop.paid(number, HOUR, status="failed", failure_code="invalid_pin")
+    assert "contradictions" in shop.alarms()
+    assert "contradictions" in shop.alarms(), "it is looked up again by its id"
+
+
+def test_an_event_is_missing_after_an_hour_while_others_arrive(shop: Shop) -> None:
+    shop.store.record(polled("m", NOON - timedelta(hours=3)))
+    for minutes in (65, 5):
+        shop.store.record(polled(minutes, NOON - timedelta(minutes=minutes)))
+    inputs = shop.reader.read(now=NOON)
+    assert inputs.missing_events == 2
+    quiet = msgspec.structs.replace(inputs, silence=None)
+    [alarm] = [one for one in raised(quiet, format_time=str) if one.code == "missing_events"]
+    assert "2 final states were learned by polling within 24 h" in alarm.sentence
+
+
+def test_what_a_poller_noted_of_its_clock_is_read_while_it_runs(shop: Shop) -> None:
+    leases = shop.store.poll_leases
+    leases.record_poll(Mode.LIVE, by="till-3:17:ab", clock_offset=timedelta(seconds=-200))
+    leases.record_poll(Mode.LIVE, by="other:17:ab")
+    leases.record_poll(Mode.TEST, by="test:17:ab", clock_offset=timedelta(seconds=500))
+    alarm = shop.alarms()["clock_skew"]
+    assert "till-3 is 200 s ahead of the service's answers" in alarm.sentence
+    leases.record_poll(Mode.LIVE, by="till-3:17:ab", clock_offset=timedelta())
+    assert "clock_skew" not in shop.alarms()
+    leases.record_poll(Mode.LIVE, by="till-3:17:ab", clock_offset=timedelta(seconds=-200))
+    shop.clock.sleep(700)
+    assert "clock_skew" not in shop.alarms(), "it is long ago"

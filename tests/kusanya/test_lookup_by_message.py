@@ -1,0 +1,204 @@
+# ruff: noqa: E501, S311 - messages stand as they come; chance has a seed
+"""Which payment a customer's message can be: one, several, or none and why; never the wrong one."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.kit.messages import CHANNELS, SENDERS, SOON, Message, message
+from tests.kit.payments import by_event, polled
+
+from kusanya.business_day import day_start
+from kusanya.clock import ManualClock
+from kusanya.lookup import LookupResult, MatchKind, find
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya.wording import Language
+
+NOW = datetime(2026, 6, 21, 12, 0, tzinfo=UTC)
+PAID = NOW - timedelta(hours=3)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "messages.db", clock=ManualClock(NOW)) as opened:
+        yield opened
+
+
+def asked(store: Store, text: str, *payees: str) -> LookupResult:
+    return find(store, text, mode=Mode.LIVE, now=NOW, day=day_start, payees=payees)
+
+
+def mpesa(*, amount: int = 5_000, at: datetime = PAID + SOON, payee: str = "DUKA") -> Message:
+    return message("M-Pesa", Language.SWAHILI, amount=amount, at=at, payee=payee, random=Random(4))
+
+
+def test_the_one_payment_of_amount_channel_and_time_is_named(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.record(by_event("other", PAID, amount=6_000))
+    found = asked(store, mpesa().text)
+    (match,) = found.matches
+    assert (match.row.id, match.kind) == ("col_mine", MatchKind.MESSAGE)
+    (said,) = found.messages
+    assert said.keeps_receipt
+    assert not said.is_doubtful
+    assert said.sentence == (
+        "Amount, channel and time fit this payment alone. It names DUKA: check that this is us."
+    )
+
+
+def test_two_payments_that_fit_are_both_listed_and_none_is_chosen(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.record(by_event("other", PAID + timedelta(minutes=1), amount=5_000))
+    found = asked(store, mpesa().text)
+    (said,) = found.messages
+    assert said.row is None
+    assert not said.keeps_receipt
+    assert {match.row.id for match in found.matches} == {"col_mine", "col_other"}
+    assert "Ask for the reference or the phone" in said.sentence
+
+
+def test_a_receipt_that_is_recorded_decides_whatever_else_fits(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.record(by_event("other", PAID + timedelta(minutes=1), amount=5_000))
+    store.receipts.record("col_other", Mode.LIVE, mpesa().receipt, source="message", actor="desk")
+    found = asked(store, mpesa().text)
+    assert [match.row.id for match in found.matches] == ["col_other"]
+    assert found.messages[0].sentence == f"Receipt {mpesa().receipt} is known: this payment."
+
+
+def test_a_receipt_of_another_amount_may_be_forged(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.record(by_event("earlier", PAID - timedelta(days=1), amount=900))
+    store.receipts.record("col_earlier", Mode.LIVE, mpesa().receipt, source="s", actor="desk")
+    (said,) = asked(store, mpesa().text).messages
+    assert said.is_doubtful
+    assert said.sentence.endswith("is known on another payment, of TZS 900.")
+
+
+def test_a_second_receipt_for_one_payment_may_be_forged(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.receipts.record("col_mine", Mode.LIVE, "DFL0000001", source="message", actor="desk")
+    (said,) = asked(store, mpesa().text).messages
+    assert said.is_doubtful
+    assert not said.keeps_receipt
+    assert "this one has receipt DFL0000001" in said.sentence
+
+
+def test_a_message_of_a_payment_that_failed_here_says_to_ask_the_service(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000, status="failed", failure_code="timeout"))
+    (said,) = asked(store, mpesa().text).messages
+    assert said.row is not None
+    assert "The message says paid and we know it as failed: ask the service" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (mpesa(amount=5_500).text, "Another amount: about that time we asked for TZS 5,000, not"),
+        (
+            mpesa(at=PAID + timedelta(days=1)).text,
+            "Another time: TZS 5,000 was asked for on 21 Jun 2026 12:00 EAT, the message says 22",
+        ),
+        (
+            mpesa(at=PAID - timedelta(hours=9)).text,
+            "Another time: TZS 5,000 was asked for on 21 Jun 2026 12:00 EAT, the message says 21",
+        ),
+        (
+            message(
+                "HaloPesa",
+                Language.ENGLISH,
+                amount=5_000,
+                at=PAID + SOON,
+                payee="DUKA",
+                random=Random(4),
+            ).text,
+            "Another channel: TZS 5,000 was asked for by M-Pesa, not by HaloPesa.",
+        ),
+        (
+            mpesa(amount=7, at=PAID - timedelta(days=9)).text,
+            (
+                "No payment of TZS 7 was asked for about 12 Jun 2026 12:00 EAT: it was paid to somebody "
+                "else (DUKA), or is not of live mode."
+            ),
+        ),
+        (
+            (
+                "DFL7C2KX2B confirmed. You have received a payment of Tsh5,000.00 from 92 - DUKA on "
+                "21/6/26 at 12:00 pm."
+            ),
+            "The message says that the customer received money: no payment to us.",
+        ),
+        (mpesa().text.replace("21/", "20/"), "Possibly forged: its receipt"),
+        ("Malipo ya TZS 5,000 yameshindwa. Muamala haujafanikiwa.", "nothing was paid"),
+    ],
+)
+def test_a_message_that_fits_none_says_why(store: Store, text: str, reason: str) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    found = asked(store, text)
+    assert found.matches == ()
+    sentences = [said.sentence for said in found.messages] + [found.trouble or ""]
+    if "the message says 22" in reason:
+        # Tomorrow's message, read today.
+        assert "Possibly forged: its time lies in the future" in sentences[0]
+    else:
+        assert any(reason in sentence for sentence in sentences), sentences
+
+
+def test_a_message_that_names_another_payee_is_none_of_ours(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    (said,) = asked(store, mpesa(payee="SOKO KUU").text, "Duka la Vitabu").messages
+    assert said.row is None
+    assert said.sentence == "It was paid to somebody else: SOKO KUU."
+    (ours,) = asked(store, mpesa(payee="DUKA LA  VITABU 2").text, "Duka la Vitabu").messages
+    assert ours.row is not None
+    assert ours.sentence == "Amount, channel and time fit this payment alone."
+
+
+@pytest.mark.parametrize("language", Language)
+def test_no_message_is_matched_with_a_payment_that_it_is_not_about(
+    store: Store, language: Language
+) -> None:
+    random = Random(language.value)
+    amounts = (1_000, 2_000, 5_000, 5_500, 12_000)
+    ours: dict[str, Message] = {}
+    for number in range(120):
+        sender = SENDERS[number % len(SENDERS)]
+        at = NOW - timedelta(minutes=random.randrange(60, 2 * 1440))
+        made = message(
+            sender,
+            language,
+            amount=random.choice(amounts),
+            at=at + SOON,
+            payee="DUKA LA VITABU",
+            random=random,
+        )
+        ours[f"col_{number}"] = made
+        channel = CHANNELS.get(sender, "MPESA_TZ")
+        store.record(polled(number, at, amount=made.amount, channel=channel))
+    strangers = [
+        message(
+            random.choice(SENDERS),
+            language,
+            amount=random.choice(amounts),
+            at=NOW - timedelta(minutes=random.randrange(60, 2 * 1440)),
+            payee=random.choice(("SOKO KUU", "LUKU", "MTEJA")),
+            random=random,
+        )
+        for _ in range(120)
+    ]
+    named = 0
+    for collection_id, made in ours.items():
+        found = asked(store, made.text, "DUKA LA VITABU")
+        assert collection_id in {match.row.id for match in found.matches}, made.text
+        (said,) = found.messages
+        if said.row is not None:
+            named += 1
+            assert said.row.id == collection_id
+    for made in strangers:
+        (said,) = asked(store, made.text, "DUKA LA VITABU").messages
+        assert said.rows == ()
+    # Banks write no channel and amounts repeat: some fit several, and then nobody is chosen.
+    assert named > 80

@@ -1,0 +1,131 @@
+"""What customers read out, in the ways they read it out."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.kit.intents import prepare_intent
+from tests.kusanya.test_lookup import NOW, ask, collection, heard, ways
+
+from kusanya.business_day import day_start
+from kusanya.clock import ManualClock
+from kusanya.lookup import MatchKind
+from kusanya.lookup.amounts import read_amount
+from kusanya.store import Store
+from kusanya.wire import Mode
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder: Path = tmp_path_factory.mktemp("texts")
+    with Store.open(folder / "lookup.db", clock=ManualClock(NOW)) as opened:
+        heard(opened, collection("000100", minutes_ago=8 * 60 + 6))  # 07:18 EAT
+        heard(opened, collection("000099", minutes_ago=24 * 60 * 5))
+        heard(opened, collection("000098", amount=1, phone="255754000013"))
+        prepare_intent(
+            opened, idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
+            reference="SHOP-77", amount=3, phone="255754000777",
+            prepared_at=NOW - timedelta(minutes=1), intent_id="int_00000001",
+        )  # fmt: skip
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TZS 85,000 at 07:18",
+        "85000/= 07:18",
+        "85000 7.18am",
+        "Tsh 85,000.00 saa 1:18 asubuhi",
+        "85 000 7:25 am today",
+        "85,000/- 4/3/26 07:18",
+        "85000 leo 07:18",
+    ],
+)
+def test_an_amount_with_its_time_is_found_however_it_is_said(store: Store, text: str) -> None:
+    found = ask(store, text)
+    assert ways(found) == [("INV-000100", MatchKind.AMOUNT)]
+    assert found.looked_at.startswith("85,000, 07:")
+    assert found.looked_at.endswith("today")
+
+
+@pytest.mark.parametrize(
+    "text", ["85000 27 Feb", "85000 fri", "85,000 on 2026-02-27", "85000 27/2"]
+)
+def test_an_amount_with_a_day_means_all_of_that_day(store: Store, text: str) -> None:
+    found = ask(store, text)
+    assert ways(found) == [("INV-000099", MatchKind.AMOUNT)]
+    assert found.looked_at == "85,000, on 27 Feb 2026"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "85000 INV",
+        "85000 25:00",
+        "85000 31 Feb",
+        "pay 85000",
+        "85000 7 18",
+        "8,50,000",
+        "85000 07:18 08:20",
+    ],
+)
+def test_what_says_anything_else_is_no_amount(text: str) -> None:
+    assert read_amount(text, now=NOW, day=day_start) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [
+        ("1 saa 1:00 asubuhi", "07:00"), ("1 saa 11:00 asubuhi", "05:00"),
+        ("1 saa 6:30 mchana", "12:30"), ("1 saa 9:23 alasiri", "15:23"),
+        ("1 saa 12:00 jioni", "18:00"), ("1 saa 1:00 jioni", "19:00"),
+        ("1 saa 3:00 usiku", "21:00"), ("1 saa 6:00 usiku", "00:00"),
+        ("1 saa 22:38:24", "22:38"), ("1 12:05 am", "00:05"), ("1 12pm", "12:00"),
+    ],
+)  # fmt: skip
+def test_swahili_hours_are_counted_from_six(text: str, clock: str) -> None:
+    midnight = day_start(NOW) + timedelta(hours=23, minutes=59)
+    read = read_amount(text, now=midnight, day=day_start)
+    assert read is not None
+    assert f"{read.begin + timedelta(minutes=15):%H:%M}" == clock
+
+
+def test_a_time_that_is_yet_to_come_was_yesterday() -> None:
+    read = read_amount("1 23:50", now=datetime(2026, 3, 3, 21, 10, tzinfo=UTC), day=day_start)
+    assert read is not None
+    assert read.sentence == "23:35 to 00:05 on 03 Mar 2026"
+
+
+@pytest.mark.parametrize("text", ["INV 000100", "inv 000100", "INV/000100", "inv_000100"])
+def test_a_reference_is_found_with_other_joints(store: Store, text: str) -> None:
+    assert ways(ask(store, text)) == [("INV-000100", MatchKind.SPELLING)]
+
+
+def test_an_open_creation_is_found_with_other_joints_too(store: Store) -> None:
+    found = ask(store, "shop 77")
+    assert [(one.intent.reference, one.kind) for one in found.creations] == [
+        ("SHOP-77", MatchKind.SPELLING)
+    ]
+
+
+@pytest.mark.parametrize("text", ["(0754) 000.013", "+255 (754) 000-013"])
+def test_a_phone_is_read_with_its_brackets(store: Store, text: str) -> None:
+    assert ways(ask(store, text)) == [("INV-000098", MatchKind.PHONE)]
+
+
+def test_the_last_six_digits_of_a_phone_find_what_was_asked_of_it_lately(store: Store) -> None:
+    assert ways(ask(store, "000013")) == [("INV-000098", MatchKind.PHONE_END)]
+    assert ways(ask(store, "000 013")) == [("INV-000098", MatchKind.PHONE_END)]
+    found = ask(store, "000777")
+    assert [one.kind for one in found.creations] == [MatchKind.PHONE_END]
+    assert found.matches == ()
+
+
+def test_a_receipt_of_thirteen_digits_or_more_is_no_wrong_phone(store: Store) -> None:
+    for receipt in ("25564953713737", "02649537137375"):
+        found = ask(store, receipt)
+        assert found.count == 0
+        assert found.trouble is None
+    assert ask(store, "0454 000 412").trouble is not None
