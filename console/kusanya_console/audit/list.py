@@ -7,7 +7,7 @@ from kusanya.filters import Filter
 from kusanya.lookup import load_subjects
 from kusanya.store.records import AuditRow, Key, Page, SortOrder
 from kusanya.wire import Mode
-from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.lists.definition import ListDefinition
 from kusanya_console.lists.export import AUDIT
 from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
@@ -76,6 +76,16 @@ def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[A
     )
 
 
+def _selection(act: Act) -> Selection:
+    """Return the payment or creation that an act was done to, if any."""
+    if act.subject is None:
+        return Selection(name=format_text(act.row.subject or "this act", 60))
+    opens, name = act.subject.id, format_text(act.subject.reference, 60)
+    if opens.startswith("int_"):
+        return Selection(name=name, intent_id=opens)
+    return Selection(name=name, collection_id=opens)
+
+
 def audit_list(mode: Mode) -> ListDefinition[Act]:
     """Return the list as it is shown in one mode; acts are those of both."""
     return ListDefinition(
@@ -84,6 +94,7 @@ def audit_list(mode: Mode) -> ListDefinition[Act]:
         keys=AUDIT_KEYS,
         pages=_pages,
         changed_ids=lambda snapshot: snapshot.audited,
+        selection=_selection,
         instant=lambda act: act.row.at,
         # Acts are too few to count by the hour: a page or two hold weeks of them.
         hours=lambda _context: (),

@@ -1,7 +1,7 @@
 """The Audit screen: who did what, when, and to which collection."""
 
 from kusanya.wire import Mode
-from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import CopyRequested, TimelineRequested, copy_reference
 from kusanya_console.audit.list import act_name, audit_list, outcome, subject_name
 from kusanya_console.commands import bindings_of
@@ -58,15 +58,6 @@ class AuditScreen(ListScreen[Act]):
             card.show(lambda _width: [(("j and k move to a record", MUTED),)])
         else:
             card.show(lambda width: act_lines(act, look, width, mode=mode, keys=keys))
-
-    def selection_of(self, row: Act) -> Selection:
-        """Return the payment or creation that an act was done to, if any."""
-        if row.subject is None:
-            return Selection(name=format_text(row.row.subject or "this act", 60))
-        opens, name = row.subject.id, format_text(row.subject.reference, 60)
-        if opens.startswith("int_"):
-            return Selection(name=name, intent_id=opens)
-        return Selection(name=name, collection_id=opens)
 
     def action_open(self) -> None:
         """Open the story of what the act was done to."""

@@ -18,14 +18,15 @@ from kusanya.store.records import (
     missing_event,
 )
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.messages import copyable
 from kusanya_console.deliveries.cards import verdict
 from kusanya_console.lists.definition import RAIL, Hours, ListDefinition, sum_hours
 from kusanya_console.lists.export import DELIVERIES
 from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, delivery_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, format_listed_instant
+from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.record_table import Column
 
@@ -104,6 +105,16 @@ def _hours(context: AppContext) -> Hours:
     return sum_hours((row.hour, row.count) for row in rows)
 
 
+def _selection(row: Arrived) -> Selection:
+    """Return the event on a line, with the collection that it is about."""
+    return Selection(
+        name=format_text(row.reference or row.event_id or "this arrival", 60),
+        collection_id=row.collection_id,
+        event_id=row.event_id,
+        copied=row.event_id or copyable(row.reference or "", row.id),
+    )
+
+
 DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     records="deliveries",
     columns={SortOrder.CREATED: COLUMNS},
@@ -113,6 +124,7 @@ DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     changed_ids=lambda snapshot: (
         snapshot.arrived | {f"{MISSING_ID}{name}" for name in snapshot.changed}
     ),
+    selection=_selection,
     instant=lambda row: row.arrived_at,
     hours=_hours,
     fields=DELIVERIES,

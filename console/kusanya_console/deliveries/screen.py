@@ -8,13 +8,12 @@ from textual.app import ComposeResult
 
 from kusanya.health.report import EndpointHealth
 from kusanya.store.records import MissingEventRow, MissingEventStatus
-from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
     ActionRequested,
     CopyRequested,
     TimelineRequested,
     copy_reference,
-    copyable,
 )
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
@@ -202,14 +201,6 @@ class DeliveriesScreen(ListScreen[Arrived]):
         row = self.table.row
         if row is not None:
             self.post_message(TimelineRequested(row.collection_id or row.event_id or ""))
-
-    def selection_of(self, row: Arrived) -> Selection:
-        """Return the event on a line, with the collection that it is about."""
-        name = format_text(row.reference or row.event_id or "this arrival", 60)
-        copied = row.event_id or copyable(row.reference or "", row.id)
-        return Selection(
-            name=name, collection_id=row.collection_id, event_id=row.event_id, copied=copied
-        )
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return what reads the body of the arrival under the cursor, its phone masked."""

@@ -12,7 +12,7 @@ import msgspec
 
 from kusanya.filters import Filter
 from kusanya.store.records import SortOrder
-from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import Value
 from kusanya_console.lists.paging import ListPages
@@ -42,6 +42,8 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """Returns the list as filtered: what has an index is sought, the rest tested."""
     changed_ids: Callable[[Snapshot], frozenset[str]]
     """Returns the ids of this list's records that a snapshot names."""
+    selection: Callable[[R], Selection]
+    """Returns what a record is about."""
     instant: Callable[[R], datetime]
     """Returns where a record stands in time."""
     hours: Callable[[AppContext], Hours]

@@ -130,15 +130,11 @@ class ListScreen(ListView[R]):
 
     def marked(self) -> tuple[Selection, ...]:
         """Return what is marked, in the order of the list's marks."""
-        return tuple(map(self.selection_of, self.table.marked.values()))
+        return tuple(map(self.definition.selection, self.table.marked.values()))
 
     def selection(self) -> Selection | None:
         """Return what the cursor points at."""
-        return None if self.table.row is None else self.selection_of(self.table.row)
-
-    def selection_of(self, row: R) -> Selection:
-        """Return what a record of this list is about."""
-        raise NotImplementedError
+        return None if self.table.row is None else self.definition.selection(self.table.row)
 
     def copy_marked(self) -> bool:
         """Copy the references of what is marked, a line each; tell whether anything is."""

@@ -104,12 +104,21 @@ def _hours(context: AppContext) -> Hours:
     return sum_hours((row.hour, row.count) for row in rows)
 
 
+def _selection(row: CollectionRow) -> Selection:
+    return Selection(
+        name=format_text(row.reference, 60),
+        collection_id=row.id,
+        copied=copyable(row.reference, row.id),
+    )
+
+
 COLLECTION_LIST: ListDefinition[CollectionRow] = ListDefinition(
     records="collections",
     columns=COLUMNS,
     keys=COLLECTION_KEYS,
     pages=_pages,
     changed_ids=lambda snapshot: snapshot.changed,
+    selection=_selection,
     instant=lambda row: row.created_at,
     hours=_hours,
     fields=COLLECTIONS,
@@ -182,14 +191,6 @@ class LiveScreen(ListScreen[CollectionRow]):
         mine = found if found is not None and found.story.row.id == row.id else None
         look, part = self.context.look, self.part
         card.show(lambda width: part_of(row, mine, look, width, part=part))
-
-    def selection_of(self, row: CollectionRow) -> Selection:
-        """Return the collection of a row."""
-        return Selection(
-            name=format_text(row.reference, 60),
-            collection_id=row.id,
-            copied=copyable(row.reference, row.id),
-        )
 
     def action_open(self) -> None:
         """Open the whole story on the Lookup screen."""

@@ -1,10 +1,10 @@
 """What `kusanya talk` says without being asked: alarms, and what changed since it last looked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
+from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.rules import raised
 from kusanya.business_day import format_instant
@@ -52,8 +52,8 @@ class Announcer:
         """Read the store once; yield what is new."""
         try:
             snapshot = self._feed.read()
-            news = [*self._news(snapshot)]
-            held = acknowledgements(self._store)
+            standing = {(one.key, one.stage): one for one in self._raised(snapshot)}
+            news = [*self._alarm_news(standing), *self._news(snapshot)]
         except StoreError as error:
             if not self._is_lost:
                 yield f"the store cannot be read: {safe(str(error), 300)}. It is tried again."
@@ -62,10 +62,10 @@ class Announcer:
         if self._is_lost:
             yield "the store can be read again"
         self._is_lost = False
-        is_first, self._snapshot = self._snapshot is None, snapshot
+        is_first = self._snapshot is None
+        self._snapshot, self._alarms = snapshot, standing
         if is_first:
             yield from self.status()
-        yield from self._alarm_news(held, is_first=is_first)
         yield from news
 
     def status(self) -> Iterator[str]:
@@ -77,21 +77,26 @@ class Announcer:
         """Return the alarms that stand, as they were read last; none while the store is lost."""
         if self._snapshot is None or self._is_lost:
             return ()
+        return self._raised(self._snapshot)
+
+    def _raised(self, snapshot: Snapshot) -> tuple[Alarm, ...]:
         now = self._clock.now()
         return tuple(
-            raised(self._snapshot.alarm_inputs, format_time=lambda at: format_instant(at, now=now))
+            raised(snapshot.alarm_inputs, format_time=lambda at: format_instant(at, now=now))
         )
 
-    def _alarm_news(self, held: Mapping[str, Acknowledgement], *, is_first: bool) -> Iterator[str]:
-        before, self._alarms = self._alarms, {(one.key, one.stage): one for one in self.standing()}
-        for place, alarm in self._alarms.items():
-            if place not in before:
+    def _alarm_news(self, standing: dict[tuple[str, str], Alarm]) -> Iterator[str]:
+        new = [alarm for place, alarm in standing.items() if place not in self._alarms]
+        if new:
+            # Who looks after an alarm is read only when there is one to say.
+            held = acknowledgements(self._store)
+            for alarm in new:
                 yield from lines.alarm_lines(alarm, held.get(alarm.id))
-        keys = {key for key, _ in self._alarms}
-        for (key, _), alarm in before.items():
+        keys = {key for key, _ in standing}
+        for (key, _), alarm in self._alarms.items():
             if key not in keys:
                 yield f"alarm over: {safe(alarm.name, 120)}"
-        if is_first and not self._alarms:
+        if self._snapshot is None and not standing:
             yield "no alarm stands"
 
     def _news(self, snapshot: Snapshot) -> Iterator[str]:
