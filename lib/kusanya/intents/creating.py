@@ -35,8 +35,8 @@ from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
 from kusanya.polling import poll_collection
 from kusanya.store import Store
-from kusanya.store.intent_rules import check_reference, other_body
 from kusanya.store.records import AttemptStart, IntentRow, Repeat
+from kusanya.store.records.intent_rules import check_reference, other_body
 from kusanya.tracing import SpanName, is_on, record_span
 from kusanya.wire import Collection, Mode
 

@@ -15,8 +15,8 @@ from kusanya.intents.log import log_resolved
 from kusanya.intents.resolving import OPEN, intent_of, is_being_sent
 from kusanya.intents.window import CLOCKS_APART, replay_left
 from kusanya.store import Store
-from kusanya.store.intent_rules import differences
 from kusanya.store.records import CollectionRow, Decision, IntentRow, IntentState
+from kusanya.store.records.intent_rules import differences
 from kusanya.text import claimed, safe
 from kusanya.wire import is_collection_id
 

@@ -20,12 +20,12 @@ from sqlalchemy import Connection, Table, Text, delete, func, select, text, upda
 from kusanya.errors import StoreError
 from kusanya.privacy import normalise_phone
 from kusanya.state.observation import Observation
-from kusanya.store.erased_names import ERASED, Erasure, any_in, is_stand_in, stand_in
-from kusanya.store.intent_rules import OVER
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import ErasureResult, IntentState
+from kusanya.store.records.erased_names import ERASED, Erasure, any_in, is_stand_in, stand_in
+from kusanya.store.records.intent_rules import OVER
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (
     audit,

@@ -17,10 +17,10 @@ from kusanya.business_day import EAT
 from kusanya.collection_columns import COLUMNS, ColumnType
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import mask_phone, mask_text, phone_hashes
-from kusanya.store.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import CollectionRow, ExportResult, IntentState
+from kusanya.store.records.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.schema import collection, event, intent
 from kusanya.store.tables.sqlite_file import sync_folder

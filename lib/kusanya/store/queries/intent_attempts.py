@@ -16,7 +16,6 @@ from sqlalchemy import bindparam, insert, update
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
-from kusanya.store.intent_rules import OVER, check_reference, other_body
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.intent_rows import (
     added,
@@ -29,6 +28,7 @@ from kusanya.store.queries.intent_rows import (
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.restores import check_restored
 from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState, Repeat
+from kusanya.store.records.intent_rules import OVER, check_reference, other_body
 from kusanya.store.tables.schema import intent_attempt
 from kusanya.store.tables.values import clean, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
-from kusanya.store.erased_names import maybe_erased
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records.erased_names import maybe_erased
 from kusanya.store.tables.schema import intent, intent_change
 from kusanya.store.tables.values import Ids, clean, from_us, maybe_at, to_us
 from kusanya.store.writer.batch import Transaction

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, func, or_, select, tuple_, update
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
-from kusanya.store.intent_rules import differing_fields
 from kusanya.store.queries.intent_attempts import IntentAttempts
 from kusanya.store.queries.intent_rows import (
     BY_ID,
@@ -34,6 +33,7 @@ from kusanya.store.records import (
     Key,
     Page,
 )
+from kusanya.store.records.intent_rules import differing_fields
 from kusanya.store.tables.schema import collection, intent, intent_attempt
 from kusanya.store.tables.values import clean, from_us, maybe_at, to_us
 from kusanya.store.writer.batch import Transaction

@@ -19,7 +19,7 @@ from kusanya.reconcile.frames.columns import COLLECTIONS, INTENTS, KEYS, DType, 
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Dataset
 from kusanya.reconcile.frames.engines import open_engine
-from kusanya.store.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
+from kusanya.store.records.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
 from kusanya.wire import Mode
 
 _HEAD: Final = Schema("head", {"rows": DType.WHOLE, "seq": DType.WHOLE, "at": DType.INSTANT})
