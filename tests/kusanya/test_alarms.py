@@ -18,7 +18,16 @@ from kusanya.alarms.stalled_intents import StalledIntents
 from kusanya.health.report import EndpointHealth, Health, UnusableDeliveries, Unwatched
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.state.anomalies import AnomalyKind
-from kusanya.store.records import IntentRow, IntentState, Poller, Restore, UnsentNotice, Verdict
+from kusanya.store.records import (
+    Backup,
+    BackupStatus,
+    IntentRow,
+    IntentState,
+    Poller,
+    Restore,
+    UnsentNotice,
+    Verdict,
+)
 from kusanya.webhooks.schedule import Fuse
 from kusanya.wire import Mode
 
@@ -181,6 +190,7 @@ def every_alarm() -> list[Alarm]:
         free_bytes=150_000_000,
         send_failures=(UnsentNotice(target="slack://…", since=NOON, reason="answered 404"),),
         restore=Restore(at=NOON, known_to=NOON - HOUR),
+        backup=backed_up(hours_ago=37),
         sender=(
             SenderEndpoint(id="we_1", status="disabled", **sender),
             SenderEndpoint(id="we_2", status="enabled", failing_since=NOON - HOUR, **sender),
@@ -225,6 +235,25 @@ def test_clocks_disks_and_rates_raise_nothing_below_their_bounds() -> None:
     assert len(alarms(msgspec.structs.replace(QUIET, pollers=two))) == 1, "one for each machine"
 
 
+def test_a_backup_may_be_as_old_as_it_may_and_none_is_wanted_before_the_first() -> None:
+    def said(status: BackupStatus) -> list[str]:
+        return [one.sentence for one in alarms(msgspec.structs.replace(QUIET, backup=status))]
+
+    assert said(BackupStatus()) == [], "a demo was never backed up"
+    assert said(backed_up(hours_ago=36)) == []
+    assert said(msgspec.structs.replace(backed_up(hours_ago=900), within=None)) == []
+    [old] = said(backed_up(hours_ago=37))
+    assert old == (
+        "backup: the newest that was verified, night.sqlite, is of 23:00, 37 hours ago; one is "
+        "wanted every 36 hours."
+    )
+    asked = BackupStatus(expected_since=NOON - 37 * HOUR, within=36 * HOUR)
+    assert said(asked) == [
+        "backup: none was made since backups were asked for at 23:00; one is wanted every 36 hours."
+    ]
+    assert said(msgspec.structs.replace(asked, expected_since=NOON - HOUR)) == []
+
+
 def test_a_disabled_endpoint_is_a_new_stage_of_the_same_outbreak() -> None:
     [first] = alarms(with_health(endpoints=(failing("shop", since=NOON - HOUR),)))
     [later] = alarms(with_health(endpoints=(failing("shop", since=NOON - 80 * HOUR),)))
@@ -239,6 +268,12 @@ def intent(*, first_sent_at: datetime) -> IntentRow:
         prepared_at=first_sent_at, first_sent_at=first_sent_at, collection_id=None, outcome=None,
         attempts=1,
     )  # fmt: skip
+
+
+def backed_up(*, hours_ago: int) -> BackupStatus:
+    return BackupStatus(
+        last=Backup(at=NOON - hours_ago * HOUR, name="night.sqlite"), within=36 * HOUR
+    )
 
 
 def poller(offset: timedelta | None) -> Poller:

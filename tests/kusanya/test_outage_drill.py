@@ -23,6 +23,7 @@ from kusanya.alarms.notices.watcher import AlarmWatcher
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.records import Backup
 from kusanya.wire import Mode
 
 pytest.importorskip("apprise", reason="needs the extra notify")
@@ -137,6 +138,16 @@ def _on_machine(name: str, value: Any) -> Callable[[Drill], None]:
     return lambda drill: setattr(drill.machine, name, value)
 
 
+def _miss_a_night(drill: Drill) -> None:
+    made = drill.shop.clock.now() - timedelta(hours=36)
+    drill.shop.store.backups.record(Backup(at=made, name="night.sqlite"), actor="cron")
+
+
+def _back_up(drill: Drill) -> None:
+    made = Backup(at=drill.shop.clock.now(), name="by-hand.sqlite")
+    drill.shop.store.backups.record(made, actor="asha")
+
+
 def _kill_pollers(drill: Drill) -> None:
     _open(drill, 1)
     drill.polls = False
@@ -177,6 +188,10 @@ OUTAGES = {
     "the disk is full": Outage(
         begin=_set("is_full", True), end=_set("is_full", False),
         says="store lost: it cannot be used", within=TOLD,
+    ),
+    "no backup is made for a night": Outage(
+        begin=_miss_a_night, end=_back_up, says="backup: the newest that was verified, night.sqli",
+        within=TOLD,
     ),
     "a clock is ahead": Outage(
         begin=_set("offset", timedelta(seconds=-60)), end=_set("offset", timedelta()),

@@ -120,6 +120,12 @@ PANELS: Final = (
         legend="{{instance}}",
         unit="bytes",
     ),
+    Panel(
+        title="Since the newest backup",
+        expression="min(kusanya_backup_age_seconds)",
+        legend="verified",
+        unit="s",
+    ),
 )
 _COLUMNS: Final = 3
 _WIDTH, _HEIGHT = 8, 7

@@ -162,4 +162,13 @@ METRICS: Final[tuple[Metric[Figures], ...]] = (
         help="Room on the disk of the store; left out on a database server.",
         read=lambda it: [((), free) for free in (it.inputs.free_bytes,) if free is not None],
     ),
+    Metric(
+        name="kusanya_backup_age_seconds",
+        help="Since the newest verified backup; left out where there is none.",
+        read=lambda it: [
+            ((), max((it.at - one.at).total_seconds(), 0.0))
+            for one in (it.inputs.backup.last,)
+            if one is not None
+        ],
+    ),
 )

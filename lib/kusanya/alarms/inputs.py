@@ -13,7 +13,14 @@ from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
 from kusanya.health.report import Health, health
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState, Poller, Restore, UnsentNotice
+from kusanya.store.records import (
+    BackupStatus,
+    IntentRow,
+    IntentState,
+    Poller,
+    Restore,
+    UnsentNotice,
+)
 from kusanya.wire import Mode
 
 MISSING_AFTER: Final = timedelta(hours=1)
@@ -45,6 +52,8 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     send_failures: tuple[UnsentNotice, ...] = ()
     restore: Restore | None = None
     """The last restore of the store from a backup."""
+    backup: BackupStatus = BackupStatus()
+    """The newest verified backup of the store, and how old it may become."""
     sender: tuple[SenderEndpoint, ...] = ()
     """What the sender says of the endpoints of this mode, where it can be asked."""
 
@@ -99,6 +108,7 @@ class AlarmReader:
             free_bytes=store.free_bytes,
             send_failures=store.alarm_notices.unsent(mode),
             restore=store.restores.of(mode),
+            backup=store.backups.status(),
         )
 
 

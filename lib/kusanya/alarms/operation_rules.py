@@ -116,6 +116,31 @@ def _store_full(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
         )
 
 
+def _backup_old(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    found = inputs.backup
+    if found.within is None or found.since is None or inputs.at - found.since <= found.within:
+        return
+    if found.last is None:
+        said = f"none was made since backups were asked for at {format_time(found.since)}"
+    else:
+        said = (
+            f"the newest that was verified, {safe(found.last.name, 60)}, is of "
+            f"{format_time(found.since)}, {format_length(inputs.at - found.since)} ago"
+        )
+    yield Alarm(
+        code="backup_old",
+        mode=inputs.mode,
+        onset=found.since.isoformat(),
+        severity=Severity.WARNING,
+        mark="▫",
+        name="the backup of the store",
+        sentence=f"backup: {said}; one is wanted every {format_length(found.within)}.",
+        next_step="To do: run kusanya store backup, and see why the nightly job did not.",
+        rows=AlarmList.DELIVERIES,
+        header="▫ backup",
+    )
+
+
 def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.send_failures:
         yield Alarm(
@@ -148,6 +173,15 @@ RULES: Final = (
         severity=Severity.URGENT,
         condition="Less than 1 GB is free on the disk of the store's file.",
         judge=_store_full,
+    ),
+    Rule(
+        code="backup_old",
+        severity=Severity.WARNING,
+        condition=(
+            "The newest verified backup of the store is older than it may become: 36 hours, or as "
+            "kusanya store expect-backups says."
+        ),
+        judge=_backup_old,
     ),
     Rule(
         code="clock_skew",

@@ -28,7 +28,7 @@ _BY_CODE: Final[dict[str, Rule]] = {
 _ORDER: Final = (
     "restored", "sender_disabled", "sender_failing", "failing", "unread", "wrong_mode",
     "contradictions", "closing", "stuck", "store_full", "clock_skew", "silent", "stalled",
-    "failure_rate", "missing_events", "unwatched", "fee_changes", "unsent",
+    "failure_rate", "missing_events", "unwatched", "backup_old", "fee_changes", "unsent",
 )  # fmt: skip
 RULES: Final[tuple[Rule, ...]] = tuple(_BY_CODE[code] for code in _ORDER)
 """Every rule, the most urgent first."""

@@ -16,6 +16,7 @@ from kusanya.store.maintenance.export import Parquet
 from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.queries.alarm_notices import AlarmNotices
+from kusanya.store.queries.backups import Backups
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.breaks import Breaks
 from kusanya.store.queries.collections.collections import Collections
@@ -66,6 +67,7 @@ class Store(StorePart):
         self.maintenance = Maintenance(opened)
         self.parquet = Parquet(opened)
         self.restores = Restores(opened)
+        self.backups = Backups(opened)
         self.erasing = Erasing(opened)
         self.bulk_read = BulkRead(opened)
 

@@ -77,7 +77,9 @@ def test_every_unit_is_readable_and_leads_to_one_that_is_there(
             continue
         service = found["Service"]
         assert (service["User"], service["ProtectSystem"]) == ("kusanya", "strict")
-        assert command_exists(shlex.split(service["ExecStart"])[1:])
+        for key in ("ExecStart", "ExecStartPost"):
+            if key in service:
+                assert command_exists(shlex.split(service[key])[1:])
         assert set(found["Unit"].get("Requires", "").split()) <= units
 
 
@@ -136,10 +138,12 @@ def test_manifests_are_confined_and_run_commands_that_there_are(
         assert pod["automountServiceAccountToken"] is False
         volumes = {one["name"] for one in pod["volumes"]}
         [container] = pod["containers"]
-        assert container["securityContext"]["readOnlyRootFilesystem"] is True
-        assert {one["name"] for one in container["volumeMounts"]} == volumes
-        if container["image"].startswith("kusanya:"):
-            assert command_exists(list(container["args"]))
+        all_of_it = (*pod.get("initContainers", ()), container)
+        for one in all_of_it:
+            assert one["securityContext"]["readOnlyRootFilesystem"] is True
+            if one["image"].startswith("kusanya:"):
+                assert command_exists(list(one["args"]))
+        assert {mount["name"] for one in all_of_it for mount in one["volumeMounts"]} == volumes
         for probe in ("livenessProbe", "readinessProbe"):
             if probe in container:
                 ports = {one["name"]: one["containerPort"] for one in container["ports"]}

@@ -58,6 +58,8 @@ def copy_another_store_over(path: Path) -> None:
     copy(path.with_name("other.db"), path)
 
 
+FACTS = 61
+"""Of the store at work: two for each of thirty deliveries, and its backup."""
 ACTS: dict[str, Callable[[Path], None]] = {
     "all three removed": lambda path: remove(path, "", "-wal", "-shm"),
     "the file removed": lambda path: remove(path, ""),
@@ -147,7 +149,7 @@ def test_a_process_that_only_reads_notices_too(
     act: Callable[[Path], None], running: Store, path: Path
 ) -> None:
     with Store.open(path, read_only=True) as reader:
-        assert reader.feed.head() == 60
+        assert reader.feed.head() == FACTS
         act(path)
         with pytest.raises(StoreUnavailable, match=r"store\.db"):
             reader.collections.get("col_1", Mode.TEST)
@@ -187,7 +189,7 @@ def test_a_store_without_its_shm_is_whole_when_it_is_opened_anew(
     assert take(running, make, range(100, 101)) == []
     assert "another program has" in opened_elsewhere(path), "this one still holds it"
     running.close()
-    assert opened_elsewhere(path) == "60 ()\n"
+    assert opened_elsewhere(path) == f"{FACTS} ()\n"
 
 
 def test_checkpoints_of_other_programs_are_no_loss(running: Store, path: Path, make: Any) -> None:
@@ -380,7 +382,7 @@ def test_a_table_that_others_changed_is_not_a_replaced_file(running: Store, path
     with running._engines.reader.connect() as connection:
         connection.execute(text("SELECT 1"))
     checkpoint(path)
-    assert running.feed.head() == 60
+    assert running.feed.head() == FACTS
 
 
 @pytest.fixture

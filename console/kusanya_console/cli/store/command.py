@@ -1,8 +1,7 @@
 """`kusanya store`: migrate, check, rebuild, back up, copy and export what is kept."""
 
-import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,19 +16,18 @@ from kusanya_console.cli.options import (
     now,
     profile_of,
 )
-from kusanya_console.cli.store import forget, move, restore, roles
-from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
+from kusanya_console.cli.store import backup, forget, move, restore, roles
+from kusanya_console.output import FAILED, say, say_json, stop
 
 if TYPE_CHECKING:
     from kusanya.store import Store
 
-_BACKUPS: Final = f"kusanya-{'[0-9]' * 8}T{'[0-9]' * 6}Z.sqlite"
-"""Copies that were named by their time, and by nobody else."""
 _store = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the group to the command line."""
+    backup.add_to(_store)
     restore.add_to(_store)
     move.add_to(_store)
     forget.add_to(_store)
@@ -87,41 +85,6 @@ def rebuild(
         say(f"{done.collections} collections and {done.rollups} hourly counts changed")
     else:
         say("nothing changed: the store was sound")
-
-
-@_store.command(epilog="Example: kusanya store backup ./kusanya-backup.sqlite")
-def backup(
-    target: Annotated[
-        Path, typer.Argument(help="A new file, or a folder, in which it is named by the time.")
-    ],
-    *,
-    keep: Annotated[
-        int | None,
-        typer.Option(min=1, help="Of the copies in that folder keep so many, the newest."),
-    ] = None,
-    profile: ProfileName = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Copy the store while it is in use."""
-    folder = target if target.is_dir() else None
-    if folder is not None:
-        target = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}.sqlite"
-    elif keep is not None:
-        raise Refused("--keep is for a folder, and it must be there", code=USAGE)
-    with _open(profile, store) as opened:
-        opened.maintenance.backup(target)
-    with target.open("rb") as copy:
-        digest = hashlib.file_digest(copy, "sha256").hexdigest()
-    if folder is not None and keep is not None:
-        # Their names stand in the order of their times.
-        for old in sorted(folder.glob(_BACKUPS))[:-keep]:
-            old.unlink()
-    if as_json:
-        say_json({"saved": str(target), "sha256": digest})
-    else:
-        say(f"saved {safe(str(target))}")
-        say(f"sha256 {digest}")
 
 
 @_store.command(epilog="Example: kusanya store copy --as-of 'today 02:13' --masked ./night.sqlite")

@@ -1,6 +1,5 @@
 """Care of the store: does it agree with itself, compute it again, copy it, let old bodies go."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,11 +9,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, exists, func, select, text, update
 
-from kusanya.errors import StoreDamaged, StoreUnavailable
+from kusanya.errors import StoreDamaged
+from kusanya.store.maintenance.backing_up import copy_to
 from kusanya.store.maintenance.journal_copy import JournalCopy, copy_as_of
-from kusanya.store.queries.base import StorePart
-from kusanya.store.records import CopyResult, Finding, IntentState, Rebuilt
-from kusanya.store.tables.engine import only_store_errors
+from kusanya.store.queries.backups import record
+from kusanya.store.queries.base import StorePart, StoreParts
+from kusanya.store.queries.notes_and_audit import operating_system_user
+from kusanya.store.records import BackupResult, CopyResult, Finding, IntentState, Rebuilt
+from kusanya.store.tables.engine import engines
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
     audit,
@@ -30,7 +32,6 @@ from kusanya.store.tables.schema import (
     observation,
     receipt,
 )
-from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import hour_of, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.refold import (
@@ -90,30 +91,24 @@ class Maintenance(StorePart):
         """
         return self._act(rebuild)
 
-    def backup(self, path: str | Path) -> None:
-        """Copy an SQLite store to a new file while it is in use; durable on return.
+    def backup(self, path: str | Path) -> BackupResult:
+        """Copy an SQLite store to a new file while it is in use, and check the copy.
 
-        Raises StoreUnavailable when the file exists or the store is on PostgreSQL, whose own
-        pg_dump makes consistent copies.
+        The file is durable on return. Where its check, that of `check`, finds nothing, the store
+        remembers it, audited, unless it was opened read-only. Raises StoreUnavailable when the file
+        exists or the store is on PostgreSQL, whose own pg_dump makes consistent copies.
         """
         target = Path(path)
-        if not self._engines.sqlite:
-            raise StoreUnavailable("back up a PostgreSQL store with pg_dump")
-        if target.exists():
-            raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
-        with only_store_errors(f"back up to {target}"):
-            with self._engines.reading() as connection:
-                # The copy is made inside the file system by SQLite itself, outside any transaction.
-                raw: Any = connection.connection.driver_connection
-                raw.execute("PRAGMA query_only = 0")
-                try:
-                    raw.execute("VACUUM INTO ?", (str(target),))
-                finally:
-                    raw.execute("PRAGMA query_only = 1")
-            target.chmod(0o600)
-            with target.open("rb+") as copy:
-                os.fsync(copy.fileno())
-            sync_folder(target.parent)
+        made = copy_to(self._engines, target, clock=self._clock)
+        copy = engines(str(target), read_only=True)
+        try:
+            opened = StoreParts(copy, None, self._clock, self._store_id)
+            findings = Maintenance(opened).check()
+        finally:
+            copy.dispose()
+        if self._journal is not None and not findings:
+            self._act(partial(record, backup=made, actor=operating_system_user()))
+        return BackupResult(backup=made, findings=findings)
 
     def copy(self, path: str | Path, *, as_of: datetime, masked: bool = False) -> CopyResult:
         """Make a new SQLite store at `path` that holds what this one knew at an instant.

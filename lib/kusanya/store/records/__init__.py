@@ -25,7 +25,15 @@ from kusanya.store.records.missing_events import (
 )
 from kusanya.store.records.notes_and_audit import AuditFilter, AuditRow, NoteRow
 from kusanya.store.records.paging import Key, Page, Record
-from kusanya.store.records.restores import ErasureResult, MoveResult, Restore, RestoreResult
+from kusanya.store.records.restores import (
+    Backup,
+    BackupResult,
+    BackupStatus,
+    ErasureResult,
+    MoveResult,
+    Restore,
+    RestoreResult,
+)
 from kusanya.store.records.rows import (
     AMOUNT_COUNTED_MAX,
     AttemptRow,
@@ -63,6 +71,9 @@ __all__ = [
     "AttemptStart",
     "AuditFilter",
     "AuditRow",
+    "Backup",
+    "BackupResult",
+    "BackupStatus",
     "BreakFact",
     "BreakHistory",
     "BreakState",

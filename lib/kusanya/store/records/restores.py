@@ -1,8 +1,46 @@
-"""What comes of restoring, moving and erasing."""
+"""What comes of backing up, restoring, moving and erasing."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
+
+from kusanya.store.records.rows import Finding
+
+
+class Backup(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of the store that can be put back, as the store itself remembers it."""
+
+    at: datetime
+    """What was committed before is in it."""
+    name: str
+    """Of its file, or how it was made; without the folder."""
+    sha256: str = ""
+    """Of its file, in hexadecimal; empty where other tools made it."""
+
+
+class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup that was made, and whether it was found to be sound."""
+
+    backup: Backup
+    findings: tuple[Finding, ...]
+    """What its check found; where there is anything the store does not remember the backup."""
+
+
+class BackupStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest verified backup, and how old it may become."""
+
+    last: Backup | None = None
+    expected_since: datetime | None = None
+    """When somebody said how old it may become; None where nobody has."""
+    within: timedelta | None = None
+    """How old it may become; None for any age."""
+
+    @property
+    def since(self) -> datetime | None:
+        """Return from when its age counts; None where no backup is expected."""
+        if self.within is None:
+            return None
+        return self.expected_since if self.last is None else self.last.at
 
 
 class Restore(msgspec.Struct, frozen=True, kw_only=True):

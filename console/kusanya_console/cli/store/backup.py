@@ -1,0 +1,162 @@
+"""`kusanya store backup` and what the store remembers of it: how old the newest one may become."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from kusanya.text import safe
+from kusanya_console.cli.options import (
+    AsJson,
+    ClockName,
+    ProfileName,
+    StoreUrl,
+    instant_of,
+    now,
+    profile_of,
+)
+from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
+
+_BACKUPS: Final = f"kusanya-{'[0-9]' * 8}T{'[0-9]' * 6}Z.sqlite"
+"""Copies that were named by their time, and by nobody else."""
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_SHOWN: Final = 5
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands to the group."""
+    group.command(epilog="Example: kusanya store backup ./kusanya-backup.sqlite")(backup)
+    group.command(
+        "mark-backed-up", epilog="Example: kusanya store mark-backed-up --backup 'pg_dump'"
+    )(mark_backed_up)
+    group.command("expect-backups", epilog="Example: kusanya store expect-backups --within 36h")(
+        expect_backups
+    )
+
+
+def backup(
+    target: Annotated[
+        Path, typer.Argument(help="A new file, or a folder, in which it is named by the time.")
+    ],
+    *,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of the copies in that folder keep so many, the newest."),
+    ] = None,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+) -> None:
+    """Copy the store while it is in use and check the copy; the store remembers a sound one.
+
+    Exits with 1 when the check found something: the copy is kept, older ones are too, and it does
+    not count as a backup for the alarm.
+    """
+    from kusanya.service_clock import parse_clock
+    from kusanya.store import Store
+
+    folder = target if target.is_dir() else None
+    if folder is not None:
+        target = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}.sqlite"
+    elif keep is not None:
+        raise Refused("--keep is for a folder, and it must be there", code=USAGE)
+    chosen = profile_of(profile, store)
+    with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
+        made = opened.maintenance.backup(target)
+    if folder is not None and keep is not None and not made.findings:
+        # Their names stand in the order of their times.
+        for old in sorted(folder.glob(_BACKUPS))[:-keep]:
+            old.unlink()
+    if as_json:
+        say_json({"saved": str(target), "sha256": made.backup.sha256, "findings": made.findings})
+    else:
+        say(f"saved {safe(str(target))}")
+        say(f"sha256 {made.backup.sha256}")
+    for finding in made.findings[:_SHOWN]:
+        complain(safe(f"{finding.kind}  {finding.subject or '-'}  {finding.sentence}", 400))
+    if made.findings:
+        complain(
+            f"the copy does not agree with itself ({len(made.findings)} findings): it counts as no "
+            "backup; run kusanya store check, and keep the older backups"
+        )
+        stop(FAILED)
+
+
+def mark_backed_up(
+    *,
+    backup: Annotated[str, typer.Option(help="How it was made and where it is; audited.")],
+    at: Annotated[
+        str | None,
+        typer.Option(help="When it began: 'today 02:30' (East Africa), or ISO; else now."),
+    ] = None,
+    sha256: Annotated[str, typer.Option(help="The digest of its file.")] = "",
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+) -> None:
+    """Say that other tools, such as pg_dump, made a backup and that it was verified."""
+    from kusanya.service_clock import parse_clock
+    from kusanya.store import Store
+    from kusanya.store.records import Backup
+
+    if not backup.strip():
+        raise Refused("--backup is empty: say how the backup was made", code=USAGE)
+    digest = sha256.strip().lower()
+    if digest and not _SHA256.fullmatch(digest):
+        raise Refused("--sha256 is 64 hexadecimal digits", code=USAGE)
+    chosen, time = profile_of(profile, store), parse_clock(clock)
+    present = time.now()
+    began = present if at is None else instant_of("--at", at, now=present)
+    with Store.open(chosen.store, create=False, clock=time) as opened:
+        opened.backups.record(
+            Backup(at=began, name=backup.strip(), sha256=digest), actor=opened.audit.actor
+        )
+        status = opened.backups.status()
+    if as_json:
+        say_json(status)
+    else:
+        say(f"{safe(chosen.store)} remembers a backup of {began.isoformat()}")
+
+
+def expect_backups(
+    *,
+    within: Annotated[
+        str | None,
+        typer.Option(help="How old the newest backup may become: 36h or 8d, for an alarm."),
+    ] = None,
+    any_age: Annotated[bool, typer.Option("--any-age", help="Raise no alarm for its age.")] = False,
+    profile: ProfileName = None,
+    store: StoreUrl = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+) -> None:
+    """Say how old the newest backup of a store may become before an alarm is raised; audited.
+
+    Until somebody says so, it is 36 hours once a backup was made, and any age before the first.
+    """
+    from kusanya.service_clock import parse_clock
+    from kusanya.store import Store
+
+    if (within is None) is not any_age:
+        raise Refused("say either --within 36h or --any-age", code=USAGE)
+    age = None if within is None else _age(within)
+    chosen = profile_of(profile, store)
+    with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
+        opened.backups.expect(age, actor=opened.audit.actor)
+        status = opened.backups.status()
+    if as_json:
+        say_json(status)
+        return
+    said = "raises no alarm for their age" if within is None else f"wants one every {within}"
+    say(f"{safe(chosen.store)} {said}")
+
+
+def _age(said: str) -> timedelta:
+    found = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", said.strip())
+    if found is None:
+        raise Refused(f"--within is a time as 36h or 8d, not {safe(said, 40)}", code=USAGE)
+    return int(found[1]) * (timedelta(hours=1) if found[2] == "h" else timedelta(days=1))

@@ -1,0 +1,115 @@
+"""What a store remembers of its backups, and that only a sound copy counts as one."""
+
+import hashlib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from kusanya.clock import ManualClock
+from kusanya.errors import StoreDamaged, StoreUnavailable
+from kusanya.store import Store, restore_file
+from kusanya.store.records import Backup, BackupStatus
+
+HOUR = timedelta(hours=1)
+
+
+def test_nothing_is_expected_before_the_first_backup(store: Store) -> None:
+    assert store.backups.status() == BackupStatus()
+    assert store.backups.status().since is None
+
+
+def test_a_backup_is_remembered_with_its_time_name_and_digest_and_audited(
+    store: Store, make: Any
+) -> None:
+    made = Backup(at=make.noon, name="night.dump", sha256="a" * 64)
+    store.backups.record(made, actor="cron")
+    assert store.backups.status() == BackupStatus(last=made, within=36 * HOUR)
+    [row] = store.audit.page().rows
+    assert (row.act, row.outcome) == ("backup", "done")
+    assert row.detail.startswith(f"night.dump, as of 2026-03-01T12:00:00+00:00, sha256 {'a' * 64}")
+    # Told late of an older one: the newest counts.
+    store.backups.record(Backup(at=make.noon - HOUR, name="older.dump"), actor="cron")
+    assert store.backups.status().last == made
+    assert len(store.audit.page().rows) == 2
+    assert store.maintenance.check() == ()
+
+
+def test_how_old_a_backup_may_become_is_said_once_and_counts_from_then(
+    store: Store, clock: ManualClock
+) -> None:
+    store.backups.expect(24 * HOUR, actor="asha")
+    asked = clock.now()
+    assert store.backups.status().since == asked
+    clock.step(5 * HOUR)
+    store.backups.expect(24 * HOUR, actor="asha")
+    assert store.backups.status().expected_since == asked, "nothing new was said"
+    store.backups.record(Backup(at=clock.now(), name="one"), actor="asha")
+    assert store.backups.status().since == clock.now()
+    store.backups.expect(None, actor="asha")
+    assert store.backups.status().since is None
+    assert [row.act for row in store.audit.page().rows] == [
+        "expect backups", "backup", "expect backups"
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="within a time"):
+        store.backups.expect(timedelta(), actor="asha")
+
+
+def test_what_is_no_fact_of_a_backup_is_damage_and_no_silence(store: Store) -> None:
+    with store._engines.writing() as connection, connection.begin():
+        connection.execute(text("INSERT INTO store_meta (name, value) VALUES ('backup', '{}')"))
+    with pytest.raises(StoreDamaged, match="of its backups"):
+        store.backups.status()
+
+
+def test_a_copy_is_checked_left_as_it_was_digested_and_can_be_put_back(
+    tmp_path: Path, make: Any, clock: ManualClock
+) -> None:
+    with Store.open(tmp_path / "store.db", clock=clock) as store:
+        store.record(make.arrival(1))
+        folder = tmp_path / "backups"
+        folder.mkdir()
+        clock.step(HOUR)
+        made = store.maintenance.backup(folder / "copy.sqlite")
+        assert made.findings == ()
+        assert made.backup.at == clock.now()
+        assert store.backups.status().last == made.backup
+    copied = (folder / "copy.sqlite").read_bytes()
+    assert hashlib.sha256(copied).hexdigest() == made.backup.sha256
+    assert [one.name for one in folder.iterdir()] == ["copy.sqlite"], "nothing was left beside it"
+    restored = tmp_path / "restored.db"
+    restore_file(folder / "copy.sqlite", restored, clock=clock, sha256=made.backup.sha256)
+    with Store.open(restored, clock=clock) as store:
+        assert store.backups.status().last is None, "it was copied before it was remembered"
+
+
+def test_a_copy_with_findings_is_kept_and_counts_as_none(tmp_path: Path, make: Any) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        store.record(make.arrival(1))
+        with store._engines.writing() as connection, connection.begin():
+            connection.execute(text("UPDATE collection SET amount = amount + 1"))
+        made = store.maintenance.backup(tmp_path / "copy.sqlite")
+        assert {one.kind for one in made.findings} == {"projection"}
+        assert store.backups.status().last is None
+        assert store.audit.page().rows == ()
+    assert (tmp_path / "copy.sqlite").exists()
+
+
+def test_a_store_that_is_only_read_is_copied_and_remembers_nothing(
+    tmp_path: Path, make: Any
+) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        store.record(make.arrival(1))
+        with Store.open(tmp_path / "store.db", read_only=True) as reader:
+            assert reader.maintenance.backup(tmp_path / "copy.sqlite").findings == ()
+        assert store.backups.status().last is None
+
+
+@pytest.mark.postgres
+def test_postgresql_is_backed_up_by_its_own_tools(store: Store, tmp_path: Path) -> None:
+    if store._engines.sqlite:
+        pytest.skip("of PostgreSQL")
+    with pytest.raises(StoreUnavailable, match="pg_dump, then run kusanya store mark-backed-up"):
+        store.maintenance.backup(tmp_path / "copy.sqlite")
