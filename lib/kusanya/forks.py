@@ -40,25 +40,25 @@ class _Registry:
         # Held from before a fork until after it: two threads never fork at once.
         self.lock = threading.RLock()
         self.live: weakref.WeakSet[ForkAware] = weakref.WeakSet()
-        self._told: list[ForkAware] = []
+        self._forked: list[ForkAware] = []
 
     def before(self) -> None:
         self.lock.acquire()
-        self._told = list(self.live)
-        for each in self._told:
-            each.before_fork()
+        self._forked = list(self.live)
+        for one in self._forked:
+            one.before_fork()
 
     def in_parent(self) -> None:
-        told, self._told = self._told, []
-        for each in told:
-            each.after_fork_in_parent()
+        forked, self._forked = self._forked, []
+        for one in forked:
+            one.after_fork_in_parent()
         self.lock.release()
 
     def in_child(self) -> None:
         self.lock = threading.RLock()
-        self._told = []
-        for each in list(self.live):
-            each.after_fork_in_child()
+        self._forked = []
+        for one in list(self.live):
+            one.after_fork_in_child()
 
 
 _registry: Final = _Registry()

@@ -78,14 +78,14 @@ class _Text(logging.Formatter):
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object of `record` in one line."""
-        told: dict[str, Any] = {
+        line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": _clean(record.getMessage()),
         }
         # In ASCII, so that nothing in it acts on a terminal or ends a line.
-        return json.dumps(told | _fields(record))
+        return json.dumps(line | _fields(record))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

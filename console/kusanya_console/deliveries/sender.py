@@ -158,7 +158,7 @@ def _attempt(sent: AttemptMatch, look: Look) -> Line:
     glyph: Run = ("·", WARN)
     if sent.arrival is not None:
         glyph = ("●", PLAIN) if one.outcome == "succeeded" else ("✕", FAILED)
-    heard = cell(one.error, limit=18) if one.status_code is None else (f"{one.status_code}", PLAIN)
+    answer = cell(one.error, limit=18) if one.status_code is None else (f"{one.status_code}", PLAIN)
     lasted = f"{one.duration_ms:,} ms" if one.duration_ms < _LONG_MS else format_duration(one.took)
     tail: tuple[Run, ...] = ((lasted, MUTED),)
     if one.manual:
@@ -167,5 +167,5 @@ def _attempt(sent: AttemptMatch, look: Look) -> Line:
         tail = (("not seen", WARN),)
     return (
         (f"{one.number:>2} ", MUTED), glyph, (" ", PLAIN),
-        (fit(format_instant(one.started_at, look), 10), PLAIN), heard, ("  ", PLAIN), *tail,
+        (fit(format_instant(one.started_at, look), 10), PLAIN), answer, ("  ", PLAIN), *tail,
     )  # fmt: skip

@@ -68,5 +68,5 @@ def _disagreement_in_event(
 ) -> str | None:
     if ours.event_id is None:
         return "its event has not arrived"
-    told = announced(ours.event_id)
-    return None if told == (truth["id"], truth["status"]) else f"its event says {told[1]}"
+    said = announced(ours.event_id)
+    return None if said == (truth["id"], truth["status"]) else f"its event says {said[1]}"

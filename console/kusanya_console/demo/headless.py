@@ -121,8 +121,8 @@ def _line(
         f"{status} {counts.get(status, 0):>4}"
         for status in ("created", "succeeded", "failed", "expired")
     )
-    told = "     -" if lag is None else f"{lag / timedelta(milliseconds=1):4.0f} ms"
-    return f"{second:>4} s  {states}  verified {verdicts.get('verified', 0):>4}  lag {told}"
+    lag_text = "     -" if lag is None else f"{lag / timedelta(milliseconds=1):4.0f} ms"
+    return f"{second:>4} s  {states}  verified {verdicts.get('verified', 0):>4}  lag {lag_text}"
 
 
 class _Lags:
@@ -182,7 +182,7 @@ class _Judge:
         """Return how many collections the service has, and on which of them not all agree."""
         served = list(self._served())
         return len(served), compare(
-            served, kept=lambda found: _kept(store, found), announced=self._told
+            served, kept=lambda found: _kept(store, found), announced=self._announced
         )
 
     def _served(self) -> Iterator[dict[str, Any]]:
@@ -195,7 +195,7 @@ class _Judge:
                 return
             after = page["data"][-1]["id"]
 
-    def _told(self, event_id: str) -> tuple[str, str]:
+    def _announced(self, event_id: str) -> tuple[str, str]:
         event = self._client.get_event(event_id)
         return event.data.id, event.data.status
 

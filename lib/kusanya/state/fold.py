@@ -185,22 +185,22 @@ def _doubts(
 
 def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
     """Return the distinct facts in the order in which they were first heard."""
-    if len({(heard.source, heard.source_id) for heard in given}) == len(given):
+    if len({(fact.source, fact.source_id) for fact in given}) == len(given):
         return tuple(sorted(given, key=_place))
     by_source: dict[tuple[Source, str], Observation | dict[bytes, Observation]] = {}
-    for heard in given:
-        key = (heard.source, heard.source_id)
+    for fact in given:
+        key = (fact.source, fact.source_id)
         known = by_source.get(key)
         if known is None:
-            by_source[key] = heard
+            by_source[key] = fact
             continue
         if isinstance(known, Observation):
             known = by_source[key] = {_content(known): known}
         # The same saying twice is one fact, first heard at the earlier of the two.
-        content = _content(heard)
+        content = _content(fact)
         earlier = known.get(content)
-        if earlier is None or heard.observed_at < earlier.observed_at:
-            known[content] = heard
+        if earlier is None or fact.observed_at < earlier.observed_at:
+            known[content] = fact
     facts: list[Observation] = []
     contents: dict[int, bytes] = {}
     for entry in by_source.values():
@@ -217,17 +217,17 @@ def _place(fact: Observation) -> tuple[datetime, int, str]:
     return (fact.observed_at, _RANK[fact.source], fact.source_id)
 
 
-def _content(heard: Observation) -> bytes:
+def _content(fact: Observation) -> bytes:
     # Bytes and not ==, because Python holds 1, 1.0 and True in metadata for equal.
     return _encode(
         (
-            heard.heard_in,
-            heard.collection,
-            heard.replayed,
-            heard.event_id,
-            heard.event_type,
-            heard.event_created_at,
-            heard.disputed,
+            fact.heard_in,
+            fact.collection,
+            fact.replayed,
+            fact.event_id,
+            fact.event_type,
+            fact.event_created_at,
+            fact.disputed,
         )
     )
 

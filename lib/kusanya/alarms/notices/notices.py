@@ -90,12 +90,12 @@ def due(
 
 def after_sending(book: NoticeBook, sent: Due, *, now: datetime) -> NoticeBook:
     """Return the book once a message has reached somebody."""
-    told = {alarm.key for alarm in sent.alarms}
+    sent_keys = {alarm.key for alarm in sent.alarms}
     over = {notice.key for notice in sent.recovered}
     return msgspec.structs.replace(
         book,
         notices=tuple(
-            msgspec.structs.replace(one, sent_at=now, is_new=False) if one.key in told else one
+            msgspec.structs.replace(one, sent_at=now, is_new=False) if one.key in sent_keys else one
             for one in book.notices
             if one.key not in over
         ),

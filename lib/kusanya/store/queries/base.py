@@ -61,7 +61,7 @@ class StorePart:
         The future resolves to the act's result once it is durable.
         """
         return self._writer().submit(
-            act if observation is None else ObservationWrite(heard=observation, act=act)
+            act if observation is None else ObservationWrite(observation=observation, act=act)
         )
 
     def _act(self, act: Callable[[Transaction], Result]) -> Result:

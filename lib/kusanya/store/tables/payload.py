@@ -48,28 +48,28 @@ _decode: Final = msgspec.msgpack.Decoder(_Kept).decode
 _begin: Final = msgspec.msgpack.Decoder(_Begun).decode
 
 
-def pack(heard: Observation) -> tuple[bytes, bytes]:
-    """Return the digest of what `heard` says, and `heard` as bytes.
+def pack(observation: Observation) -> tuple[bytes, bytes]:
+    """Return the digest of what `observation` says, and itself as bytes.
 
     The digest covers source, source id and everything said, but not when we heard it. Raises
     ValueError, OverflowError or TypeError for a value that no wire could have carried.
     """
-    raw = heard.collection.raw
+    raw = observation.collection.raw
     said = (
-        str(heard.source),
-        heard.source_id,
-        str(heard.heard_in),
-        heard.replayed,
-        heard.event_id,
-        heard.event_type,
-        heard.event_created_at,
+        str(observation.source),
+        observation.source_id,
+        str(observation.heard_in),
+        observation.replayed,
+        observation.event_id,
+        observation.event_type,
+        observation.event_created_at,
         raw,
-        None if raw else heard.collection,
+        None if raw else observation.collection,
     )
-    doubt = () if heard.disputed is None else (str(heard.disputed),)
+    doubt = () if observation.disputed is None else (str(observation.disputed),)
     return (
         blake2b(_encode((*said, *doubt)), digest_size=_DIGEST_BYTES).digest(),
-        _encode((*said, heard.observed_at, *doubt)),
+        _encode((*said, observation.observed_at, *doubt)),
     )
 
 

@@ -34,7 +34,7 @@ Act = Callable[["Transaction"], Any]
 class ObservationWrite(msgspec.Struct, frozen=True, kw_only=True):
     """An act and the fact that it comes with: both are durable together."""
 
-    heard: Observation
+    observation: Observation
     act: Act
 
 
@@ -107,11 +107,11 @@ class Transaction:
 class _Known:
     """What is kept about one id in both modes, and what this batch adds."""
 
-    __slots__ = ("digests", "heard", "last_seq", "olds", "touched")
+    __slots__ = ("digests", "facts", "last_seq", "olds", "touched")
 
     def __init__(self) -> None:
         self.digests: dict[bytes, int] = {}
-        self.heard: list[Observation] = []
+        self.facts: list[Observation] = []
         self.last_seq = 0
         self.olds: dict[str, ProjectedRow] = {}
         self.touched = False
@@ -149,7 +149,7 @@ class Batch:
             elif isinstance(item, Observation):
                 results[index] = self._observe(item, said)
             elif isinstance(item, ObservationWrite):
-                self._observe(item.heard, said)
+                self._observe(item.observation, said)
         self._write()
         for index, item in enumerate(items):
             if isinstance(item, ObservationWrite):
@@ -165,11 +165,11 @@ class Batch:
         events: set[str] = set()
         wanted: set[str] = set()
         for item in items:
-            heard = _heard(item)
+            observation = _observation_of(item)
             if isinstance(item, Arrival) and item.verdict is Verdict.VERIFIED:
                 events.add(item.event_id or "")
-            if heard is not None:
-                wanted.add(heard.collection.id)
+            if observation is not None:
+                wanted.add(observation.collection.id)
         ask, sql = self._writing.known, self._writing.statements
         if events:
             rows = ask(sql.known_events, events)
@@ -183,7 +183,7 @@ class Batch:
         for collection_id, seq, digest, payload in ask(sql.known_observations, wanted):
             known = self._collections[collection_id]
             known.digests[bytes(digest)] = seq
-            known.heard.append(unpack(payload))
+            known.facts.append(unpack(payload))
             known.last_seq = seq
         if self._collections:
             # Of what nobody ever said anything there is no row either.
@@ -265,32 +265,32 @@ class Batch:
             self._events[key][0],
         ]
 
-    def _dispute(self, item: Arrival, heard: Observation) -> None:
+    def _dispute(self, item: Arrival, observation: Observation) -> None:
         """Keep another body of a known event as evidence, for each collection it is about."""
-        fact = msgspec.structs.replace(heard, disputed=Dispute.OTHER_BODY)
+        fact = msgspec.structs.replace(observation, disputed=Dispute.OTHER_BODY)
         said = pack(fact)
         _, first = self._events[(item.event_id or "", str(item.heard_in))]
-        for collection_id in {first: None, heard.collection.id: None}:
+        for collection_id in {first: None, observation.collection.id: None}:
             self._observe(fact, said, of=collection_id)
 
     def _observe(
-        self, heard: Observation, said: tuple[bytes, bytes], *, of: str | None = None
+        self, observation: Observation, said: tuple[bytes, bytes], *, of: str | None = None
     ) -> int:
         digest, payload = said
-        collection_id = heard.collection.id if of is None else of
-        observed_at = to_us(heard.observed_at)
-        if heard.source is Source.EVENT_CHECK and heard.event_id is not None:
-            self._checked[(heard.event_id, str(heard.heard_in))] = observed_at
+        collection_id = observation.collection.id if of is None else of
+        observed_at = to_us(observation.observed_at)
+        if observation.source is Source.EVENT_CHECK and observation.event_id is not None:
+            self._checked[(observation.event_id, str(observation.heard_in))] = observed_at
         known = self._collections[collection_id]
         before = known.digests.get(digest)
         if before is not None:
             return before
         seq = self._writing.seq()
         known.digests[digest] = known.last_seq = seq
-        known.heard.append(heard)
+        known.facts.append(observation)
         known.touched = True
         self._observations.append(
-            (seq, collection_id, str(heard.heard_in), observed_at, digest, payload)
+            (seq, collection_id, str(observation.heard_in), observed_at, digest, payload)
         )
         return seq
 
@@ -306,7 +306,7 @@ class Batch:
         sums: defaultdict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0, 0])
         touched = (known for known in self._collections.values() if known.touched)
         for known, mode in product(touched, Mode):
-            row = project_facts(known.heard, mode, known.last_seq)
+            row = project_facts(known.facts, mode, known.last_seq)
             if row is None:
                 continue
             old = known.olds.get(mode)
@@ -330,20 +330,20 @@ def _add(total: list[int], by: tuple[int, int, int], sign: int) -> None:
         total[index] += sign * number
 
 
-def _heard(item: Item) -> Observation | None:
+def _observation_of(item: Item) -> Observation | None:
     if isinstance(item, Arrival):
         return item.observation
     if isinstance(item, ObservationWrite):
-        return item.heard
+        return item.observation
     return item if isinstance(item, Observation) else None
 
 
 def _packed(item: Item) -> tuple[bytes, bytes] | WriteFailure:
-    heard = _heard(item)
-    if heard is None:
+    observation = _observation_of(item)
+    if observation is None:
         return (b"", b"")
     try:
-        digest, payload = pack(heard)
+        digest, payload = pack(observation)
     except (ValueError, OverflowError, TypeError) as error:
         return _refused(error)
     return digest, payload

@@ -78,21 +78,21 @@ def _folded(
     rows = connection.execute(select(*SELECTED).where(of_rows))
     kept = {(row.id, row.mode): row for row in map(ProjectedRow._make, rows)}
     it = observation.c
-    facts = connection.execute(
+    rows = connection.execute(
         select(it.collection_id, it.seq, it.digest, it.payload)
         .where(of_facts)
         .order_by(it.collection_id, it.seq)
     )
-    heard: defaultdict[str, list[Observation]] = defaultdict(list)
+    facts: defaultdict[str, list[Observation]] = defaultdict(list)
     places: dict[str, int] = {}
-    for collection_id, seq, digest, payload in facts:
+    for collection_id, seq, digest, payload in rows:
         read = _read(collection_id, digest, payload)
         if isinstance(read, Finding):
             yield read
             continue
-        heard[collection_id].append(read)
+        facts[collection_id].append(read)
         places[collection_id] = seq
-    for collection_id, said in heard.items():
+    for collection_id, said in facts.items():
         for mode in Mode:
             row = project_facts(said, mode, places[collection_id])
             known = kept.get((collection_id, mode.value))
@@ -102,9 +102,9 @@ def _folded(
 
 def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Finding:
     try:
-        heard = unpack(payload)
-        if pack(heard)[0] == bytes(digest):
-            return heard
+        fact = unpack(payload)
+        if pack(fact)[0] == bytes(digest):
+            return fact
     except (WireError, msgspec.MsgspecError, ValueError):
         pass
     return Finding(

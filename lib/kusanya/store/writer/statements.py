@@ -85,7 +85,7 @@ def statements(dialect: Dialect) -> Statements:
         return _text(statement, dialect)
 
     its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
-    heard = observation.c
+    observed = observation.c
     inserts = {
         text(insert_into(table, dialect)): table
         for table in (delivery, event, observation, collection)
@@ -105,9 +105,9 @@ def statements(dialect: Dialect) -> Statements:
             ).where(_among(event.c.id, dialect))
         ),
         known_observations=text(
-            select(heard.collection_id, heard.seq, heard.digest, heard.payload)
-            .where(_among(heard.collection_id, dialect))
-            .order_by(heard.seq)
+            select(observed.collection_id, observed.seq, observed.digest, observed.payload)
+            .where(_among(observed.collection_id, dialect))
+            .order_by(observed.seq)
         ),
         known_collections=text(select(*SELECTED).where(_among(collection.c.id, dialect))),
         delivery=text(insert_into(delivery, dialect)),

@@ -131,10 +131,12 @@ def entries_of(metadata: Mapping[str, Any] | None) -> frozenset[tuple[str, str]]
 def _fresh(connection: Connection, mode: Mode) -> Iterator[tuple[str, frozenset[tuple[str, str]]]]:
     """Yield what the index has not reached: ids of collections, each with entries of one fact."""
     reached = connection.execute(select(feed_head.c.texts_searched)).scalar_one()
-    heard = observation.c
+    observed = observation.c
     # All modes: with a condition on it a planner would begin with every fact of the mode.
-    query = select(heard.collection_id, heard.mode, heard.payload).where(heard.seq > reached)
-    for id_, of, payload in connection.execute(query.order_by(heard.seq.desc())):
+    query = select(observed.collection_id, observed.mode, observed.payload).where(
+        observed.seq > reached
+    )
+    for id_, of, payload in connection.execute(query.order_by(observed.seq.desc())):
         if of == mode.value and _may_name(payload, b"metadata"):
             fact = unpack(payload)
             if fact.counts_in(mode):
@@ -159,27 +161,27 @@ def index_texts(writing: Transaction, *, step: int = STEP) -> bool:
     upto = min(reached + step, writing.head)
     if upto == reached:
         return False
-    earlier, heard, it = observation.alias("earlier"), observation.c, collection.c
+    earlier, observed, it = observation.alias("earlier"), observation.c, collection.c
     query = (
         select(
-            heard.seq,
-            heard.mode,
-            heard.payload,
+            observed.seq,
+            observed.mode,
+            observed.payload,
             it.id,
             it.description,
             it.created_at,
             it.contradictions,
             exists()
             .where(
-                earlier.c.collection_id == heard.collection_id,
-                earlier.c.mode == heard.mode,
-                earlier.c.seq < heard.seq,
+                earlier.c.collection_id == observed.collection_id,
+                earlier.c.mode == observed.mode,
+                earlier.c.seq < observed.seq,
             )
             .label("heard_before"),
         )
-        .join(collection, and_(it.id == heard.collection_id, it.mode == heard.mode))
-        .where(heard.seq > reached, heard.seq <= upto)
-        .order_by(heard.seq)
+        .join(collection, and_(it.id == observed.collection_id, it.mode == observed.mode))
+        .where(observed.seq > reached, observed.seq <= upto)
+        .order_by(observed.seq)
     )
     rows = connection.execute(query).all()
     _add_entries(connection, rows)
@@ -208,11 +210,11 @@ def _add_entries(connection: Connection, rows: Sequence[Row[Any]]) -> None:
 
 
 def _add_descriptions(connection: Connection, rows: Sequence[Row[Any]]) -> None:
-    told = [row for row in rows if row.description is not None]
+    described = [row for row in rows if row.description is not None]
     # Once per collection: with its first fact, or with the first that brings a description.
     new = [
         (row.seq, row.description[:_INDEXED].casefold())
-        for row in told
+        for row in described
         if row.contradictions or not row.heard_before or _is_first_described(connection, row)
     ]
     add_pieces(connection, DESCRIPTIONS, [(seq, said) for seq, said in new if len(said) >= PIECE])
@@ -221,9 +223,9 @@ def _add_descriptions(connection: Connection, rows: Sequence[Row[Any]]) -> None:
 def _is_first_described(connection: Connection, row: Row[Any]) -> bool:
     if not _may_name(row.payload, b"description"):
         return False
-    heard = observation.c
-    query = select(heard.payload).where(
-        heard.collection_id == row.id, heard.mode == row.mode, heard.seq < row.seq
+    observed = observation.c
+    query = select(observed.payload).where(
+        observed.collection_id == row.id, observed.mode == row.mode, observed.seq < row.seq
     )
     return not any(
         _may_name(payload, b"description") and unpack(payload).collection.description is not None
