@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, expand
-from kusanya.saved_views import delete_view, load_views, save_view
 from kusanya.store import Store
 from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.saved_views import delete_view, load_views, save_view
 from kusanya_console.app import ConsoleApp
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

@@ -10,7 +10,6 @@ import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
-from kusanya.saved_views import SavedView
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.results import (
@@ -21,6 +20,7 @@ from kusanya_console.actions.results import (
     ActionResult,
     RevealedPhone,
 )
+from kusanya_console.actions.saved_views import SavedView
 from kusanya_console.commands import COMMANDS, Command, CommandKind, keys_shown
 from kusanya_console.feed import Snapshot
 from kusanya_console.ui import vocabulary

@@ -16,7 +16,6 @@ from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
-from kusanya.saved_views import delete_view, save_view
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState
 from kusanya.text import safe
@@ -28,6 +27,7 @@ from kusanya_console.actions.results import (
     ActionResult,
     RevealedPhone,
 )
+from kusanya_console.actions.saved_views import delete_view, save_view
 from kusanya_console.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.dashboard.reader import ServiceReader, path_part
 from kusanya_console.dashboard.records import SentDelivery, parse_answer

@@ -11,12 +11,12 @@ from textual.worker import get_current_worker
 
 from kusanya.business_day import EAT
 from kusanya.filters import Filter, FilterError, describe, parse
-from kusanya.saved_views import SavedView
 from kusanya.store.records import Key, SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.context import Selection
 from kusanya_console.actions.messages import ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.saved_views import SavedView
 from kusanya_console.lists.export import Form, write_list
 from kusanya_console.lists.list_view import ListUpdate, ListView
 from kusanya_console.screens.confirm import ViewNameScreen

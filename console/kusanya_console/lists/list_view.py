@@ -14,10 +14,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
 from kusanya.filters import Filter, describe
-from kusanya.saved_views import load_views
 from kusanya.store.records import SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.saved_views import load_views
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import Hours, ListDefinition
