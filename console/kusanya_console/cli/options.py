@@ -26,6 +26,12 @@ ClockName = Annotated[
     str,
     typer.Option("--clock", help="'real', or http://.../dashboard/clock to follow a service's."),
 ]
+Migrate = Annotated[
+    bool,
+    typer.Option(
+        "--migrate", help="Bring an older store to this version's schema before it begins."
+    ),
+]
 UntilStdinCloses = Annotated[
     bool, typer.Option("--until-stdin-closes", hidden=True, help="Stop when standard input ends.")
 ]

@@ -14,18 +14,23 @@ from kusanya.wire import Mode
 from kusanya_console.cli.options import (
     AsJson,
     ClockName,
+    Migrate,
     ProfileName,
     StoreUrl,
     UntilStdinCloses,
     profile_of,
 )
-from kusanya_console.output import USAGE, Refused, say, say_json
+from kusanya_console.output import USAGE, Refused, complain, say, say_json
 
 if TYPE_CHECKING:
     from kusanya.clock import Clock
     from kusanya.profiles import EndpointSecret, Profile
+    from kusanya.receiver import EndpointSecrets
+    from kusanya.receiver.asgi import Receiver
     from kusanya.receiver.double_check import DoubleCheck
+    from kusanya.receiver.metrics import Gauges
     from kusanya.receiver.serve import RunningReceiver
+    from kusanya.receiver.waiting import WaitingReceiver
     from kusanya.store import Store
 
 
@@ -90,17 +95,21 @@ def receive(
     ] = True,
     profile: ProfileName = None,
     clock: ClockName = "real",
+    migrate: Migrate = False,
     as_json: AsJson = False,
     until_stdin_closes: UntilStdinCloses = False,
 ) -> None:
-    """Receive signed deliveries; answer 2xx only after each is durable in the store."""
-    from kusanya.alarms.gauges import StoreGauges
+    """Receive signed deliveries; answer 2xx only after each is durable in the store.
+
+    Where its database does not answer at the start, deliveries are answered 503 until it does.
+    """
+    from kusanya.alarms.gauges import StoreGauges, UnreadableStore
     from kusanya.http_limits import ConnectionLimits
     from kusanya.profiles import load, parse_endpoint_secrets
-    from kusanya.receiver import EndpointSecrets
-    from kusanya.receiver.serve import run
+    from kusanya.receiver import EndpointSecrets, app
+    from kusanya.receiver.endpoints import Endpoints
+    from kusanya.receiver.serve import limits_of, serve
     from kusanya.service_clock import parse_clock
-    from kusanya.store import Store
     from kusanya_console.cli.process.parent_watch import stop_when_stdin_closes
 
     chosen = profile_of(profile, store)
@@ -128,38 +137,107 @@ def receive(
         request_s=request_seconds,
         trusted_proxies=tuple(trusted_proxy or ()),
     )
-    time = parse_clock(clock)
+    if until_stdin_closes:
+        stop_when_stdin_closes()
+    with ExitStack() as stack:
+        command = _Receiving(
+            chosen, endpoints, clock=parse_clock(clock), upgrade=migrate, as_json=as_json
+        )
 
-    def ready(serving: "RunningReceiver") -> None:
+        def make() -> "Receiver":
+            opened = command.open(stack)
+            is_checked = double_check is not Policy.NEVER
+            return app(
+                opened,
+                endpoints,
+                clock=command.clock,
+                signature_header=chosen.signature_header,
+                limits=limits_of(bounds),
+                double_check=_checks(chosen, opened, double_check, command.clock, stack)
+                if is_checked
+                else None,
+                metrics=metrics,
+                gauges=StoreGauges(opened, its_mode, clock=command.clock) if metrics else None,
+            )
+
+        def reread() -> Endpoints:
+            found = endpoints_of(load(profile).endpoints)
+            return Endpoints.of(found, signature_header=chosen.signature_header)
+
+        serve(
+            command.application(make, UnreadableStore(its_mode) if metrics else None),
+            host=host,
+            port=port,
+            connections=bounds,
+            drain_s=drain_seconds,
+            reread=reread if is_reread else None,
+            on_ready=command.ready,
+        )
+
+
+class _Receiving:
+    """What one `kusanya receive` opens and says."""
+
+    def __init__(
+        self,
+        profile: "Profile",
+        endpoints: "Sequence[EndpointSecrets]",
+        *,
+        clock: "Clock",
+        upgrade: bool,
+        as_json: bool,
+    ) -> None:
+        self.clock = clock
+        self._profile = profile
+        self._names = ", ".join(endpoint.name for endpoint in endpoints)
+        self._upgrade = upgrade
+        self._as_json = as_json
+        self._opened: Store | None = None
+        self._url: str | None = None
+        """Where it listens, once it does."""
+
+    def open(self, stack: ExitStack) -> "Store":
+        """Open the store until `stack` ends; say so where it listened before."""
+        from kusanya.store import Store
+
+        self._opened = stack.enter_context(
+            Store.open(self._profile.store, clock=self.clock, upgrade=self._upgrade)
+        )
+        if self._url is not None:
+            self._tell(self._url)
+        return self._opened
+
+    def application(
+        self, make: "Callable[[], Receiver]", gauges: "Gauges | None"
+    ) -> "Receiver | WaitingReceiver":
+        """Return the receiver, or one that waits for its database."""
+        from kusanya.errors import StoreAway
+        from kusanya.receiver.waiting import WaitingReceiver
+
+        try:
+            return make()
+        except StoreAway as error:
+            complain(
+                f"{str(error).partition('; ')[0]}; deliveries are answered 503 until it can be "
+                "opened"
+            )
+            return WaitingReceiver(make, gauges=gauges)
+
+    def ready(self, serving: "RunningReceiver") -> None:
+        """Say where it listens."""
         # What was imported lives as long as the process: looking through it for garbage would hold
         # up deliveries for 50 ms every few thousand.
         gc.freeze()
-        if as_json:
-            say_json({"url": serving.url, "store": opened.url_shown})
-        else:
-            names = ", ".join(endpoint.name for endpoint in endpoints)
-            say(f"receiving {its_mode} events for {names} on {serving.url} into {opened.url_shown}")
+        self._url = serving.url
+        self._tell(serving.url)
 
-    with ExitStack() as stack:
-        opened = stack.enter_context(Store.open(chosen.store, clock=time))
-        if until_stdin_closes:
-            stop_when_stdin_closes()
-        is_checked = double_check is not Policy.NEVER
-        run(
-            opened,
-            endpoints,
-            host=host,
-            port=port,
-            clock=time,
-            signature_header=chosen.signature_header,
-            connections=bounds,
-            drain_s=drain_seconds,
-            reread=(lambda: endpoints_of(load(profile).endpoints)) if is_reread else None,
-            on_ready=ready,
-            double_check=_checks(chosen, opened, double_check, time, stack) if is_checked else None,
-            metrics=metrics,
-            gauges=StoreGauges(opened, its_mode, clock=time) if metrics else None,
-        )
+    def _tell(self, url: str) -> None:
+        store = None if self._opened is None else self._opened.url_shown
+        if self._as_json:
+            say_json({"url": url, "store": store})
+            return
+        where = "answering 503 until the store can be opened" if store is None else f"into {store}"
+        say(f"receiving {self._profile.mode} events for {self._names} on {url} {where}")
 
 
 def _usable(make: Callable[_Given, _Made], *args: _Given.args, **named: _Given.kwargs) -> _Made:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import (
+    AsJson,
+    ClockName,
+    Migrate,
+    ProfileName,
+    StoreUrl,
+    profile_of,
+)
 from kusanya_console.cli.process.alarm_thread import AlarmThread
 from kusanya_console.output import (
     FAILED,
@@ -48,6 +55,7 @@ def catch_up(
     profile: ProfileName = None,
     store: StoreUrl = None,
     clock: ClockName = "real",
+    migrate: Migrate = False,
     as_json: AsJson = False,
 ) -> None:
     """Poll everything that is not final, once, and check events; run it after a downtime.
@@ -60,7 +68,10 @@ def catch_up(
     from kusanya_console.cli.create import client_of
 
     chosen, time = profile_of(profile, store), parse_clock(clock)
-    with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
+    with (
+        Store.open(chosen.store, clock=time, upgrade=migrate) as opened,
+        client_of(chosen, clock=time) as client,
+    ):
         found = run(opened, client, progress=_bar() if sys.stderr.isatty() else None)
     if as_json:
         say_json(found)
@@ -95,6 +106,7 @@ def watch(
     profile: ProfileName = None,
     store: StoreUrl = None,
     clock: ClockName = "real",
+    migrate: Migrate = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep asking about collections past their time, a few at once, until Ctrl-C.
@@ -127,7 +139,7 @@ def watch(
     def is_interrupted() -> bool:
         return asked_to_stop.is_set() or hung_up.is_set()
 
-    opened = _open_when_there(chosen.store, asked_to_stop, clock=time)
+    opened = _open_when_there(chosen.store, asked_to_stop, clock=time, upgrade=migrate)
     if opened is None:
         return
     with ExitStack() as stack:
@@ -182,7 +194,9 @@ def _read_again(chosen: "Profile", read: "Callable[[], Profile]", *, clock: "Clo
     return found
 
 
-def _open_when_there(url: str, stop: "Event", *, clock: "Clock | None" = None) -> "Store | None":
+def _open_when_there(
+    url: str, stop: "Event", *, clock: "Clock | None" = None, upgrade: bool = False
+) -> "Store | None":
     """Open the store as soon as its database answers, as a watch waits later; None when stopped."""
     from kusanya.errors import StoreAway
     from kusanya.store import Store
@@ -190,7 +204,7 @@ def _open_when_there(url: str, stop: "Event", *, clock: "Clock | None" = None) -
     pause_s = 0.0
     while True:
         try:
-            return Store.open(url, clock=clock)
+            return Store.open(url, clock=clock, upgrade=upgrade)
         except StoreAway as error:
             if not pause_s:
                 complain(f"{str(error).partition('; ')[0]}; trying again until it can be opened")

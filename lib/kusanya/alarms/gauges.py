@@ -89,6 +89,20 @@ class StoreGauges:
             yield from families(METRICS, figures)
 
 
+class UnreadableStore:
+    """The gauges of a store that could not be opened yet; for prometheus-client."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    def refresh(self) -> None:
+        """Do nothing: there is nothing to read."""
+
+    def collect(self) -> "Iterator[Family]":
+        """Return that the store cannot be read."""
+        yield from families((READABLE,), (self._mode, False))
+
+
 READABLE: Final = Metric[tuple[Mode, bool]](
     name="kusanya_store_readable",
     help="1 while the store can be read; while it cannot, its other gauges are left out.",

@@ -27,7 +27,7 @@ from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
 _NO_LIMITS_GIVEN: Final = Limits()
-_LAST: Final = (b"connection", b"close")
+LAST: Final = (b"connection", b"close")
 """Said with the last answer of a connection."""
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 
@@ -144,13 +144,13 @@ class Receiver:
             handler.metrics.discarded += 1
             return
         except Refusal as refusal:
-            handler.refused(refusal, partial(_sender, scope))
-            await send_page(send, Page(refusal.status, refusal.text), _LAST, *refusal.headers)
+            handler.refused(refusal, partial(sender_of, scope))
+            await send_page(send, Page(refusal.status, refusal.text), LAST, *refusal.headers)
             return
         arrival = durable.arrival
-        last = (_LAST,) if self._pages.is_draining else ()
+        last = (LAST,) if self._pages.is_draining else ()
         await send_page(send, Page(arrival.answer, answer_text(arrival).encode()), *last)
-        handler.acknowledged(durable, partial(_sender, scope))
+        handler.acknowledged(durable, partial(sender_of, scope))
 
     async def _page(self, scope: Scope, send: Send) -> None:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -159,7 +159,7 @@ class Receiver:
             await send_page(send, page)
             return
         refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
-        self._handler.refused(refusal, partial(_sender, scope))
+        self._handler.refused(refusal, partial(sender_of, scope))
         await send_page(send, Page(refusal.status, refusal.text), *refusal.headers)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -191,7 +191,7 @@ async def _read_body(receive: Receive, limits: Limits) -> bytes:
             return b"".join(parts)
 
 
-def _sender(scope: Scope) -> dict[str, str]:
+def sender_of(scope: Scope) -> dict[str, str]:
     """Return who sent a request, for the log: the peer and the proxy's name for the request."""
     found = {"peer": str(scope["client"][0])} if scope.get("client") else {}
     for name, value in scope["headers"]:

@@ -8,7 +8,7 @@ and answers what is in flight: acknowledged if its commit comes in time, refused
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import uvicorn
@@ -23,6 +23,7 @@ from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import Follower, Journal
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import Application
+from kusanya.receiver.waiting import WaitingReceiver
 from kusanya.store.records import Arrival, Receipt
 from kusanya.wire import Mode
 
@@ -49,6 +50,23 @@ class RunningReceiver(msgspec.Struct, frozen=True):
         return f"http://{host}:{self.port}/"
 
 
+class _Stateless:
+    """An application that has nothing to start, to end or to verify by."""
+
+    def start(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def drain(self) -> None:
+        pass
+
+    def use(self, _endpoints: Endpoints) -> None:
+        pass
+
+
+_Served: TypeAlias = Receiver | WaitingReceiver | _Stateless
 _NO_LIMITS_GIVEN: Final = Limits()
 _NO_CONNECTION_LIMITS_GIVEN: Final = ConnectionLimits()
 
@@ -82,15 +100,13 @@ def run(
     `reread` is asked for the secrets; where it raises ConfigurationError the old ones stay.
     Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.
     """
-    # Half of them may be sending slowly: that is no reason to refuse the others.
-    in_flight = max(limits.in_flight, 2 * connections.connections)
     application = app(
         store,
         secrets,
         mode=mode,
         clock=clock,
         signature_header=signature_header,
-        limits=msgspec.structs.replace(limits, in_flight=in_flight),
+        limits=limits_of(connections, limits),
         on_receipt=on_receipt,
         resolve_intents=resolve_intents,
         double_check=double_check,
@@ -108,7 +124,7 @@ def run(
         port=port,
         connections=connections,
         drain_s=drain_s,
-        on_hangup=None if reread is None else partial(_reread, application, given),
+        reread=None if reread is None else given,
         on_ready=on_ready,
     )
 
@@ -120,10 +136,13 @@ def serve(
     port: int = 0,
     connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
     drain_s: float = 0.0,
-    on_hangup: Callable[[], None] | None = None,
+    reread: Callable[[], Endpoints] | None = None,
     on_ready: Callable[[RunningReceiver], None] | None = None,
 ) -> None:
-    """Run any ASGI application under the receiver's limits; see `run`."""
+    """Run any ASGI application under the receiver's limits; see `run`.
+
+    Raises what opening the store ended with, where the application is a `WaitingReceiver`.
+    """
     listener = listen(host, port)
     config = uvicorn.Config(
         application,
@@ -146,21 +165,39 @@ def serve(
 
     def drain() -> None:
         _log.info("about to end", extra={"drain_s": drain_s})
-        if isinstance(application, Receiver):
-            application.drain()
+        ours.drain()
 
-    server = Server(config, ready, on_stop=drain, drain_s=drain_s, on_hangup=on_hangup)
+    def stop_now() -> None:
+        for _ in range(2):  # the second time without the drain
+            server.stop()
+
+    ours: _Served = (
+        application if isinstance(application, Receiver | WaitingReceiver) else _Stateless()
+    )
+    hang_up = None if reread is None else partial(_reread, ours, reread)
+    server = Server(config, ready, on_stop=drain, drain_s=drain_s, on_hangup=hang_up)
+    if isinstance(application, WaitingReceiver):
+        application.on_end = stop_now
     try:
-        if isinstance(application, Receiver):
-            application.start()
+        ours.start()
         server.run(sockets=[listener])
     finally:
         listener.close()
-        if isinstance(application, Receiver):
-            application.close()
+        ours.close()
+    if isinstance(application, WaitingReceiver) and application.failure is not None:
+        raise application.failure
 
 
-def _reread(application: Receiver, given: Callable[[], Endpoints]) -> None:
+def limits_of(connections: ConnectionLimits, limits: Limits = _NO_LIMITS_GIVEN) -> Limits:
+    """Return the limits of a receiver with so many connections.
+
+    Half of them may be sending slowly: that is no reason to refuse the others.
+    """
+    in_flight = max(limits.in_flight, 2 * connections.connections)
+    return msgspec.structs.replace(limits, in_flight=in_flight)
+
+
+def _reread(application: _Served, given: Callable[[], Endpoints]) -> None:
     # Deliveries under way were verified by what held when they came.
     try:
         application.use(given())

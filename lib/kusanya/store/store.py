@@ -79,6 +79,7 @@ class Store(StorePart):
         clock: Clock | None = None,
         create: bool = True,
         migrate: bool = False,
+        upgrade: bool = False,
         read_only: bool = False,
         queue_rows: int = 10_000,
         batch_rows: int = 500,
@@ -89,17 +90,25 @@ class Store(StorePart):
         """Open the store at a path or a postgresql:// address.
 
         Where there is none it is made, unless `create` is False. An older store is refused unless
-        `migrate` brings it up to date: programs of the older version cannot open it any more. With
-        `migrate` the files are also taken as they stand: a store is begun where one was lost, and
-        what a removed -wal held is given up. `read_only` is for looking into someone else's store:
-        nothing is created or migrated. The last two bound what is kept of deliveries rejected at
-        one endpoint for one reason; all together have four times the rows and twice the bytes.
+        `migrate` or `upgrade` brings it up to date: programs of the older version cannot open it
+        any more. With `migrate` the files are also taken as they stand: a store is begun where one
+        was lost, and what a removed -wal held is given up. `upgrade` does nothing of this, so that
+        a program may be started with it again and again. `read_only` is for looking into someone
+        else's store: nothing is created or migrated. The last two bound what is kept of deliveries
+        rejected at one endpoint for one reason; all together have four times the rows and twice the
+        bytes.
         Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version,
         StoreDamaged for one whose files are not whole.
         """
         found = engines(fspath(url), read_only=read_only)
         try:
-            store_id = prepare(found, create=create, migrate=migrate, read_only=read_only)
+            store_id = prepare(
+                found,
+                create=create,
+                migrate=migrate,
+                read_only=read_only,
+                upgrade=upgrade and not read_only,
+            )
         except BaseException:
             found.dispose()
             raise

@@ -1,5 +1,7 @@
-"""A store of an older version is migrated by one command, and by no other."""
+"""A store of an older version is migrated by one command, or by another that is told to."""
 
+import io
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -64,6 +66,61 @@ def test_no_other_command_migrates_and_each_says_which_one_does(
     assert f"it has revision 0001 and this version needs {migrations.REVISIONS[-1]}" in err
     assert "run kusanya store migrate" in err
     assert revision(older) == "0001"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["collect", "5000", "0754000001", "INV-1"], ["health"], ["audit"], ["handover"],
+        ["store", "mark-backed-up", "--backup=x"], ["store", "expect-backups", "--any-age"],
+        ["store", "purge", "--bodies-after=30d"], ["store", "erase", "--phone=0754000001"],
+        ["talk", "--no-input"], ["console", "--web"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_the_others_leave_it_as_it_is(
+    kusanya: Callable[..., ActionResult], older: Path, command: list[str]
+) -> None:
+    assert kusanya(*command, f"--store={older}")[0] != 0
+    assert revision(older) == "0001"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        # Each ends for a reason of its own, after the store was opened.
+        ["receive", "--port=0", "--mode=test", "--host=256.1.1.1"],
+        ["watch"],
+        ["catch-up"],
+        ["talk", "--clock=real"],
+        ["console", "--web", "--port=99999"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_is_told_to_migrates_first(
+    kusanya: Callable[..., ActionResult],
+    older: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert "revision 0001" in kusanya(*command, f"--store={older}")[2] or command[0] == "console"
+    kusanya(*command, "--migrate", f"--store={older}")
+    assert revision(older) == migrations.REVISIONS[-1]
+
+
+def test_being_told_to_migrate_forgives_no_lost_file(
+    kusanya: Callable[..., ActionResult], older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")
+    assert kusanya("store", "migrate", f"--store={older}")[0] == 0
+    older.unlink()
+    words = ("receive", "--port=0", "--mode=test", "--migrate", f"--store={older}")
+    code, _, err = kusanya(*words)
+    assert code == 1
+    assert "run kusanya store migrate" in err, "a person has to say that it is gone for good"
+    assert not older.exists()
 
 
 def test_the_one_command_migrates(kusanya: Callable[..., ActionResult], older: Path) -> None:

@@ -34,7 +34,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> list[StoreUnavailable]:
     """Return the errors that openings meet, one after the other, before one succeeds."""
     errors: list[StoreUnavailable] = []
 
-    def opened(url: str, *, clock: Any = None) -> Any:
+    def opened(url: str, *, clock: Any = None, upgrade: bool = False) -> Any:
         if errors:
             raise errors.pop(0)
         return f"open {url}"

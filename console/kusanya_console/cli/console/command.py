@@ -8,7 +8,7 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
-from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import ClockName, Migrate, ProfileName, StoreUrl, profile_of
 from kusanya_console.output import USAGE, Refused
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def console(
         str | None, typer.Option("--replay", help="Play 'today 02:00..03:30' again, masked.")
     ] = None,
     speed: Annotated[float, typer.Option("--speed", help="How fast --replay runs.")] = 1.0,
+    migrate: Migrate = False,
 ) -> None:
     """Watch collections and deliveries live; press ? for help and ctrl+q to leave."""
     if as_of is not None or replay is not None:
@@ -55,6 +56,7 @@ def console(
         if web or allow_writes:
             raise Refused("--as-of and --replay only look, on this terminal", code=USAGE)
     if web:
+        migrate_first(profile_of(profile, store), asked=migrate)
         from kusanya_console.cli.console.elsewhere import in_a_browser
 
         in_a_browser(
@@ -73,6 +75,7 @@ def console(
     ascii_only = draws_in_ascii(asked=ascii_only)
     chosen = profile_of(profile, store)
     time = parse_clock(clock, max_age_s=0.25)
+    migrate_first(chosen, asked=migrate)
     if as_of is not None or replay is not None:
         from kusanya_console.cli.console.past import show_as_of, show_replay
 
@@ -88,6 +91,14 @@ def console(
         ascii_only=ascii_only,
         allow_writes=allow_writes,
     )
+
+
+def migrate_first(profile: "Profile", *, asked: bool) -> None:
+    """Bring the store up to date where it is asked for: looking opens it anew, to read it only."""
+    from kusanya.store import Store
+
+    if asked:
+        Store.open(profile.store, create=False, upgrade=True).close()
 
 
 def _show_in_turn(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kusanya_console.cli.options import ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import ClockName, Migrate, ProfileName, StoreUrl, profile_of
 from kusanya_console.output import say
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def talk(
     profile: ProfileName = None,
     store: StoreUrl = None,
     clock: ClockName = "real",
+    migrate: Migrate = False,
 ) -> None:
     """Say what happens in lines, and answer commands: for screen readers, slow lines and logs.
 
@@ -50,7 +51,12 @@ def talk(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.actions.context import AppContext
-    from kusanya_console.cli.console.command import client_for, operator_for, queries_for
+    from kusanya_console.cli.console.command import (
+        client_for,
+        migrate_first,
+        operator_for,
+        queries_for,
+    )
     from kusanya_console.cli.talk.announcer import Follow
     from kusanya_console.cli.talk.conversation import Conversation
     from kusanya_console.cli.talk.verbs import VERBS
@@ -64,6 +70,7 @@ def talk(
     except ValueError:
         raise Refused(f"--follow is all, problems or alarms, not {follow}", code=USAGE) from None
     chosen = profile_of(profile, store)
+    migrate_first(chosen, asked=migrate)
     with ExitStack() as stack:
         client = client_for(chosen, time, stack)
         writing = client is not None or allow_writes

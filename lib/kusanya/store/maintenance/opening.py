@@ -15,10 +15,13 @@ from kusanya.store.tables.schema import store_meta
 from kusanya.store.tables.sqlite_file import SqliteFile
 
 
-def prepare(found: Engines, *, create: bool, migrate: bool, read_only: bool) -> str:
+def prepare(
+    found: Engines, *, create: bool, migrate: bool, read_only: bool, upgrade: bool = False
+) -> str:
     """Create and migrate as allowed; return the store's id.
 
-    Raises StoreError with what to do where the store cannot be used as it stands.
+    `upgrade` brings an older schema up to date and, unlike `migrate`, takes nothing else as it
+    stands. Raises StoreError with what to do where the store cannot be used as it stands.
     """
     create, migrate = create and not read_only, migrate and not read_only
     with (
@@ -35,7 +38,7 @@ def prepare(found: Engines, *, create: bool, migrate: bool, read_only: bool) -> 
         if revision is None and not create:
             raise StoreUnavailable(_no_store(found))
         if revision != migrations.REVISIONS[-1]:
-            if revision is not None and not migrate:
+            if revision is not None and not (migrate or upgrade):
                 raise StoreUnavailable(
                     f"{found.shown} is of an older version: it has revision {revision} and this "
                     f"version needs {migrations.REVISIONS[-1]}; when every program that uses it "
