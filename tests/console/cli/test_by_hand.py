@@ -291,6 +291,7 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
     assert saved == {
         "saved": str(copy),
         "sha256": hashlib.sha256(copy.read_bytes()).hexdigest(),
+        "findings": [],
     }
     with Store.open(copy, read_only=True) as store:
         assert [row.reference for row in store.collections.page(Mode.TEST).rows] == ["INV-13"]
