@@ -9,12 +9,12 @@ from typing import Final, Literal, Self, overload
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
-from kusanya.store import migrations
 from kusanya.store.bulk.bulk_read import BulkRead
 from kusanya.store.maintenance.erasing import Erasing
 from kusanya.store.maintenance.export import Parquet
 from kusanya.store.maintenance.maintenance import Maintenance
-from kusanya.store.maintenance.opening import prepare
+from kusanya.store.maintenance.opening import bring_up_to_date, prepare
+from kusanya.store.maintenance.retention import Retention
 from kusanya.store.queries.alarm_notices import AlarmNotices
 from kusanya.store.queries.backups import Backups
 from kusanya.store.queries.base import StorePart, StoreParts
@@ -69,6 +69,7 @@ class Store(StorePart):
         self.restores = Restores(opened)
         self.backups = Backups(opened)
         self.erasing = Erasing(opened)
+        self.retention = Retention(opened)
         self.bulk_read = BulkRead(opened)
 
     @classmethod
@@ -101,6 +102,7 @@ class Store(StorePart):
         StoreDamaged for one whose files are not whole.
         """
         found = engines(fspath(url), read_only=read_only)
+        clock = clock or SystemClock()
         try:
             store_id = prepare(
                 found,
@@ -108,11 +110,11 @@ class Store(StorePart):
                 migrate=migrate,
                 read_only=read_only,
                 upgrade=upgrade and not read_only,
+                clock=clock,
             )
         except BaseException:
             found.dispose()
             raise
-        clock = clock or SystemClock()
         journal = None
         if not read_only:
             journal = Journal(
@@ -189,12 +191,8 @@ class Store(StorePart):
     def migrate(self) -> bool:
         """Bring an older store up to date; tell whether anything was done."""
         self._writer()
-        with (
-            only_store_errors("migrate the store"),
-            self._engines.writing() as connection,
-            connection.begin(),
-        ):
-            return migrations.upgrade(connection)
+        with only_store_errors("migrate the store"):
+            return bring_up_to_date(self._engines, self._clock)
 
     @property
     def is_closed(self) -> bool:

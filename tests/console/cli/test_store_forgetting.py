@@ -45,12 +45,18 @@ def test_a_customer_is_erased_once_the_payment_is_over(
     assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
     code, out, _ = kusanya("store", "purge", "--bodies-after=30d", "--personal-after=400d", store)
     assert (code, out.splitlines()[0]) == (0, "removed the bodies of 0 deliveries")
+    code, out, _ = kusanya("store", "purge", "--deliveries-after=400d", store)
+    assert (code, out) == (0, "removed 0 deliveries of months that are over; their events stay\n")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["purge"], "say --bodies-after or --personal-after, or both"),
+        (
+            ["purge"],
+            "say one or more of --bodies-after, --personal-after, --deliveries-after",
+        ),
+        (["purge", "--deliveries-after=30d"], "--deliveries-after is at least 31d"),
         (["purge", "--bodies-after=30"], "--bodies-after is a number of days as 30d, not 30"),
         (["erase", "--phone=12"], "--phone: after 255 or the leading 0 come 9 digits, not 2"),
     ],

@@ -17,7 +17,8 @@ from kusanya.store.writer.rejected import RejectedLimits
 def everything(found: Engines) -> dict[str, list[Any]]:
     """Return what every row of every table says: a column that says nothing yet is left out.
 
-    So is how far an index has come. A table that the store does not have yet holds no row.
+    So is how far an index has come, and which older programs can work with the store. A table that
+    the store does not have yet holds no row.
     """
     with found.reader.connect() as connection:
         there = set(inspect(connection).get_table_names())
@@ -31,6 +32,7 @@ def everything(found: Engines) -> dict[str, list[Any]]:
                     }
                 )
                 for row in connection.execute(text(f"SELECT * FROM {name}")).mappings()  # noqa: S608 - our own tables' names
+                if row.get("name") != "works_from"
             )
             if name in there
             else []

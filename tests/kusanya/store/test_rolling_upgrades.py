@@ -14,6 +14,7 @@ from kusanya.state.observation import Source
 from kusanya.store import Store, migrations
 from kusanya.store.records import BreakSubject
 from kusanya.store.tables.engine import engines
+from kusanya.store.tables.schema import metadata
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -24,12 +25,12 @@ def migrate_to_next(url: str, *, works_from: str | None) -> None:
     """Do what a later version's migration would do: add to every table."""
     found = engines(url)
     with found.writing() as connection, connection.begin():
-        searches = ("_search", "alembic_version")
-        for table in inspect(connection).get_table_names():
-            if not any(word in table for word in searches):
+        for table in metadata.tables:
+            if table in inspect(connection).get_table_names():
                 connection.execute(text(f"ALTER TABLE {table} ADD COLUMN of_tomorrow BIGINT"))
         connection.execute(text("CREATE TABLE tomorrow (id BIGINT PRIMARY KEY)"))
         connection.execute(text(f"UPDATE alembic_version SET version_num = '{NEXT}'"))  # noqa: S608 - our own
+        connection.execute(text("DELETE FROM store_meta WHERE name = 'works_from'"))
         if works_from is not None:
             connection.execute(
                 text("INSERT INTO store_meta (name, value) VALUES ('works_from', :revision)"),

@@ -92,8 +92,8 @@ def test_old_bodies_are_forgotten_and_nothing_else_changes(store: Store, make: A
     old = store.record(make.arrival(1))
     new = store.record(make.arrival(2, at=make.noon + timedelta(days=40)))
     rows = store.deliveries.page(Mode.TEST)
-    assert store.maintenance.forget_bodies(before=make.noon + timedelta(days=1)) == 1
-    assert store.maintenance.forget_bodies(before=make.noon + timedelta(days=1)) == 0
+    assert store.retention.forget_bodies(before=make.noon + timedelta(days=1)) == 1
+    assert store.retention.forget_bodies(before=make.noon + timedelta(days=1)) == 0
     gone, kept = store.deliveries.body(old.delivery_id), store.deliveries.body(new.delivery_id)
     assert gone is not None
     assert kept is not None

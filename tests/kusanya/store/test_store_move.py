@@ -182,7 +182,7 @@ def test_a_file_that_was_changed_between_two_parts_is_moved_as_it_is_in_the_end(
         move_store(place, postgres_url, clock=CLOCK, progress=stop)
     with Store.open(place, clock=clock) as store:
         fill(store, make, 5, first=50)
-        store.maintenance.forget_bodies(before=datetime(2027, 1, 1, tzinfo=UTC))
+        store.retention.forget_bodies(before=datetime(2027, 1, 1, tzinfo=UTC))
     before = moved_rows(str(place))
     with pytest.raises(StoreUnavailable, match="is the store still; run the same command again"):
         move_store(place, postgres_url, clock=CLOCK)

@@ -52,6 +52,7 @@ def test_a_newer_store_is_refused_and_left_untouched(open_store: Opener, make: A
     store = open_store()
     with store._engines.writer.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(text("DELETE FROM store_meta WHERE name = 'works_from'"))
     with pytest.raises(StoreTooNew, match="newer"):
         open_store()
     with store._engines.reader.connect() as connection:

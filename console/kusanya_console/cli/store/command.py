@@ -131,7 +131,7 @@ def forget_bodies(
 
     day = day_of("--before", before)
     with _open(profile, store) as opened:
-        count = opened.maintenance.forget_bodies(before=datetime.combine(day, time(), EAT))
+        count = opened.retention.forget_bodies(before=datetime.combine(day, time(), EAT))
     say(f"removed the bodies of {count:,} deliveries that arrived before {before}")
 
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -11,6 +11,9 @@ from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
     from kusanya.store.records import ErasureResult
+
+_LEAST: Final = timedelta(days=31)
+"""Younger deliveries are what people look at when a payment is disputed."""
 
 
 def add_to(group: typer.Typer) -> None:
@@ -30,6 +33,10 @@ def purge(
         str | None,
         typer.Option(help="Phones, descriptions, metadata, notes of older payments go: 400d."),
     ] = None,
+    deliveries_after: Annotated[
+        str | None,
+        typer.Option(help="Deliveries of whole months older than this go: 400d. Events stay."),
+    ] = None,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -37,23 +44,32 @@ def purge(
     """Let what is personal go after an age; amounts, states, ids and counts stay. For cron."""
     from kusanya.store import Store
 
-    if bodies_after is None and personal_after is None:
-        raise Refused("say --bodies-after or --personal-after, or both", code=USAGE)
+    if bodies_after is None and personal_after is None and deliveries_after is None:
+        raise Refused(
+            "say one or more of --bodies-after, --personal-after, --deliveries-after", code=USAGE
+        )
     bodies_age = _age("--bodies-after", bodies_after)
     personal_age = _age("--personal-after", personal_after)
-    at, bodies, done = now(), 0, None
+    deliveries_age = _age("--deliveries-after", deliveries_after)
+    if deliveries_age is not None and deliveries_age < _LEAST:
+        raise Refused(f"--deliveries-after is at least {_LEAST.days}d", code=USAGE)
+    at, bodies, deliveries, done = now(), 0, 0, None
     with Store.open(profile_of(profile, store).store, create=False) as opened:
         if bodies_age is not None:
-            bodies = opened.maintenance.forget_bodies(before=at - bodies_age)
+            bodies = opened.retention.forget_bodies(before=at - bodies_age)
         if personal_age is not None:
             done = opened.erasing.purge_personal(before=at - personal_age, actor=opened.audit.actor)
+        if deliveries_age is not None:
+            deliveries = opened.retention.forget_deliveries(before=at - deliveries_age)
     if as_json:
-        say_json({"bodies": bodies, "personal": done})
+        say_json({"bodies": bodies, "personal": done, "deliveries": deliveries})
         return
     if bodies_age is not None:
         say(f"removed the bodies of {bodies:,} deliveries")
     if done is not None:
         _say(done)
+    if deliveries_age is not None:
+        say(f"removed {deliveries:,} deliveries of months that are over; their events stay")
 
 
 def erase(

@@ -18,12 +18,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from msgspec import MsgspecError
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, exists, func, insert, or_, select, update
 
 from kusanya.errors import StoreUnavailable, WireError
 from kusanya.state.observation import Source
 from kusanya.store.maintenance.masks import Masks
 from kusanya.store.maintenance.opening import prepare
+from kusanya.store.maintenance.retention import deliveries_since, note_deliveries_since
 from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.records import CopyResult, Verdict
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
@@ -109,7 +110,7 @@ class JournalCopy:
         self.path: Final = path
         self._source = source
         self._masks = Masks() if masked else None
-        self._seq = 0
+        self._seq = self._let_go = 0
         self._dated = 0
         """The latest date of what is in the copy."""
         self._hour = 0
@@ -143,6 +144,7 @@ class JournalCopy:
             hour = hour_of(to_us(to))
             if facts or hour != self._hour:
                 with self._writing(to) as writing:
+                    self._copy_let_go(source, writing)
                     self._copy_counts(source, writing, before=hour, all_of_it=last == head)
                 self._hour = hour
         return facts
@@ -240,6 +242,19 @@ class JournalCopy:
         ]
         writing.many(sql.event_checked, checks)
 
+    def _copy_let_go(self, source: Connection, writing: Transaction) -> None:
+        """Copy the events whose deliveries were let go, as they are now, up to the last place."""
+        since, it = deliveries_since(source), event.c
+        note_deliveries_since(writing.connection, since)
+        places = (it.seq > self._let_go, it.seq <= self._seq)
+        brought = exists().where(delivery.c.seq == it.seq, delivery.c.event_id == it.id)
+        _insert(
+            writing,
+            event,
+            self._rows(source, event, it.first_arrived_at < since, *places, ~brought),
+        )
+        self._let_go = self._seq
+
     def _copy_intents(self, source: Connection, writing: Transaction, upto: int) -> None:
         """Copy the creations that changed, as they were after the last of these changes."""
         it = intent_change.c
@@ -293,7 +308,7 @@ class JournalCopy:
         query = select(delivery_rollup).where(
             it.hour >= self._hour,
             it.hour <= before if all_of_it else it.hour < before,
-            it.verdict != Verdict.VERIFIED.value,
+            or_(it.verdict != Verdict.VERIFIED.value, it.hour < deliveries_since(source)),
         )
         rows = self._masked(delivery_rollup, source.execute(query).all())
         statement = insert_into(delivery_rollup, writing.connection.dialect)

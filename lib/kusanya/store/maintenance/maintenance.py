@@ -1,4 +1,4 @@
-"""Care of the store: does it agree with itself, compute it again, copy it, let old bodies go."""
+"""Care of the store: does it agree with itself, compute it again, copy it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, exists, func, select, text, update
+from sqlalchemy import Connection, exists, func, select, text
 
 from kusanya.errors import StoreDamaged
 from kusanya.store.maintenance.backing_up import copy_to
 from kusanya.store.maintenance.journal_copy import JournalCopy, copy_as_of
+from kusanya.store.maintenance.retention import deliveries_since
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
@@ -32,8 +33,7 @@ from kusanya.store.tables.schema import (
     observation,
     receipt,
 )
-from kusanya.store.tables.values import hour_of, to_us
-from kusanya.store.writer.batch import Transaction
+from kusanya.store.tables.values import hour_of
 from kusanya.store.writer.refold import (
     add_to,
     empty_sums,
@@ -43,8 +43,6 @@ from kusanya.store.writer.refold import (
     rebuild,
 )
 
-_SLICE: Final = 2_000
-"""Deliveries that are cleared in one transaction."""
 _SHOWN: Final = 20
 """Findings of one kind that are listed one by one; the rest is counted."""
 JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact, receipt)
@@ -52,7 +50,7 @@ JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact,
 
 
 class Maintenance(StorePart):
-    """Checking, rebuilding, copying and clearing."""
+    """Checking, rebuilding and copying."""
 
     def check(self) -> tuple[Finding, ...]:
         """Return every disagreement of the store with itself; none means that it is sound.
@@ -122,37 +120,6 @@ class Maintenance(StorePart):
     def journal_copy(self, path: str | Path, *, masked: bool = False) -> JournalCopy:
         """Return a new, empty store at `path` that `advance` fills from this one's journal."""
         return JournalCopy(self._engines, Path(path), masked=masked)
-
-    def forget_bodies(self, *, before: datetime) -> int:
-        """Remove the raw bodies and headers of deliveries that arrived before an instant.
-
-        Returns how many. Rows, counts and observations stay, so nothing that follows changes.
-        """
-        with self._reading("read deliveries") as connection:
-            last = connection.execute(select(func.max(delivery.c.seq))).scalar_one() or 0
-        # In short transactions: arrivals must not wait for the clearing of a year.
-        return sum(
-            self._act(partial(_forget, start=start, before=before))
-            for start in range(0, last + 1, _SLICE)
-        )
-
-
-def _forget(writing: Transaction, *, start: int, before: datetime) -> int:
-    it = delivery.c
-    done = writing.connection.execute(
-        update(delivery)
-        .where(
-            it.seq.between(start, start + _SLICE - 1),
-            it.arrived_at < to_us(before),
-            it.body.is_not(None),
-        )
-        .values(body=None, headers=_NO_HEADERS)
-    )
-    return done.rowcount
-
-
-_NO_HEADERS: Final = b"\x90"
-"""No header lines, packed."""
 
 
 def _few(found: Iterator[Finding]) -> Iterator[Finding]:
@@ -260,12 +227,19 @@ def _journal(connection: Connection) -> Iterator[Finding]:
 
 
 def _events(connection: Connection) -> Iterator[Finding]:
-    first = select(event.c.id, event.c.digest, delivery.c.seq, delivery.c.body).outerjoin_from(
+    first = select(
+        event.c.id, event.c.digest, event.c.first_arrived_at, delivery.c.seq, delivery.c.body
+    ).outerjoin_from(
         event,
         delivery,
         (delivery.c.seq == event.c.seq) & (delivery.c.event_id == event.c.id),
     )
-    for event_id, digest, seq, body in connection.execute(first.execution_options(yield_per=1_000)):
+    since = deliveries_since(connection)
+    for event_id, digest, at, seq, body in connection.execute(
+        first.execution_options(yield_per=1_000)
+    ):
+        if seq is None and at < since:
+            continue  # let go with its month
         if seq is None:
             yield Finding(
                 kind="event",

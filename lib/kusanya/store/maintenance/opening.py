@@ -3,20 +3,32 @@
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreAway, StoreUnavailable
 from kusanya.store import migrations
+from kusanya.store.migrations.parting_deliveries import prove_bound
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
 from kusanya.store.tables.schema import store_meta
 from kusanya.store.tables.sqlite_file import SqliteFile
 
+_SYSTEM: Final = SystemClock()
+
 
 def prepare(
-    found: Engines, *, create: bool, migrate: bool, read_only: bool, upgrade: bool = False
+    found: Engines,
+    *,
+    create: bool,
+    migrate: bool,
+    read_only: bool,
+    upgrade: bool = False,
+    clock: Clock = _SYSTEM,
 ) -> str:
     """Create and migrate as allowed; return the store's id.
 
@@ -31,7 +43,9 @@ def prepare(
         found.connections.use(),
     ):
         if found.file is not None:
-            _prepare_file(found.file, create=create, migrate=migrate, read_only=read_only)
+            _prepare_file(
+                found.file, create=create, migrate=migrate, read_only=read_only, clock=clock
+            )
             # A server's database counts as none while it is empty; a file is there or it is not.
             create = migrate
         revision = _revision(found)
@@ -44,7 +58,9 @@ def prepare(
                     f"version needs {migrations.REVISIONS[-1]}; when every program that uses it "
                     "has this version, run kusanya store migrate"
                 )
-            _upgrade(found)
+            bring_up_to_date(found, clock)
+        elif (migrate or upgrade) and not found.sqlite:
+            bring_up_to_date(found, clock)  # the months to come
         store_id = _store_id(found)
         if found.file is not None and not read_only:
             # Kept in the file: readers go on reading while the one writer writes.
@@ -81,13 +97,15 @@ def _is_away(error: Exception) -> bool:
     return isinstance(error, OperationalError) and not getattr(error.orig, "sqlstate", None)
 
 
-def _prepare_file(file: SqliteFile, *, create: bool, migrate: bool, read_only: bool) -> None:
+def _prepare_file(
+    file: SqliteFile, *, create: bool, migrate: bool, read_only: bool, clock: Clock
+) -> None:
     if not file.path.exists():
         if not migrate:
             file.refuse_new()
         if not (create or migrate):
             raise StoreUnavailable(f"there is no store at {file.path}")
-        file.create(_make)
+        file.create(partial(_make, clock=clock))
     file.refuse_shared_names()
     if not migrate:
         file.refuse_foreign_wal()
@@ -95,20 +113,24 @@ def _prepare_file(file: SqliteFile, *, create: bool, migrate: bool, read_only: b
         file.refuse_torn_apart(forgiving=migrate)
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, *, clock: Clock) -> None:
     made = engines(str(path))
     try:
-        _upgrade(made)
+        bring_up_to_date(made, clock)
     finally:
         made.dispose()
 
 
-def _upgrade(found: Engines) -> None:
+def bring_up_to_date(found: Engines, clock: Clock) -> bool:
+    """Bring a store up to date, or make one; tell whether anything was done."""
+    if not found.sqlite:
+        prove_bound(found, clock.now())
     with found.writing() as connection, connection.begin():
-        migrations.upgrade(connection)
+        done = migrations.upgrade(connection, now=clock.now())
     if found.file is not None:
         # Into the file itself: without its -wal it is still a store, only an older one.
         _pragma(found.file, "wal_checkpoint(TRUNCATE)")
+    return done
 
 
 def _pragma(file: SqliteFile, setting: str) -> None:

@@ -17,7 +17,7 @@ REVISIONS: Final = tuple(
     sorted(path.name[1:5] for path in Path(__file__).parent.glob("versions/r[0-9]*.py"))
 )
 """Every revision this version knows, oldest first: each is one file."""
-ADDITIVE: Final[frozenset[str]] = frozenset()
+ADDITIVE: Final = frozenset({"0010"})
 """Revisions that programs of the revision before go on working with: they add tables, and columns
 that may be left out. All of them can be upgraded one after the other, none has to stop."""
 _WORKS_FROM: Final = "works_from"
@@ -88,18 +88,22 @@ def version(connection: Connection) -> str | None:
     return found
 
 
-def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
+def upgrade(
+    connection: Connection, *, to: str = REVISIONS[-1], now: datetime | None = None
+) -> bool:
     """Bring the store behind `connection` to revision `to`; tell whether anything was done.
 
-    Runs in the caller's transaction. An empty database becomes a store with an id of its own.
+    Runs in the caller's transaction. An empty database becomes a store with an id of its own, and a
+    server's store has the months that are to come from `now` on.
     """
+    now = now or datetime.now(tz=UTC)
     if connection.dialect.name == "postgresql":
         # Between two statements a revision may think for longer than a batch of the journal does.
         connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_MS}"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     was = revision(connection)
     if was == to:
-        return False
+        return _add_months(connection, now) > 0
     # Late: a store that is up to date never needs Alembic.
     from alembic import command
     from alembic.config import Config
@@ -109,9 +113,10 @@ def upgrade(connection: Connection, *, to: str = REVISIONS[-1]) -> bool:
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     config.attributes["store_id"] = token_hex(16)
+    config.attributes["now"] = now
     command.upgrade(config, to)
     if was is not None and to == REVISIONS[-1]:
-        _fill(connection, was)
+        _fill(connection, was, now)
     _say_works_from(connection, to)
     return True
 
@@ -128,16 +133,22 @@ def _say_works_from(connection: Connection, to: str) -> None:
         )
 
 
-def _fill(connection: Connection, was: str) -> None:
+def _add_months(connection: Connection, now: datetime) -> int:
+    if connection.dialect.name != "postgresql":
+        return 0
+    from kusanya.store.tables.delivery_months import add_months
+
+    return add_months(connection, now)
+
+
+def _fill(connection: Connection, was: str, now: datetime) -> None:
     # Here and not in the revisions: what folds and writes rows knows the newest tables only.
     from kusanya.store.queries.collections.texts import index_texts
     from kusanya.store.writer.batch import Transaction
     from kusanya.store.writer.refold import part_modes
     from kusanya.store.writer.statements import statements
 
-    writing = Transaction(
-        connection, statements=statements(connection.dialect), now=datetime.now(tz=UTC)
-    )
+    writing = Transaction(connection, statements=statements(connection.dialect), now=now)
     if was < _BY_MODE:
         part_modes(writing)
     if was < _TEXTS:

@@ -11,5 +11,6 @@ context.configure(
     transactional_ddl=True,
     render_as_batch=connection.dialect.name == "sqlite",
     store_id=context.config.attributes["store_id"],
+    now=context.config.attributes["now"],
 )
 context.run_migrations()

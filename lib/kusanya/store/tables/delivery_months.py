@@ -1,0 +1,168 @@
+"""Deliveries by month of their arrival, on PostgreSQL: a month that is let go is a dropped table.
+
+Of the tables that grow only this one is parted. What makes a fact take effect once for ever is in
+the keys of `event` and `observation`, and a key of a parted table holds within each part alone.
+The place of a delivery in the journal is unique because the journal's counter gives it out; each
+month keeps a key of its own that says so.
+
+Months are made ahead, and what belongs to none of them goes to a part of its own, so that no
+arrival is ever refused for its date.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from sqlalchemy import Connection, text
+
+from kusanya.store.tables.schema import delivery, feed_head
+from kusanya.store.tables.values import from_us, to_us
+
+AHEAD: Final = 12
+"""Months that are there before they come: each costs whoever asks for all of them a little."""
+WHOLE: Final = delivery.name
+"""The table that all programs name."""
+OTHER: Final = f"{WHOLE}_other"
+"""Holds what belongs to no month that is there."""
+_LOCK_MS: Final = 1_000
+"""So long arrivals wait where somebody reads what is to be removed."""
+
+
+class DeliveryPart(msgspec.Struct, frozen=True):
+    """One table of deliveries: those that arrived from `begin` on and before `end`."""
+
+    name: str
+    begin: int | None
+    """Microseconds; None for no bound."""
+    end: int | None
+
+
+def month_begin(at: datetime, *, later: int = 0) -> datetime:
+    """Return the begin of the month of `at` in UTC, or of one so many months later."""
+    at = at.astimezone(UTC)
+    years, month = divmod(at.month - 1 + later, 12)
+    return datetime(at.year + years, month + 1, 1, tzinfo=UTC)
+
+
+def is_parted(connection: Connection) -> bool:
+    """Tell whether deliveries are kept by month in this database."""
+    return kind(connection) == "p"
+
+
+def parts(connection: Connection) -> tuple[DeliveryPart, ...]:
+    """Return the tables of deliveries that have bounds, oldest first."""
+    rows = connection.execute(
+        text(
+            "SELECT part.relname, pg_get_expr(part.relpartbound, part.oid) "
+            "FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid "
+            "WHERE inhparent = to_regclass(:whole)"
+        ),
+        {"whole": WHOLE},
+    )
+    found = [_part(name, bound) for name, bound in rows if bound != "DEFAULT"]
+    return tuple(sorted(found, key=lambda part: -1 if part.begin is None else part.begin))
+
+
+def add_months(connection: Connection, now: datetime) -> int:
+    """Make the months up to `AHEAD` from now that are missing; return how many were made.
+
+    In the caller's transaction. Rows of such a month that arrived before it was there go into it.
+    Nothing is made by a login that does not own the tables.
+    """
+    if not is_parted(connection) or not is_owner(connection):
+        return 0
+    there = parts(connection)
+    last = max((part.end for part in there if part.end is not None), default=None)
+    begin = month_begin(now) if last is None else from_us(last)
+    until, made = month_begin(now, later=AHEAD + 1), 0
+    if begin >= until:
+        return 0
+    lock_journal(connection)
+    while begin < until:
+        end = month_begin(begin, later=1)
+        name = f"{WHOLE}_{begin:%Y_%m}"
+        connection.execute(text(f"CREATE TABLE {name} (LIKE {WHOLE} INCLUDING DEFAULTS)"))
+        give_key(connection, name)
+        of_it = f"arrived_at >= {to_us(begin)} AND arrived_at < {to_us(end)}"
+        moved = f"DELETE FROM {OTHER} WHERE {of_it} RETURNING *"  # noqa: S608 - names of ours
+        connection.execute(text(f"WITH moved AS ({moved}) INSERT INTO {name} SELECT * FROM moved"))  # noqa: S608
+        attach(connection, name, begin=begin, end=end)
+        begin, made = end, made + 1
+    return made
+
+
+def count_kept(connection: Connection, name: str) -> tuple[int, int]:
+    """Return the journal's end, and the deliveries in a table that nobody makes room of.
+
+    Of one moment: the caller's transaction is such.
+    """
+    row = connection.execute(
+        text(
+            f"SELECT (SELECT seq FROM {feed_head.name}), "  # noqa: S608 - names of ours
+            f"(SELECT count(*) FROM {name} WHERE verdict <> 'rejected')"
+        )
+    ).one()
+    return row[0], row[1]
+
+
+def drop_part(connection: Connection, name: str, *, head: int, kept: int) -> int:
+    """Remove a table of deliveries of which `count_kept` gave head and kept; return its rows.
+
+    In a transaction of the journal, which counts only what may have changed: everybody waits.
+    """
+    if connection.execute(text("SELECT to_regclass(:name)"), {"name": name}).scalar_one() is None:
+        return 0  # another program was faster
+    connection.execute(text(f"SET LOCAL lock_timeout = {_LOCK_MS}"))
+    more: int = connection.execute(
+        text(
+            f"SELECT (SELECT count(*) FROM {name} WHERE verdict = 'rejected') + "  # noqa: S608
+            f"(SELECT count(*) FROM {name} WHERE seq > {head} AND verdict <> 'rejected')"
+        )
+    ).scalar_one()
+    connection.execute(text(f"DROP TABLE {name}"))
+    return kept + more
+
+
+def is_owner(connection: Connection) -> bool:
+    """Tell whether this login may make and remove tables of deliveries."""
+    query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(:whole)"
+    return bool(connection.execute(text(query), {"whole": WHOLE}).scalar_one())
+
+
+_BOUND: Final = re.compile(r"FOR VALUES FROM \((?:'(-?\d+)'|MINVALUE)\) TO \('(-?\d+)'\)")
+
+
+def _part(name: str, bound: str) -> DeliveryPart:
+    found = _BOUND.fullmatch(bound)
+    if found is None:
+        raise ValueError(f"{name} has a bound that is none of ours")
+    return DeliveryPart(name, None if found[1] is None else int(found[1]), int(found[2]))
+
+
+def lock_journal(connection: Connection) -> None:
+    """Stand in the journal's line, as whoever writes deliveries does before touching them."""
+    connection.execute(text(f"SELECT seq FROM {feed_head.name} FOR UPDATE"))  # noqa: S608
+
+
+def kind(connection: Connection) -> str | None:
+    """Return which kind of table deliveries are in: p where they are parted, None for none."""
+    query = text("SELECT relkind::text FROM pg_class WHERE oid = to_regclass(:whole)")
+    kind: str | None = connection.execute(query, {"whole": WHOLE}).scalar_one_or_none()
+    return kind
+
+
+def give_key(connection: Connection, name: str) -> None:
+    """Give a table of deliveries its own key."""
+    connection.execute(text(f"ALTER TABLE {name} ADD CONSTRAINT pk_{name} PRIMARY KEY (seq)"))
+
+
+def attach(connection: Connection, name: str, *, begin: datetime | None, end: datetime) -> None:
+    """Make a table one of the parts of all deliveries."""
+    since = "MINVALUE" if begin is None else to_us(begin)
+    connection.execute(
+        text(
+            f"ALTER TABLE {WHOLE} ATTACH PARTITION {name} "
+            f"FOR VALUES FROM ({since}) TO ({to_us(end)})"
+        )
+    )

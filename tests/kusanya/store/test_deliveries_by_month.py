@@ -1,0 +1,228 @@
+"""Deliveries by month: nothing is refused for its date, and what is let go changes no figure."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import Connection, inspect, text
+
+from kusanya.clock import ManualClock
+from kusanya.store import Store, migrations, roles_sql
+from kusanya.store.migrations.parting_deliveries import prove_bound
+from kusanya.store.tables import delivery_months
+from kusanya.store.tables.delivery_months import AHEAD, DeliveryPart, month_begin
+from kusanya.store.tables.engine import Engines, engines
+from kusanya.store.tables.values import to_us
+from kusanya.wire import Mode
+
+Opener = Callable[..., Store]
+BOUND = "CHECK ((arrived_at < '1777593600000000'::bigint))"
+LAST_YEAR = datetime(2025, 11, 5, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def prepared() -> bool:
+    """Begin with nothing: the clock of these tests says which months there are."""
+    return False
+
+
+def months(url: str) -> dict[str, int]:
+    """Return the tables of deliveries on a server, each with its rows."""
+    found = engines(url)
+    with found.reading() as connection:
+        names = [part.name for part in delivery_months.parts(connection)]
+        rows = {
+            name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one()  # noqa: S608 - names of ours
+            for name in (*names, "delivery_other")
+        }
+    found.dispose()
+    return rows
+
+
+def holding(url: str) -> dict[str, int]:
+    return {name: rows for name, rows in months(url).items() if rows}
+
+
+def at_the_revision_before(url: str) -> Engines:
+    found = engines(url)
+    with found.writing() as connection, connection.begin():
+        migrations.upgrade(connection, to=migrations.REVISIONS[-2])
+    return found
+
+
+def run(found: Engines, *statements: str) -> None:
+    with found.writing() as connection, connection.begin():
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def fill(store: Store, make: Any) -> None:
+    """Keep six events of three months, and a repeat and a forgery of each."""
+    for number in range(6):
+        at = month_begin(make.noon, later=number // 2) + timedelta(days=10, hours=number)
+        store.record(make.arrival(number, at=at, created_at=at))
+        store.record(make.arrival(number, at=at + timedelta(hours=1), created_at=at))
+        store.record(replace(make.rejected(number), arrived_at=at))
+
+
+def figures(store: Store, make: Any) -> Any:
+    since, until = make.noon, make.noon + timedelta(days=150)
+    return (
+        store.rollups.deliveries(Mode.TEST, since=since, until=until),
+        store.rollups.collections(Mode.TEST, since=since, until=until),
+        store.collections.page(Mode.TEST),
+        [store.events.get(f"evt_{number}") for number in range(6)],
+    )
+
+
+def test_deliveries_of_months_that_are_over_go_and_nothing_else_does(
+    open_store: Opener, make: Any, url: str, tmp_path: Path
+) -> None:
+    store = open_store()
+    fill(store, make)
+    before = figures(store, make)
+    # In the midst of May: March and April are over.
+    until = month_begin(make.noon, later=2) + timedelta(days=12)
+    assert store.retention.forget_deliveries(before=until) == 12
+    assert store.retention.forget_deliveries(before=until) == 0
+    assert figures(store, make) == before
+    assert {row.event_id for row in store.deliveries.page(Mode.TEST).rows} == {
+        "evt_4", "evt_5", None
+    }  # fmt: skip
+    assert store.maintenance.check() == ()
+    changed = store.maintenance.rebuild()
+    assert (changed.collections, changed.rollups) == (0, 0)
+    # The place of the rest in the feed is as it was, and what is new comes after it.
+    places = [change.seq for change in store.feed.changes(0)]
+    assert places == sorted(places)
+    first = month_begin(make.noon) + timedelta(days=10)
+    again = store.record(make.arrival(0, created_at=first, at=make.noon + timedelta(days=99)))
+    assert (again.verdict, again.seq) == ("repeat", store.feed.head())
+    copied = store.maintenance.copy(tmp_path / "copy.db", as_of=make.noon + timedelta(days=200))
+    assert copied.facts > 0
+    with Store.open(tmp_path / "copy.db", read_only=True) as copy:
+        assert copy.maintenance.check() == ()
+        assert figures(copy, make)[:3] == figures(store, make)[:3]
+        assert copy.events.get("evt_0") == store.events.get("evt_0")
+    if url.startswith("postgres"):
+        assert "delivery_2026_04" not in months(url)
+
+
+def test_a_delivery_that_is_missing_from_a_month_that_stays_is_a_finding(
+    open_store: Opener, make: Any, url: str
+) -> None:
+    store = open_store()
+    fill(store, make)
+    store.retention.forget_deliveries(before=month_begin(make.noon, later=1))
+    found = engines(url)
+    run(found, "DELETE FROM delivery WHERE event_id = 'evt_4'")
+    found.dispose()
+    kinds = {(one.kind, one.subject) for one in store.maintenance.check()}
+    assert ("event", "evt_4") in kinds
+
+
+@pytest.mark.postgres
+def test_months_are_made_ahead_and_no_date_is_refused(
+    postgres_url: str, make: Any, clock: ManualClock
+) -> None:
+    with Store.open(postgres_url, clock=clock) as store:
+        assert len(months(postgres_url)) == AHEAD + 3  # before, this month, those ahead, the others
+        late = month_begin(make.noon, later=AHEAD + 1)
+        for number, at in enumerate((datetime(1970, 1, 2, tzinfo=UTC), make.noon, late)):
+            store.record(make.arrival(number, at=at))
+        assert holding(postgres_url) == {
+            "delivery_before": 1, "delivery_2026_03": 1, "delivery_other": 1
+        }  # fmt: skip
+        assert not store.migrate()
+        clock.sleep(31 * 86_400)
+        assert store.migrate()
+        assert holding(postgres_url) == {
+            "delivery_before": 1, "delivery_2026_03": 1, "delivery_2027_04": 1
+        }  # fmt: skip
+        assert store.maintenance.check() == ()
+        newest_first = [row.arrived_at for row in store.deliveries.page(Mode.TEST).rows]
+        assert newest_first == sorted(newest_first, reverse=True)
+        assert store.deliveries.get("dlv_0000000000000001") is not None
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("proven", [True, False])
+def test_what_is_there_is_parted_as_it_stands(
+    postgres_url: str, make: Any, clock: ManualClock, *, proven: bool
+) -> None:
+    found = at_the_revision_before(postgres_url)
+    now = to_us(make.noon)
+    row = (
+        "INSERT INTO delivery (seq, arrived_at, endpoint, mode, verdict, answer, took_us, "
+        "secrets_tried, body_bytes, headers) VALUES ({0}, {1}, 'shop', 'test', 'rejected', 400, "
+        "1, 1, 0, '\\x90')"
+    )
+    far = to_us(LAST_YEAR + timedelta(days=4_000))
+    rows = [row.format(1, to_us(LAST_YEAR)), row.format(2, now)]
+    run(found, *rows, *([] if proven else [row.format(3, far)]))
+    with found.reading() as connection:
+        file = connection.execute(text("SELECT pg_relation_filenode('delivery')")).scalar_one()
+    if proven:
+        # Killed after the first steps: what they did is found, and used.
+        prove_bound(found, clock.now())
+        with found.reading() as connection:
+            assert proven_bound(connection) == BOUND
+    Store.open(postgres_url, migrate=True, clock=clock).close()
+    assert holding(postgres_url) == {
+        "delivery_before": 2,
+        **({} if proven else {"delivery_other": 1}),
+    }
+    with found.reading() as connection:
+        query = text("SELECT pg_relation_filenode('delivery_before')")
+        assert connection.execute(query).scalar_one() == file
+        assert proven_bound(connection) is None
+        [first, *_] = delivery_months.parts(connection)
+        # The bound that was proven lies two months ahead, else the next month begins it.
+        end = month_begin(make.noon, later=2 if proven else 1)
+        assert first == DeliveryPart("delivery_before", None, to_us(end))
+        assert "pk_delivery_before" in str(inspect(connection).get_pk_constraint(first.name))
+    found.dispose()
+
+
+def proven_bound(connection: Connection) -> str | None:
+    query = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = :name"
+    said: str | None = connection.execute(
+        text(query), {"name": "ck_delivery_before"}
+    ).scalar_one_or_none()
+    return said
+
+
+@pytest.mark.postgres
+def test_rights_and_views_go_over_to_the_months(
+    postgres_url: str, make: Any, clock: ManualClock
+) -> None:
+    found = at_the_revision_before(postgres_url)
+    roles = [line for line in roles_sql().splitlines() if line not in {"BEGIN;", "COMMIT;"}]
+    with found.writing() as connection:
+        connection.connection.driver_connection.execute("\n".join(roles))
+    try:
+        with Store.open(postgres_url, migrate=True, clock=clock) as store:
+            store.record(make.arrival(1))
+        with found.reading() as connection:
+            seen = connection.execute(
+                text("SELECT event_id, body FROM kusanya_look.delivery")
+            ).one()
+            assert tuple(seen) == ("evt_1", None)
+            asked = "SELECT has_table_privilege(:role, 'delivery', :right)"
+            for role, right, may in (
+                ("kusanya_ask", "INSERT", True),
+                ("kusanya_ask", "SELECT", True),
+                ("kusanya_ask", "TRUNCATE", False),
+                ("kusanya_look", "SELECT", False),
+                ("kusanya_admin", "TRUNCATE", True),
+            ):
+                has = connection.execute(text(asked), {"role": role, "right": right}).scalar_one()
+                assert (role, right, has) == (role, right, may)
+    finally:
+        with found.writing() as connection:
+            for role in ("look", "ask", "act", "reveal", "decide", "admin"):
+                connection.connection.driver_connection.execute(f"DROP OWNED BY kusanya_{role}")
+        found.dispose()
