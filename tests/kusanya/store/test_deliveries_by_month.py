@@ -59,6 +59,12 @@ def run(found: Engines, *statements: str) -> None:
             connection.execute(text(statement))
 
 
+def script(found: Engines, statements: str) -> None:
+    with found.writing() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.execute(statements)
+
+
 def fill(store: Store, make: Any) -> None:
     """Keep six events of three months, and a repeat and a forgery of each."""
     for number in range(6):
@@ -201,8 +207,7 @@ def test_rights_and_views_go_over_to_the_months(
 ) -> None:
     found = at_the_revision_before(postgres_url)
     roles = [line for line in roles_sql().splitlines() if line not in {"BEGIN;", "COMMIT;"}]
-    with found.writing() as connection:
-        connection.connection.driver_connection.execute("\n".join(roles))
+    script(found, "\n".join(roles))
     try:
         with Store.open(postgres_url, migrate=True, clock=clock) as store:
             store.record(make.arrival(1))
@@ -222,7 +227,6 @@ def test_rights_and_views_go_over_to_the_months(
                 has = connection.execute(text(asked), {"role": role, "right": right}).scalar_one()
                 assert (role, right, has) == (role, right, may)
     finally:
-        with found.writing() as connection:
-            for role in ("look", "ask", "act", "reveal", "decide", "admin"):
-                connection.connection.driver_connection.execute(f"DROP OWNED BY kusanya_{role}")
+        for role in ("look", "ask", "act", "reveal", "decide", "admin"):
+            script(found, f"DROP OWNED BY kusanya_{role}")
         found.dispose()
