@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -33,7 +34,9 @@ from kusanya.store.tables.schema import (
     delivery_rollup,
     event,
     feed_head,
+    metadata_entry,
     observation,
+    receipt,
     rollup,
 )
 from kusanya.webhooks import sign
@@ -47,6 +50,7 @@ OPEN: Final = 300
 TAIL: Final = 4_000
 """The newest so many come through the ingest, after the copies."""
 NOTES: Final = 5_000
+ORDERS: Final = ("Kariakoo", "Mwanza", "Arusha", "Dodoma", "Mbeya", "Tanga", "Morogoro")
 COPIES: Final = 16
 LEAN_COPIES: Final = 64
 _WHOLE_HOURS: Final = 2_500
@@ -102,6 +106,7 @@ class _Made:
             self.reference = f"ord/{chance.getrandbits(40):010x}"
         else:
             self.reference = f"School fees {number % 7919} term {number % 3}"
+        self.description = f"Order {number % 9973} for {ORDERS[number % 7]}, term {number % 3}"
         self.status = chance.choices(("succeeded", "failed", "expired"), (85, 11, 4))[0]
         self.code = chance.choice(_CODES) if self.status == "failed" else None
 
@@ -118,7 +123,8 @@ class _Made:
             f'{{"id":"{self.id}","object":"collection","status":"{status}",'
             f'"amount":{self.amount},"fee":{self.fee},"currency":"TZS",'
             f'"channel":"{self.channel}","phone":"{self.phone}","reference":"{self.reference}",'
-            f'"description":"Order","metadata":{{"shop":"4"}},"mode":"live",'
+            f'"description":"{self.description}","mode":"live",'
+            f'"metadata":{{"shop":"4","order_id":"{order_of(self.id)}"}},'
             f'"created_at":"{at}"{more}}}'
         )
 
@@ -149,6 +155,16 @@ class _Made:
         )
 
 
+def order_of(collection_id: str) -> str:
+    """Return the value that is in the metadata of this collection alone."""
+    return f"A-{collection_id[4:14]}"
+
+
+def receipt_of(collection_id: str) -> str:
+    """Return the operator's receipt of a collection; half of them have one."""
+    return f"SJ{collection_id[4:14]}".upper()
+
+
 def fill(url: str, count: int, *, seed: int = 1, lean: bool = False) -> None:
     """Fill an empty store at `url` with `count` collections, or a few more.
 
@@ -167,8 +183,10 @@ def fill(url: str, count: int, *, seed: int = 1, lean: bool = False) -> None:
         journal._chore = lambda _: False
         listening.listen(store._engines.writer, "connect", _careless)
         # A journal that is off wants the file for itself; the next opening has it on again.
-        store._engines.reader.dispose()
-        store._engines.writer.dispose()
+        engines = store._engines
+        with nullcontext() if engines.identity is None else engines.identity.let_go():
+            engines.reader.dispose()
+            engines.writer.dispose()
         span = first * (timedelta(days=1) / DAILY)
         tail = TAIL * (timedelta(days=1) / DAILY)
         submit(store, facts(first, seed=seed, end=END - tail - (copies - 1) * span))
@@ -308,27 +326,53 @@ def _changes(connection: Connection, copy: int, first: int) -> dict[str, str]:
 
 
 def _index(connection: Connection) -> None:
-    """Fill the search index in one go, with what the journal's chore would put there."""
+    """Fill the search indexes in one go, with what the journal's chore would put there."""
+    for said in ("reference", "description"):
+        _index_pieces(connection, said)
+    entry, it = metadata_entry.name, collection.name
+    for name, value in (("order_id", "'a-' || lower(substr(id, 5, 10))"), ("shop", "'4'")):
+        values = f"SELECT mode, {value}, '{name}', created_at, id FROM {it}"  # noqa: S608 - names of ours
+        connection.execute(
+            text(
+                f"INSERT INTO {entry} (mode, value, name, created_at, collection_id) "  # noqa: S608 - names of ours
+                f"{values} ORDER BY 2, created_at, id"
+            )
+        )
+    head: int = connection.execute(select(feed_head.c.seq)).scalar_one()
+    fields = "seq, collection_id, mode, receipt, receipt_key, source, at, actor"
+    said = "'SJ' || upper(substr(id, 5, 10))"
+    receipts = (
+        f"SELECT {head} + row_number() OVER (), id, mode, {said}, lower({said}), "  # noqa: S608 - names of ours
+        f"'statement.csv', created_at, 'finance' FROM {it} WHERE substr(id, 5, 1) < 'V'"
+    )
+    connection.execute(text(f"INSERT INTO {receipt.name} ({fields}) {receipts}"))  # noqa: S608 - names of ours
+    last = "coalesce((SELECT max(seq) FROM receipt), 0)"
+    connection.execute(
+        text(f"UPDATE feed_head SET seq = {last}, searched = {last}, texts_searched = {last}")  # noqa: S608 - names of ours
+    )
+
+
+def _index_pieces(connection: Connection, of: str) -> None:
     found = (
-        "SELECT o.seq, lower(c.reference) AS said FROM observation o "
+        f"SELECT o.seq, lower(c.{of}) AS said FROM observation o "  # noqa: S608 - names of ours
         "JOIN collection c ON c.id = o.collection_id"
     )
+    table = f"{of}_search"
     if connection.dialect.name == "postgresql":
         pieces = (
             "ARRAY(SELECT DISTINCT substr(said, n, 3) "
             "FROM generate_series(1, length(said) - 2) AS n)"
         )
         found = f"SELECT seq, {pieces} FROM ({found}) AS found"  # noqa: S608 - names of ours
-        insert = f"INSERT INTO reference_search {found}"
+        insert = f"INSERT INTO {table} {found}"  # noqa: S608 - names of ours
     else:
-        insert = f"INSERT INTO reference_search (rowid, reference) {found} ORDER BY o.seq"
-        _pend(connection, _PENDING_BYTES)
+        insert = f"INSERT INTO {table} (rowid, {of}) {found} ORDER BY o.seq"  # noqa: S608 - names of ours
+        _pend(connection, table, _PENDING_BYTES)
     connection.execute(text(insert))
     if connection.dialect.name == "sqlite":
-        _pend(connection, 2**20)
-    connection.execute(text("UPDATE feed_head SET searched = seq, texts_searched = seq"))
+        _pend(connection, table, 2**20)
 
 
-def _pend(connection: Connection, size: int) -> None:
-    order = "INSERT INTO reference_search (reference_search, rank) VALUES ('hashsize', :size)"
+def _pend(connection: Connection, table: str, size: int) -> None:
+    order = f"INSERT INTO {table} ({table}, rank) VALUES ('hashsize', :size)"  # noqa: S608 - names of ours
     connection.execute(text(order), {"size": size})

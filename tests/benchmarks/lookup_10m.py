@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from big_store import END, facts, fill, submit
+from big_store import END, facts, fill, order_of, receipt_of, submit
 from sqlalchemy import event as listening
 from sqlalchemy import select
 
@@ -97,6 +97,16 @@ QUESTIONS: Final = (
     Question("one box: short prefix", 20, _find(lambda r, _: r.reference[:5])),
     Question("one box: phone", 20, _find(lambda r, _: f"0{r.phone[3:]}")),
     Question("one box: amount and time", 20, _find(_today)),
+    Question("one box: metadata", 20, _find(lambda r, _: order_of(r.id))),
+    Question("one box: meta:order_id", 20, _find(lambda r, _: f"meta:order_id={order_of(r.id)}")),
+    Question("one box: common metadata", 200, _find(lambda _r, _c: "meta:shop=4")),
+    Question("one box: receipt", 20, _find(lambda r, _: receipt_of(r.id))),
+    Question("one box: description", 200, _find(lambda r, _: str(r.description)[6:])),
+    Question("one box: description:", 200, _find(lambda r, _: f'description:"{r.description}"')),
+    Question("one box: common description", 200, _find(lambda _r, _c: "description:kariakoo")),
+    Question("one box: no description", 200, _find(lambda _r, c: f"for {_fresh(_r, c)}")),
+    Question("one box: other spelling", 200, _find(lambda r, _: r.reference.replace("-", " "))),
+    Question("one box: end of a phone", 200, _find(lambda r, _: r.phone[-6:])),
     Question("one box: amount today", 20, _find(lambda r, _: f"{r.amount:,}")),
     Question("one box: substring", 200, _find(_part)),
     Question("one box: nothing like it", 200, _find(_fresh)),

@@ -51,15 +51,20 @@ class TextSearch(PieceSearch):
     def by_metadata(self, mode: Mode, value: str, *, limit: int = 50) -> tuple[CollectionRow, ...]:
         """Return the collections with this whole value in their metadata, under any name.
 
-        In any case, the newest first among a thousand of them.
+        In any case, newest first among the newest thousand; where it stands under several names,
+        among the newest of the last of these.
         """
         entry, it = metadata_entry.c, collection.c
         wanted = folded(value)
         with self._reading("search metadata") as connection:
-            found = select(entry.collection_id).where(
-                entry.mode == mode.value, entry.value == wanted
+            found = (
+                select(entry.collection_id)
+                .where(entry.mode == mode.value, entry.value == wanted)
+                # As its key is ordered: of one name the newest.
+                .order_by(entry.name.desc(), entry.created_at.desc(), entry.collection_id.desc())
+                .limit(_LOOKED_AT)
             )
-            ids = set(connection.execute(found.limit(_LOOKED_AT)).scalars())
+            ids = set(connection.execute(found).scalars())
             ids |= {
                 id_
                 for id_, entries in _fresh(connection, mode)

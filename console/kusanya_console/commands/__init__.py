@@ -1,0 +1,31 @@
+"""Every command of the console, declared once: its keys, its label, its sentence.
+
+Bindings, key bar, palette and help are made from this list. A command's `action` is a Textual
+action of the screen or, with the prefix `app.`, of the application.
+"""
+
+from kusanya_console.commands.command import (
+    AUDIT,
+    DELIVERIES,
+    INTENTS,
+    LIVE,
+    Command,
+    CommandKind,
+)
+from kusanya_console.commands.every import COMMANDS, OPENS_A_BOX, commands_of
+from kusanya_console.commands.keys import bindings_of, keys_shown, wrong_keys
+
+__all__ = [
+    "AUDIT",
+    "COMMANDS",
+    "DELIVERIES",
+    "INTENTS",
+    "LIVE",
+    "OPENS_A_BOX",
+    "Command",
+    "CommandKind",
+    "bindings_of",
+    "commands_of",
+    "keys_shown",
+    "wrong_keys",
+]

@@ -1,0 +1,55 @@
+"""What a command is, and the screens where one exists."""
+
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+
+class CommandKind(StrEnum):
+    """What a command may do."""
+
+    LOOK = "look"
+    ASK = "ask"
+    ACT = "act"
+
+
+LIVE: Final = "live"
+DELIVERIES: Final = "deliveries"
+LOOKUP: Final = "lookup"
+HEALTH: Final = "health"
+INTENTS: Final = "intents"
+SERVICE: Final = "service"
+AUDIT: Final = "audit"
+HANDOVER: Final = "handover"
+LISTS: Final = frozenset({LIVE, DELIVERIES, AUDIT})
+MARKED: Final = frozenset({LIVE, DELIVERIES})
+"""Screens whose records can be marked."""
+PAYMENTS: Final = frozenset({LIVE, DELIVERIES, LOOKUP, INTENTS})
+"""Screens whose cursor points at a payment."""
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing a person can ask for."""
+
+    id: str
+    keys: tuple[str, ...]
+    """As Textual spells them; a command without one is found in the palette."""
+    shown: str
+    """The keys as the key bar and the help write them."""
+    label: str
+    sentence: str
+    action: str
+    kind: CommandKind = CommandKind.LOOK
+    screens: frozenset[str] = frozenset()
+    """Where it exists; empty means everywhere."""
+    bar: int = 0
+    """Its rank in the key bar, 1 first; 0 keeps it out."""
+    aside: bool = False
+    """A screen that the key bar names only while it is shown: there is no room for all."""
+    types: bool = False
+    """Opens a line to type into: at once, so that keys sent right behind it are typed there."""
+
+    def on(self, screen: str) -> bool:
+        """Tell whether this command exists on a screen."""
+        return not self.screens or screen in self.screens

@@ -1,0 +1,77 @@
+"""What goes by a name that people use: a reference in any spelling, a receipt, a note."""
+
+import re
+from typing import Final
+
+from kusanya.lookup.by_id import became
+from kusanya.lookup.matches import CreationMatch, Found, Match, MatchKind, Question
+from kusanya.store import Store
+from kusanya.wire import Mode, is_collection_id
+
+PART_LENGTH: Final = 4
+"""Shorter parts of a reference or a note match too much to help anybody."""
+_BOUND: Final = 50
+_JOINTS: Final = re.compile(r"[\s\-_/.#]+")
+_JOINED_BY: Final = ("-", "", "/", "_", ".", " ")
+_MOST_PIECES: Final = 6
+
+
+def creations(store: Store, question: Question, phone: str | None) -> list[CreationMatch]:
+    """Return creations without a known collection: by their whole reference, then by phone."""
+    under = store.intents.by_reference(question.mode, question.text)
+    found = [
+        CreationMatch(intent, MatchKind.REFERENCE)
+        for intent in under[: question.limit]
+        if became(store, intent) is None
+    ]
+    if phone is not None:
+        on_phone = store.intents.still_open(question.mode, phone=phone, limit=question.limit)
+        found += [CreationMatch(intent, MatchKind.PHONE) for intent in on_phone]
+    return found
+
+
+def by_receipt(store: Store, asked: str, mode: Mode) -> list[Match]:
+    """Return the collections with this receipt of an operator."""
+    ids = [fact.collection_id for fact in store.receipts.find(asked, mode)]
+    rows = store.collections.by_id(ids, mode) if ids else {}
+    return [Match(row, MatchKind.RECEIPT) for row in rows.values()]
+
+
+def by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[CreationMatch]]:
+    """Return what has a note that contains the text: an SMS receipt number, say.
+
+    A note on an intent leads to the collection that it became, or to the intent itself.
+    """
+    ids: list[str] = []
+    created: list[CreationMatch] = []
+    for note in store.notes.search(mode, asked, limit=_BOUND):
+        intent = None if is_collection_id(note.subject) else store.intents.get(note.subject)
+        if intent is None:
+            ids.append(note.subject)
+        elif (row := became(store, intent)) is not None:
+            ids.append(row.id)
+        else:
+            created.append(CreationMatch(intent, MatchKind.NOTE))
+    rows = store.collections.by_id(ids, mode)
+    return [Match(row, MatchKind.NOTE) for row in rows.values()], created
+
+
+def by_spelling(store: Store, question: Question) -> Found:
+    """Return what has the reference in another spelling: INV 000100 where INV-000100 stands.
+
+    The same letters and digits in the same order, whole: nothing is guessed.
+    """
+    pieces = [piece for piece in _JOINTS.split(question.text) if piece]
+    if not 1 < len(pieces) <= _MOST_PIECES or sum(map(len, pieces)) < PART_LENGTH:
+        return Found()
+    mode, limit = question.mode, question.limit
+    joined = [joint.join(pieces) for joint in _JOINED_BY]
+    spelled = dict.fromkeys([*joined, *(text.upper() for text in joined)])
+    rows = [
+        row for text in spelled for row in store.collections.by_reference(mode, text, limit=limit)
+    ]
+    intents = [row for text in spelled for row in store.intents.by_reference(mode, text)[:limit]]
+    return Found(
+        [Match(row, MatchKind.SPELLING) for row in rows],
+        [CreationMatch(row, MatchKind.SPELLING) for row in intents if became(store, row) is None],
+    )

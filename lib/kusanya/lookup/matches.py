@@ -1,0 +1,91 @@
+"""What is asked of the one box, and what was found: every match with the way that led to it."""
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from kusanya.lookup.by_message import MessageMatch
+from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.wire import Mode
+
+
+class MatchKind(StrEnum):
+    """How a collection was found; in the order in which matches are ranked."""
+
+    ID = "id"
+    CREATION = "creation"
+    """The id of the creation that became it."""
+    EVENT = "event"
+    CLAIM = "claimed by a delivery"
+    REFERENCE = "reference"
+    RECEIPT = "receipt of the operator"
+    PHONE = "phone"
+    PREFIX = "beginning of a reference"
+    NOTE = "note"
+    PART = "part of a reference"
+    SPELLING = "reference in another spelling"
+    PHONE_END = "end of a phone"
+    AMOUNT = "amount"
+    METADATA = "metadata"
+    DESCRIPTION = "description"
+    MESSAGE = "the customer's message"
+
+
+class Match(msgspec.Struct, frozen=True):
+    """One collection and how the text led to it."""
+
+    row: CollectionRow
+    kind: MatchKind
+
+
+class CreationMatch(msgspec.Struct, frozen=True):
+    """One creation that no collection is known of, and how the text led to it."""
+
+    intent: IntentRow
+    kind: MatchKind
+
+
+class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a text may mean in one mode, best first."""
+
+    text: str
+    creations: tuple[CreationMatch, ...] = ()
+    """Creations without a known collection: their customers may have been asked to pay."""
+    matches: tuple[Match, ...] = ()
+    more: bool = False
+    """True when more begin with this text than are listed."""
+    elsewhere: int = 0
+    """How many match in the other mode; counted only when none does in this one."""
+    looked_at: str = ""
+    """Which amount and time were looked for, in words; empty where the text was read otherwise."""
+    trouble: str | None = None
+    """Why a text that looks like a phone number cannot be one, or a message no confirmation."""
+    messages: tuple[MessageMatch, ...] = ()
+    """What a pasted confirmation says, and which payment it can be."""
+    is_message: bool = False
+    """True where the text was read as a message, not as something to look up as it is."""
+
+    @property
+    def count(self) -> int:
+        """Count everything that was found in this mode."""
+        return len(self.creations) + len(self.matches)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What one way of reading a text leads to."""
+
+    matches: list[Match] = []
+    creations: list[CreationMatch] = []
+    looked_at: str = ""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for, in one mode."""
+
+    text: str
+    mode: Mode
+    now: datetime
+    day: Callable[[datetime], datetime]
+    limit: int
