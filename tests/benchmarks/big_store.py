@@ -334,7 +334,7 @@ def _index(connection: Connection) -> None:
         values = f"SELECT mode, {value}, '{name}', created_at, id FROM {it}"  # noqa: S608 - names of ours
         connection.execute(
             text(
-                f"INSERT INTO {entry} (mode, value, name, created_at, collection_id) "  # noqa: S608 - names of ours
+                f"INSERT INTO {entry} (mode, value, name, created_at, collection_id) "
                 f"{values} ORDER BY 2, created_at, id"
             )
         )
@@ -345,7 +345,7 @@ def _index(connection: Connection) -> None:
         f"SELECT {head} + row_number() OVER (), id, mode, {said}, lower({said}), "  # noqa: S608 - names of ours
         f"'statement.csv', created_at, 'finance' FROM {it} WHERE substr(id, 5, 1) < 'V'"
     )
-    connection.execute(text(f"INSERT INTO {receipt.name} ({fields}) {receipts}"))  # noqa: S608 - names of ours
+    connection.execute(text(f"INSERT INTO {receipt.name} ({fields}) {receipts}"))
     last = "coalesce((SELECT max(seq) FROM receipt), 0)"
     connection.execute(
         text(f"UPDATE feed_head SET seq = {last}, searched = {last}, texts_searched = {last}")  # noqa: S608 - names of ours
@@ -364,9 +364,9 @@ def _index_pieces(connection: Connection, of: str) -> None:
             "FROM generate_series(1, length(said) - 2) AS n)"
         )
         found = f"SELECT seq, {pieces} FROM ({found}) AS found"  # noqa: S608 - names of ours
-        insert = f"INSERT INTO {table} {found}"  # noqa: S608 - names of ours
+        insert = f"INSERT INTO {table} {found}"
     else:
-        insert = f"INSERT INTO {table} (rowid, {of}) {found} ORDER BY o.seq"  # noqa: S608 - names of ours
+        insert = f"INSERT INTO {table} (rowid, {of}) {found} ORDER BY o.seq"
         _pend(connection, table, _PENDING_BYTES)
     connection.execute(text(insert))
     if connection.dialect.name == "sqlite":

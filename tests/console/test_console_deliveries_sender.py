@@ -18,6 +18,8 @@ from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.wire import Event, Mode, decode_event
 from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.actions.results import ActionResult
 from kusanya_console.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
@@ -158,25 +160,100 @@ async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa
     assert len(service.deliveries) == 2
 
 
+def known_by_polling(service: PaymentService, seed: Any, n: int) -> str:
+    """Let a payment come to its end, known from a poll alone; return its event's id."""
+    service.create({"amount": 5000, "phone": "255754000001", "reference": f"order-{n}"})
+    service.advance(30)
+    event = decode_event(service.deliveries[-1].body)
+    seed.polled(event.data, at=event.created_at)
+    return event.id
+
+
 @pytest.mark.anyio
-async def test_nothing_is_resent_for_an_event_that_never_came(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
-    settled: Settled,
+async def test_a_missing_event_is_resent_by_its_payment(  # noqa: PLR0917 - fixtures
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    dashboard: DashboardClient, settled: Settled,
 ) -> None:  # fmt: skip
-    at = clock.now() - timedelta(minutes=2)
-    seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)
+    event_id = known_by_polling(service, seed, 1)
     operator = OperatorActions(
         store, actor="asha", clock=clock, profile="main", dashboard=dashboard
     )
-    async with opened(
-        size=WIDE, mode=Mode.TEST, operator=operator, service=ServiceReader(dashboard)
-    ) as (
+    async with opened(size=WIDE, mode=Mode.TEST, operator=operator) as (app, pilot):
+        await press(pilot, settled, "2", "R")
+        assert "not known here: the sender is asked by the payment" in shown(app)
+        assert len(service.deliveries) == 1
+        await press(pilot, settled, "tab", "enter")
+        assert f"resent {event_id}: attempt 2 answered 200" in shown(app)
+    assert [one.event["id"] for one in service.deliveries] == [event_id] * 2
+    assert store.audit.page().rows[0].act == "resend"
+
+
+@pytest.mark.anyio
+async def test_many_missing_events_are_resent_together(  # noqa: PLR0917 - fixtures
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    dashboard: DashboardClient, settled: Settled,
+) -> None:  # fmt: skip
+    ids = [known_by_polling(service, seed, n) for n in range(3)]
+    operator = OperatorActions(
+        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
+    )
+    async with opened("2", "asterisk", "R", size=WIDE, mode=Mode.TEST, operator=operator) as (
         app,
         pilot,
     ):
-        await press(pilot, settled, "2", "R")
+        assert "3: the sender is asked by payment" in shown(app)
+        await press(pilot, settled, "3", "enter")
+        assert "resent 3 of 3" in shown(app)
+    assert sorted(one.event["id"] for one in service.deliveries[3:]) == sorted(ids)
+
+
+class _Asked(ServiceQueries):
+    """Asks nobody, and remembers for what."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask_collection(self, collection_id: str) -> ActionResult:
+        self.asked.append(collection_id)
+        return ActionResult("asked: it is failed")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("with_dashboard", [True, False])
+async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # noqa: PLR0917 - fixtures
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
+    settled: Settled, *, with_dashboard: bool,
+) -> None:  # fmt: skip
+    at = clock.now() - timedelta(minutes=2)
+    missed = seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at)
+    seed.polled(missed, at=at)
+    queries = _Asked()
+    operator = OperatorActions(
+        store, actor="asha", clock=clock, profile="main",
+        dashboard=dashboard if with_dashboard else None,
+    )  # fmt: skip
+    async with opened("2", "R", size=WIDE, mode=Mode.TEST, operator=operator, queries=queries) as (
+        app,
+        pilot,
+    ):
+        if with_dashboard:
+            await press(pilot, settled, "tab", "enter")
+            assert f"nothing was resent for {missed.id}: the sender has no delivery" in shown(app)
+        else:
+            assert "the service has no resend; asked: it is failed" in shown(app)
+    assert queries.asked == [missed.id]
+
+
+@pytest.mark.anyio
+async def test_a_missing_event_that_can_neither_be_resent_nor_asked_for_says_why(
+    opened: Opened, store: Store, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=2)
+    seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)
+    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
+    async with opened("2", "R", size=WIDE, mode=Mode.TEST, operator=operator) as (app, _pilot):
         said = shown(app)
-        assert "which event is missing is not known, so it cannot be asked for" in said
+        assert "the service has no resend for merchants" in said
         assert "its next attempt: " in said
     assert store.audit.page().rows == ()
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from kusanya.clock import ManualClock
 from kusanya.errors import KusanyaError
 from kusanya.store import Store
-from kusanya.store.records import DeliveryRow
+from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionOutcome, ActionResult
@@ -134,8 +134,8 @@ class _Resending(OperatorActions):
     def resend_disabled_reason(self) -> str:
         return ""
 
-    def resend(self, row: DeliveryRow) -> ActionResult:
-        self.sent.append(row.event_id or "")
+    def resend(self, row: DeliveryRow | MissingEventRow) -> ActionResult:
+        self.sent.append(row.event_id or row.collection_id or "")
         return ActionResult("resent")
 
 
@@ -150,12 +150,12 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
     async with opened("2", "exclamation_mark", "asterisk", "R", operator=sender) as (app, pilot):
         assert isinstance(app.screen, ConfirmScreen)
         assert "Resend these events" in shown(app)
-        assert "which event is missing is not known" in shown(app)
+        assert "1: the sender is asked by payment" in shown(app)
         await press(pilot, settled, "1", "enter")
         assert sender.sent == [], "the count is typed, not live and not 1"
-        await press(pilot, settled, "backspace", "2", "enter")
-        assert len(sender.sent) == len(set(sender.sent)) == 2
-        assert "resent 2 of 2" in shown(app)
+        await press(pilot, settled, "backspace", "3", "enter")
+        assert len(sender.sent) == len(set(sender.sent)) == 3
+        assert "resent 3 of 3" in shown(app)
 
 
 def test_a_stopped_run_says_how_many_were_left() -> None:

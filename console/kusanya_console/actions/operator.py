@@ -17,7 +17,7 @@ from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
 from kusanya.store import Store
-from kusanya.store.records import DeliveryRow, IntentRow, IntentState
+from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.audit import Auditor
@@ -225,23 +225,31 @@ class OperatorActions:
         detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
         return self._audit.run("replay", intent.id, detail, send)
 
-    def resend(self, row: DeliveryRow) -> ActionResult:
-        """Let the sender's dashboard make one attempt more for every endpoint of the event."""
-        if self._dashboard is None or row.event_id is None:
+    def resend(self, row: DeliveryRow | MissingEventRow) -> ActionResult:
+        """Let the sender's dashboard make one attempt more for every endpoint of the event.
+
+        An event that never came is asked for by its collection. Raises DashboardError.
+        """
+        missing = row.collection_id if isinstance(row, MissingEventRow) else None
+        subject = row.event_id or missing
+        if self._dashboard is None or subject is None:
             raise DashboardError("this arrival names no event that could be sent again")
-        dashboard, event_id = self._dashboard, row.event_id
+        dashboard = self._dashboard
 
         def send() -> ActionResult:
-            found = ServiceReader(dashboard).sent(event_id)
+            reader = ServiceReader(dashboard)
+            found = reader.sent(subject) if missing is None else reader.sent_about(missing)
             done = [
                 parse_answer(dashboard.post(f"deliveries/{path_part(one.id)}/resend"), SentDelivery)
                 for one in found
             ]
-            said = ", ".join(_last(one) for one in done) or "the sender has no delivery of it"
-            outcome = ActionOutcome.DONE if done else ActionOutcome.NOTHING_TO_DO
-            return ActionResult(f"resent {safe(event_id, 60)}: {said}", outcome)
+            named = safe(done[0].event_id if done else subject, 60)
+            if not done:
+                none = f"nothing was resent for {named}: the sender has no delivery of it"
+                return ActionResult(none, ActionOutcome.NOTHING_TO_DO)
+            return ActionResult(f"resent {named}: {', '.join(_last(one) for one in done)}")
 
-        return self._audit.run("resend", event_id, f"{row.mode.value} mode", send)
+        return self._audit.run("resend", subject, f"{row.mode.value} mode", send)
 
 
 def _last(delivery: SentDelivery) -> str:

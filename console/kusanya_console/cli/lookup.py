@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from kusanya.store import Store
     from kusanya.wire import Mode
 
-_MESSAGES_MAX = 100_000
-"""Characters that are read of a message; none has as many."""
-_CONTRADICTION = 3
-"""Exit code of `find` and `show` where the facts of a payment contradict each other."""
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command line."""
@@ -45,7 +41,8 @@ def find(
         str,
         typer.Argument(
             help="A reference or a part of it, an id, a phone, an amount and a time, or a whole "
-            "confirmation message of a customer; - reads it from standard input."
+            "confirmation message of a customer; - reads it, or many of them, a line each, from "
+            "standard input."
         ),
     ],
     *,
@@ -61,35 +58,45 @@ def find(
 
     Says what to tell the customer and whether a new request is safe; times are East Africa's.
     Exits with 1 when nothing matches or a message may be forged, with 3 when facts about a match
-    contradict each other.
+    contradict each other; of many texts one is enough for either.
     """
     from kusanya import lookup
     from kusanya.business_day import day_start
     from kusanya_console.cli import lookup_words
+    from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
 
     chosen, present = profile_of(profile, store), now()
-    asked = sys.stdin.read(_MESSAGES_MAX) if text == "-" else text
     with _open(chosen.store, read_only=not keep_receipt) as opened:
-        found = lookup.find(
-            opened, asked, mode=chosen.mode, now=present, day=day_start, payees=chosen.payees
-        )
-        if keep_receipt:
-            _keep_receipts(opened, found, chosen.mode)
-        if as_json:
-            say_json({"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present))
-        else:
-            for line in lookup_words.found_lines(opened, found, present):
-                say(line)
-    if not found.count:
-        raise Refused(lookup_words.nothing_line(chosen.mode, found))
-    if any(message.is_doubtful for message in found.messages):
-        stop(FAILED)
-    if any(match.row.contradictions for match in found.matches):
-        stop(_CONTRADICTION)
+
+        def ask(asked: str) -> Answer:
+            found = lookup.find(
+                opened, asked, mode=chosen.mode, now=present, day=day_start, payees=chosen.payees
+            )
+            if keep_receipt:
+                _keep_receipts(opened, found, chosen.mode)
+            said = {"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present)
+            lines = tuple(lookup_words.found_lines(opened, found, present))
+            why = "" if found.count else lookup_words.nothing_line(chosen.mode, found)
+            ended = Ended.DONE
+            if why or any(message.is_doubtful for message in found.messages):
+                ended = Ended.NOT_FOUND
+            elif any(match.row.contradictions for match in found.matches):
+                ended = Ended.CONTRADICTION
+            return Answer(lines, said, ended, why)
+
+        texts = read_texts(sys.stdin) if text == "-" else iter((text,))
+        ended = answer_all(texts, ask, as_json=as_json)
+    if ended is not Ended.DONE:
+        stop(ended)
 
 
 def show(
-    identifier: Annotated[str, typer.Argument(help="A col_, evt_ or int_ id.")],
+    identifier: Annotated[
+        str,
+        typer.Argument(
+            help="A col_, evt_ or int_ id; - reads many, a line each, from standard input."
+        ),
+    ],
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
@@ -98,22 +105,30 @@ def show(
     """Show all that is known about a collection, an event or a creation.
 
     Says what to tell the customer and whether a new request is safe; times are East Africa's.
-    Exits with 1 when it is unknown, with 3 when facts about it contradict each other.
+    Exits with 1 when one is unknown, with 3 when facts about one contradict each other.
     """
     from kusanya_console.cli import lookup_words
+    from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
 
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
-        timeline = _story_of(opened, identifier, chosen.mode, present)
-        if timeline is None:
-            raise Refused(f"the store knows no {safe(identifier, 60)}; try kusanya find")
-        if as_json:
-            say_json(lookup_words.story_json(opened, timeline))
-        else:
-            for line in lookup_words.story_lines(opened, timeline):
-                say(line)
-    if timeline.contradicts:
-        stop(_CONTRADICTION)
+
+        def ask(asked: str) -> Answer:
+            timeline = _story_of(opened, asked, chosen.mode, present)
+            if timeline is None:
+                why = f"the store knows no {safe(mask_text(asked), 60)}; try kusanya find"
+                return Answer((), {}, Ended.NOT_FOUND, why)
+            return Answer(
+                tuple(lookup_words.story_lines(opened, timeline)),
+                lookup_words.story_json(opened, timeline),
+                Ended.CONTRADICTION if timeline.contradicts else Ended.DONE,
+            )
+
+        many = identifier == "-"
+        texts = read_texts(sys.stdin, messages=False) if many else iter((identifier,))
+        ended = answer_all(texts, ask, as_json=as_json)
+    if ended is not Ended.DONE:
+        stop(ended)
 
 
 def audit(

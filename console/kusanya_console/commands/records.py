@@ -96,6 +96,6 @@ COMMANDS: Final = (
     Command(
         id="act.resend", keys=("R",), shown="R", label="resend…", action="resend",
         kind=CommandKind.ACT, screens=frozenset({DELIVERIES}),
-        sentence="Let the embedded service deliver this event again.",
+        sentence="Let the sender deliver this event again, one that never came too.",
     ),
 )  # fmt: skip

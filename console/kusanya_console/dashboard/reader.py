@@ -40,8 +40,18 @@ class ServiceReader:
 
         An event that the sender does not know has no deliveries.
         """
+        return self._deliveries(f"events/{path_part(event_id)}/deliveries")
+
+    def sent_about(self, collection_id: str) -> tuple[SentDelivery, ...]:
+        """Return what the sender did about the event of a collection, one for each endpoint.
+
+        For an event that never came: its id is known to the sender alone. Raises DashboardError.
+        """
+        return self._deliveries(f"collections/{path_part(collection_id)}/deliveries")
+
+    def _deliveries(self, path: str) -> tuple[SentDelivery, ...]:
         try:
-            answer = self._dashboard.get(f"events/{path_part(event_id)}/deliveries")
+            answer = self._dashboard.get(path)
         except DashboardError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return ()  # no id of the service has this form: somebody else's claim

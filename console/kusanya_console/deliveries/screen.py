@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from textual.app import ComposeResult
 
@@ -18,7 +18,7 @@ from kusanya_console.actions.messages import (
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
-from kusanya_console.deliveries.list import DELIVERY_LIST, arrival_type
+from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.reader import (
     DeliveryDetails,
     SenderLog,
@@ -26,19 +26,16 @@ from kusanya_console.deliveries.reader import (
     load_details,
     load_sender_log,
 )
+from kusanya_console.deliveries.resending import name_of, resending
 from kusanya_console.deliveries.tabs import Tab, body_text, tab_line
 from kusanya_console.deliveries.timeline import attempt_lines
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.ui.format import Line, cell, format_due, format_text
-from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN
+from kusanya_console.ui.format import Line, format_due, format_text
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN
 from kusanya_console.widgets.sheet import Sheet
-
-if TYPE_CHECKING:  # built by the caller
-    from kusanya_console.actions.operator import OperatorActions
 
 SENDER_EVERY_S: Final = 2.0
 _HOUR: Final = timedelta(hours=1)
@@ -216,80 +213,28 @@ class DeliveriesScreen(ListScreen[Arrived]):
         return read
 
     def action_resend(self) -> None:
-        """Confirm and let the sender deliver again, or say why it cannot and what comes next."""
-        operator, row, look = self.context.operator, self.table.row, self.context.look
-        why = (
-            self.context.action_disabled_reason
-            if operator is None
-            else operator.resend_disabled_reason()
-        )
-        if not why and operator is not None and self.table.marked:
-            self._resend_marked(operator)
-            return
-        if not why and row is None:
-            why = "the cursor points at no arrival"
-        if not why and isinstance(row, MissingEventRow):
-            why = "off: which event is missing is not known, so it cannot be asked for"
-        if why or operator is None or row is None or isinstance(row, MissingEventRow):
+        """Let the sender deliver again, or ask where it cannot, or say why not and what comes."""
+        row, look, marked = self.table.row, self.context.look, tuple(self.table.marked.values())
+        found = resending(marked or (() if row is None else (row,)), self.context)
+        if isinstance(found, str):
             plan = None if row is None else (self._mine() or initial_details(row, look)).plan
             came = isinstance(row, MissingEventRow) and row.verdict is MissingEventStatus.ARRIVED
-            coming = None if plan is None or came else plan.next_at
+            coming = None if plan is None or came or marked else plan.next_at
             after = "" if coming is None else f" · its next attempt: {format_due(coming, look)}"
-            self.say(f"{why}{after}")
+            self.say(f"{found}{after}")
             return
+        done, progress = ("asked", "asking") if found.only_asks else ("resent", "resending")
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
-            if confirmed:
-                self.post_message(ActionRequested("resending", lambda: operator.resend(row)))
+            if confirmed and marked:
+                self.run_together(done, found.rows, found.send, name=name_of)
+            elif confirmed:
+                self.post_message(ActionRequested(progress, lambda: found.send(found.rows[0])))
 
-        facts = (
-            ("event", cell(row.event_id, limit=130)),
-            ("type", (arrival_type(row), PLAIN)),
-            ("reference", cell(row.reference, STRONG, limit=60)),
-        )
-        warning = "The sender delivers this event once more to every endpoint that has it."
-        self.app.push_screen(
-            ConfirmScreen("Resend this event", facts, mode=row.mode, warning=warning), send
-        )
-
-    def _resend_marked(self, operator: "OperatorActions") -> None:
-        """Confirm by their count and let the sender deliver every marked event again."""
-        # Several arrivals of one event are one event.
-        rows = {
-            row.event_id: row
-            for row in self.table.marked.values()
-            if not isinstance(row, MissingEventRow) and row.event_id is not None
-        }
-        left = sum(
-            isinstance(row, MissingEventRow) or row.event_id is None
-            for row in self.table.marked.values()
-        )
-        if not rows:
-            self.say("off: of none of the marked ones is it known which event it was")
-            return
-
-        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
-            if confirmed:
-                self.run_together(
-                    "resent", tuple(rows.values()), operator.resend,
-                    name=lambda row: format_text(row.event_id or "", 60),
-                )  # fmt: skip
-
-        count = f"{len(rows)}"
-        facts = [("events", (count, STRONG)), ("mode", (self.context.mode.value, PLAIN))]
-        if left:
-            facts.append(("left out", (f"{left}: which event is missing is not known", WARN)))
-        self.app.push_screen(
-            ConfirmScreen(
-                "Resend these events",
-                tuple(facts),
-                mode=self.context.mode,
-                warning="The sender delivers each once more to every endpoint that has it.",
-                word=count,
-                live_word=count,
-            ),
-            send,
-        )
+        if found.only_asks:
+            send(True)
+        else:
+            self.app.push_screen(found.dialog(self.context.mode, together=bool(marked)), send)
 
     def action_copy_id(self) -> None:
         """Copy the event's id, or the reference where no event came; of all that are marked."""

@@ -140,7 +140,8 @@ def _found(store: Store, question: Question) -> LookupResult:
 
 def _by_amount(store: Store, question: Question) -> Found:
     asked = read_amount(question.text, now=question.now, day=question.day)
-    if asked is None:
+    # A whole phone number is no amount, and is repeated in no sentence.
+    if asked is None or as_phone(question.text)[0] is not None:
         return Found()
     where = CollectionFilter(
         amount_min=asked.amount,

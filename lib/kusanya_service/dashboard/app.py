@@ -60,6 +60,7 @@ def make_dashboard(
             route("/dashboard/endpoints/{id}/enable", {"POST": endpoints.enable}),
             route("/dashboard/endpoints/{id}/rotate-secret", {"POST": endpoints.rotate}),
             route("/dashboard/events/{id}/deliveries", {"GET": deliveries.of_event}),
+            route("/dashboard/collections/{id}/deliveries", {"GET": deliveries.of_collection}),
             route("/dashboard/deliveries", {"GET": deliveries.list}),
             route("/dashboard/deliveries/{id}/resend", {"POST": deliveries.resend}),
             route("/dashboard/collections", {"GET": deliveries.collections}),

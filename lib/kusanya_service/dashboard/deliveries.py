@@ -30,6 +30,11 @@ class DeliveryRoutes:
         found = queries.deliveries_of_event(self._storage.reader, request.path_params["id"])
         return list_answer([self._to_json(one) for one in found])
 
+    async def of_collection(self, request: Request) -> Response:
+        """List the deliveries of a collection's event: whoever never got it knows no id of it."""
+        found = queries.deliveries_of_collection(self._storage.reader, request.path_params["id"])
+        return list_answer([self._to_json(one) for one in found])
+
     async def list(self, request: Request) -> Response:
         """List one page of deliveries in order of creation; `after` is the last id of a page."""
         status = request.query_params.get("status")

@@ -185,6 +185,15 @@ def deliveries_of_event(connection: Connection, event_id: str) -> list[DeliveryR
     return [_delivery(row) for row in rows]
 
 
+def deliveries_of_collection(connection: Connection, collection_id: str) -> list[DeliveryRow]:
+    """Return all deliveries of the event of one collection."""
+    found = (
+        f"{_DELIVERY} JOIN collection ON collection.seq = event.collection"
+        " WHERE collection.id = ? ORDER BY delivery.seq"
+    )
+    return [_delivery(row) for row in connection.execute(found, (collection_id,))]
+
+
 def deliveries_page(
     connection: Connection,
     *,

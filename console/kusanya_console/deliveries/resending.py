@@ -1,0 +1,108 @@
+"""Getting events again: from the sender where it can send again, else their facts by asking."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from kusanya.store.records import MissingEventRow, MissingEventStatus
+from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.deliveries.list import arrival_type
+from kusanya_console.lists.filtering import Arrived
+from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.ui.format import cell, format_text
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN, Run
+
+
+class Resending(msgspec.Struct, frozen=True, kw_only=True):
+    """What of some lines can be had again, one line for each event, and how."""
+
+    rows: tuple[Arrived, ...]
+    left_out: int
+    """Lines that name no event and no payment without one."""
+    send: Callable[[Arrived], ActionResult]
+    only_asks: bool
+    """True where nothing is sent again and the service is asked for the facts instead."""
+
+    def dialog(self, mode: Mode, *, together: bool) -> ConfirmScreen:
+        """Return the dialog that names what would be sent again."""
+        if together:
+            return self._together(mode)
+        row = self.rows[0]
+        unknown = ("not known here: the sender is asked by the payment", MUTED)
+        facts: tuple[tuple[str, Run], ...] = (
+            ("event", unknown if row.event_id is None else cell(row.event_id, limit=130)),
+            ("type", (arrival_type(row), PLAIN)),
+            ("reference", cell(row.reference, STRONG, limit=60)),
+        )
+        warning = "The sender delivers this event once more to every endpoint that has it."
+        return ConfirmScreen("Resend this event", facts, mode=mode, warning=warning)
+
+    def _together(self, mode: Mode) -> ConfirmScreen:
+        count = f"{len(self.rows)}"
+        missing = sum(isinstance(row, MissingEventRow) for row in self.rows)
+        facts: list[tuple[str, Run]] = [("events", (count, STRONG)), ("mode", (mode.value, PLAIN))]
+        if missing:
+            facts.append(("never came", (f"{missing}: the sender is asked by payment", PLAIN)))
+        if self.left_out:
+            facts.append(("left out", (f"{self.left_out}: which event it was is not known", WARN)))
+        return ConfirmScreen(
+            "Resend these events",
+            tuple(facts),
+            mode=mode,
+            warning="The sender delivers each once more to every endpoint that has it.",
+            word=count,
+            live_word=count,
+        )
+
+
+def resending(rows: Sequence[Arrived], context: AppContext) -> Resending | str:
+    """Return what of `rows` can be had again, or why nothing can.
+
+    Without a dashboard of the sender the service is asked for the payments whose event never came.
+    """
+    operator, queries = context.operator, context.queries
+    if operator is None:
+        return context.action_disabled_reason
+    if not rows:
+        return "the cursor points at no arrival"
+    no_resend = operator.resend_disabled_reason()
+    ask = None if queries is None or context.query_disabled_reason else queries.ask_collection
+    once, left_out = _once(rows, sendable=not no_resend)
+    if no_resend and (ask is None or not once):
+        return no_resend
+    if not once:
+        return "off: it is not known which event that was, or the event has come meanwhile"
+
+    def send(row: Arrived) -> ActionResult:
+        result = ActionResult("the service has no resend", ActionOutcome.NOTHING_TO_DO)
+        if not no_resend:
+            result = operator.resend(row)
+        is_unknown = result.outcome is ActionOutcome.NOTHING_TO_DO
+        if ask is None or not is_unknown or not isinstance(row, MissingEventRow):
+            return result
+        asked = ask(row.collection_id)
+        return ActionResult(f"{result.sentence}; {asked.sentence}", asked.outcome)
+
+    return Resending(rows=once, left_out=left_out, send=send, only_asks=bool(no_resend))
+
+
+def _once(rows: Sequence[Arrived], *, sendable: bool) -> tuple[tuple[Arrived, ...], int]:
+    """Return one line for each event or payment without one, and how many name neither."""
+    once: dict[str, Arrived] = {}
+    left_out = 0
+    for row in rows:
+        if isinstance(row, MissingEventRow):
+            if row.verdict is not MissingEventStatus.ARRIVED:
+                once.setdefault(row.collection_id, row)
+        elif row.event_id is None:
+            left_out += 1
+        elif sendable:
+            once.setdefault(row.event_id, row)  # several arrivals of one event are one event
+    return tuple(once.values()), left_out
+
+
+def name_of(row: Arrived) -> str:
+    """Return what a line is called in the account of several."""
+    return format_text(row.event_id or row.reference or "", 60)
