@@ -69,10 +69,51 @@ def test_an_amount_with_a_day_means_all_of_that_day(store: Store, text: str) -> 
         "85000 7 18",
         "8,50,000",
         "85000 07:18 08:20",
+        "85000 morning evening",
+        "85000 18:00 evening",
+        "85000 18:00 ±13h",
+        "85000 ±30m",
+        "4900..5100..5200",
+        "..5100",
     ],
 )
 def test_what_says_anything_else_is_no_amount(text: str) -> None:
     assert read_amount(text, now=NOW, day=day_start) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "amounts", "times"),
+    [
+        ("5000 yesterday evening", (5_000, 5_000), "16:00 to 22:00 on 03 Mar 2026"),
+        ("5,000 jana jioni", (5_000, 5_000), "16:00 to 20:00 on 03 Mar 2026"),
+        ("TZS 5000 in the morning", (5_000, 5_000), "05:00 to 12:00 today"),
+        ("5000 mon 18:00 ±30m", (5_000, 5_000), "17:30 to 18:30 on 02 Mar 2026"),
+        ("5000 yesterday 18:00 +/-2h", (5_000, 5_000), "16:00 to 20:00 on 03 Mar 2026"),
+        ("5000 jana usiku", (5_000, 5_000), "19:00 to 05:00 on 03 Mar 2026"),
+        ("4900..5100", (4_900, 5_100), "today"),
+        ("5,100 .. 4,900 jana", (4_900, 5_100), "on 03 Mar 2026"),
+    ],
+)
+def test_parts_of_days_spans_and_ranges_are_read(
+    text: str, amounts: tuple[int, int], times: str
+) -> None:
+    read = read_amount(text, now=day_start(NOW) + timedelta(hours=13), day=day_start)
+    assert read is not None
+    assert ((read.amount, read.up_to), read.sentence) == (amounts, times)
+
+
+def test_a_part_of_the_day_that_is_yet_to_come_was_yesterdays() -> None:
+    read = read_amount("1 evening", now=day_start(NOW) + timedelta(hours=9), day=day_start)
+    assert read is not None
+    assert read.sentence == "16:00 to 22:00 on 03 Mar 2026"
+
+
+def test_a_range_of_amounts_finds_collections_and_creations(store: Store) -> None:
+    found = ask(store, "84999..85001 today")
+    assert ways(found) == [("INV-000100", MatchKind.AMOUNT)]
+    assert found.looked_at == "84,999 to 85,001, today"
+    assert [one.intent.id for one in ask(store, "2..4").creations] == ["int_00000001"]
+    assert ask(store, "4..9").count == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
@@ -23,6 +24,7 @@ from kusanya_console.actions.messages import (
     FetchFailed,
     FetchFinished,
     ScreenRequested,
+    TimelineRequested,
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.commands import OPENS_A_BOX, commands_of
@@ -158,6 +160,12 @@ class ConsoleScreen(Screen[None]):
             return
         asked = SaveScreen(title, suggested, keys=f"enter saves it to this file, {keys}")
         self.app.push_screen(asked, done)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Look up what was pasted where nothing is being typed: a customer's words, mostly."""
+        event.stop()
+        if pasted := " ".join(event.text.split()):
+            self.post_message(TimelineRequested(pasted))
 
     def on_screen_suspend(self) -> None:
         """Mask a revealed phone: nobody looks at it any more."""

@@ -1,8 +1,8 @@
 """An amount as people say it, with a time or a day beside it, in English and in Swahili.
 
-Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, each alone or with 07:18, 7.18am, saa 1:18
-asubuhi, 22 Nov, 22/11/2026, 2026-11-22, yesterday, jana, Mon. A text that says anything else is no
-amount: nothing is guessed. Pure.
+Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, 4900..5100, each alone or with 07:18, 7.18am,
+saa 1:18 asubuhi, 18:00 ±30m, 22 Nov, 22/11/2026, 2026-11-22, yesterday, jana, Mon, evening, jioni.
+A text that says anything else is no amount: nothing is guessed. Pure.
 """
 
 import re
@@ -46,15 +46,36 @@ _NAMED_DAY: Final = re.compile(
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY: Final = re.compile(rf"({'|'.join(_WEEKDAYS)})[a-z]*")
 _AGO: Final = {"today": 0, "leo": 0, "yesterday": 1, "jana": 1, "juzi": 2}
-_FILLER: Final = re.compile(r"(?:at|on|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]")
+_FILLER: Final = re.compile(r"(?:at|on|in|the|this|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]")
+_UP_TO: Final = re.compile(r"\s*\.\.\s*")
+_AROUND: Final = re.compile(
+    r"(?:±|\+/?-)\s*([0-9]{1,3})\s*(m|min|minutes|dakika|h|hours?)?(?=[\s,;]|$)"
+)
+_MOST_AROUND: Final = timedelta(hours=12)
+_PARTS: Final = {
+    "morning": (5, 12),
+    "asubuhi": (5, 12),
+    "mchana": (11, 16),
+    "afternoon": (12, 18),
+    "alasiri": (15, 18),
+    "evening": (16, 22),
+    "jioni": (16, 20),
+    "night": (19, 29),
+    "usiku": (19, 29),
+}
+"""From which hour of a day to which one its parts go; a night ends on the next day."""
 
 
 class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
     """How much, and from when up to, not including, when."""
 
     amount: int
+    up_to: int
+    """The highest amount; the same where one is meant."""
     begin: datetime
     end: datetime
+    is_dated: bool
+    """True where a time or a day was named: then the text can be nothing else."""
     sentence: str
     """The time that was looked at, in words: "15:05 to 15:35 on 22 Nov"."""
 
@@ -63,6 +84,8 @@ class _Read(msgspec.Struct):
     """What of a text is understood so far."""
 
     clock: timedelta | None = None
+    around: timedelta = AROUND
+    part: tuple[int, int] | None = None
     day: date | None = None
 
 
@@ -74,17 +97,36 @@ def read_amount(
     `day` gives the first instant of the business day of an instant. A time without a day is the
     last one that has passed; an amount alone is looked for on the present day.
     """
-    said = text.casefold().strip()
-    money = _MONEY.match(said)
-    if money is None:
+    amounts, said = _amounts(text.casefold().strip())
+    if not amounts:
         return None
     today = day(now)
-    read = _rest(said[money.end() :], today.date())
-    if read is None:
+    read = _rest(said, today.date())
+    if read is None or (read.clock is not None and read.part is not None):
         return None
-    amount = int(re.sub(r"[,. ]", "", money[1]))
     begin, end = _within(read, today, now)
-    return AmountAndTime(amount=amount, begin=begin, end=end, sentence=_sentence(begin, end, today))
+    return AmountAndTime(
+        amount=min(amounts),
+        up_to=max(amounts),
+        begin=begin,
+        end=end,
+        is_dated=read != _Read(),
+        sentence=_sentence(begin, end, today),
+    )
+
+
+def _amounts(said: str) -> tuple[tuple[int, ...], str]:
+    """Return the amount, or the two of a range, and what stands behind."""
+    dots = _UP_TO.search(said)
+    if dots is not None:
+        low, between = _amounts(said[: dots.start()])
+        high, rest = _amounts(said[dots.end() :])
+        is_range = len(low) == len(high) == 1 and not between
+        return ((*low, *high), rest) if is_range else ((), said)
+    money = _MONEY.match(said)
+    if money is None:
+        return (), said
+    return (int(re.sub(r"[,. ]", "", money[1])),), said[money.end() :]
 
 
 def _within(read: _Read, today: datetime, now: datetime) -> tuple[datetime, datetime]:
@@ -93,12 +135,16 @@ def _within(read: _Read, today: datetime, now: datetime) -> tuple[datetime, date
         begin = today
     else:
         begin = today.replace(year=read.day.year, month=read.day.month, day=read.day.day)
+    if read.part is not None:
+        first, last = (begin + timedelta(hours=hour) for hour in read.part)
+        passed = _DAY if read.day is None and first > now else timedelta()
+        return first - passed, last - passed
     if read.clock is None:
         return begin, begin + _DAY
     at = begin + read.clock
-    if read.day is None and at - AROUND > now:
+    if read.day is None and at - read.around > now:
         at -= _DAY
-    return at - AROUND, at + AROUND
+    return at - read.around, at + read.around
 
 
 def _sentence(begin: datetime, end: datetime, today: datetime) -> str:
@@ -106,12 +152,38 @@ def _sentence(begin: datetime, end: datetime, today: datetime) -> str:
     return on if end - begin == _DAY else f"{begin:%H:%M} to {end:%H:%M} {on}"
 
 
+def _take_part(rest: str, read: _Read) -> int:
+    word = re.match(r"[a-z]+", rest)
+    if word is None or word[0] not in _PARTS or read.part is not None:
+        return 0
+    read.part = _PARTS[word[0]]
+    return word.end()
+
+
+def _take_around(rest: str, read: _Read) -> int:
+    found = _AROUND.match(rest)
+    if found is None or read.clock is None:
+        return 0
+    hours = (found[2] or "m").startswith("h")
+    around = timedelta(hours=int(found[1])) if hours else timedelta(minutes=int(found[1]))
+    if not timedelta() < around < _MOST_AROUND:
+        return 0
+    read.around = around
+    return found.end()
+
+
 def _rest(rest: str, today: date) -> _Read | None:
     """Return the time and the day that stand behind an amount; None where anything else does."""
     read = _Read()
     rest = rest.strip()
     while rest:
-        taken = _filler(rest) or _take_day(rest, read, today) or _take_time(rest, read)
+        taken = (
+            _filler(rest)
+            or _take_day(rest, read, today)
+            or _take_time(rest, read)
+            or _take_part(rest, read)
+            or _take_around(rest, read)
+        )
         if not taken:
             return None
         rest = rest[taken:].strip()

@@ -22,6 +22,7 @@ from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
+_OPEN_LOOKED_AT: Final = 1_000
 
 
 def find(
@@ -102,6 +103,11 @@ def _found(store: Store, question: Question) -> LookupResult:
     created = creations(store, question, phone)
     kinds = {match.kind for match in ranked} | {match.kind for match in created}
     whole = bool(kinds & {MatchKind.REFERENCE, MatchKind.RECEIPT, MatchKind.PHONE})
+    looked_at = ""
+    if not kinds and _is_dated_amount(question):
+        found = _by_amount(store, question)
+        ranked, created, looked_at = found.matches, found.creations, found.looked_at
+        whole = bool(ranked or created)
     # Parts cost most to find; whoever knows the whole does not ask for a part.
     if len(asked) >= PART_LENGTH and not whole and len(ranked) < limit:
         noted, noted_creations = by_note(store, asked, mode)
@@ -113,7 +119,6 @@ def _found(store: Store, question: Question) -> LookupResult:
         ]
         parts = store.intents.still_open(mode, reference_part=asked, limit=limit)
         created += [CreationMatch(intent, MatchKind.PART) for intent in parts]
-    looked_at = ""
     if not whole:
         found = by_phone_end(store, question)
         ranked += found.matches
@@ -138,6 +143,11 @@ def _found(store: Store, question: Question) -> LookupResult:
     )
 
 
+def _is_dated_amount(question: Question) -> bool:
+    asked = read_amount(question.text, now=question.now, day=question.day)
+    return asked is not None and asked.is_dated
+
+
 def _by_amount(store: Store, question: Question) -> Found:
     asked = read_amount(question.text, now=question.now, day=question.day)
     # A whole phone number is no amount, and is repeated in no sentence.
@@ -145,17 +155,27 @@ def _by_amount(store: Store, question: Question) -> Found:
         return Found()
     where = CollectionFilter(
         amount_min=asked.amount,
-        amount_max=asked.amount,
+        amount_max=asked.up_to,
         created_from=asked.begin,
         created_to=asked.end,
     )
     mode, limit = question.mode, question.limit
     rows = store.collections.page(mode, where=where, limit=limit).rows
+    is_one = asked.amount == asked.up_to
     opened = store.intents.still_open(
-        mode, amount=asked.amount, prepared_from=asked.begin, prepared_to=asked.end, limit=limit
+        mode,
+        amount=asked.amount if is_one else None,
+        prepared_from=asked.begin,
+        prepared_to=asked.end,
+        limit=limit if is_one else _OPEN_LOOKED_AT,
     )
+    amounts = f"{asked.amount:,}" if is_one else f"{asked.amount:,} to {asked.up_to:,}"
     return Found(
         [Match(row, MatchKind.AMOUNT) for row in rows],
-        [CreationMatch(intent, MatchKind.AMOUNT) for intent in opened],
-        f"{asked.amount:,}, {asked.sentence}",
+        [
+            CreationMatch(intent, MatchKind.AMOUNT)
+            for intent in opened
+            if asked.amount <= intent.amount <= asked.up_to
+        ][:limit],
+        f"{amounts}, {asked.sentence}",
     )
