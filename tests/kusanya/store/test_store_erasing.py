@@ -1,11 +1,13 @@
 """A customer is erased: no byte of the phone is left, and the money adds up as before."""
 
+import logging
 import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from msgspec.structs import replace
 from tests.kusanya.store.older import everything
@@ -141,6 +143,44 @@ def test_nothing_of_the_phone_is_left_and_money_and_proofs_stay(
     assert store.erasing.erase(PHONE, actor="asha").collections == 0
     assert store.events.unchecked(Mode.TEST).rows[0].collection_id != "col_1"
     assert store.record(make.arrival(1, fee=51, **THEIRS)).verdict == "repeat"
+
+
+def exported(store: Store, folder: Path) -> bytes:
+    """Return every value of an export with whole phones."""
+    store.parquet.write(folder, Mode.TEST, phones_for=("asha", "asked by the tax office"))
+    query = "SELECT COLUMNS(*)::VARCHAR FROM read_parquet(?)"
+    files = [str(path) for path in folder.rglob("*.parquet")]
+    return repr([duckdb.execute(query, [[file]]).fetchall() for file in files]).encode()
+
+
+def test_what_is_exported_or_logged_from_then_on_does_not_tell_of_the_customer(
+    open_store: Opener, make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store()
+    fill(store, make)
+    assert SPELLINGS.search(exported(store, tmp_path / "before"))
+    caplog.set_level(logging.DEBUG)
+    store.erasing.erase("+255 754 000 001", actor="asha")
+    after = exported(store, tmp_path / "after")
+    with pytest.raises(IntentError):
+        begin(store, make, f"SHOP-{PHONE}-7", key="new")
+    assert b"INV-2" in after
+    assert not SPELLINGS.search(after)
+    assert b"Neema" not in after
+    said = repr([vars(record) for record in caplog.records])
+    assert "erase customer" in said
+    assert not SPELLINGS.search(said.encode())
+
+
+def test_neither_the_file_nor_its_wal_holds_a_former_byte(tmp_path: Path, make: Any) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, make)
+        wal = tmp_path / "store.db-wal"
+        assert SPELLINGS.search(wal.read_bytes())
+        store.erasing.erase(PHONE, actor="asha")
+        # Nothing of before: not in the log, nor in pages of the file that are free by now.
+        assert not SPELLINGS.search(wal.read_bytes())
+        assert not SPELLINGS.search((tmp_path / "store.db").read_bytes())
 
 
 def test_a_reference_or_key_that_held_the_phone_stays_used(store: Store, make: Any) -> None:
