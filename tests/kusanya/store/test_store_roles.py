@@ -13,6 +13,7 @@ from sqlalchemy.exc import ProgrammingError
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
 from kusanya.store import Store, roles_sql
+from kusanya.store.tables.delivery_months import parts
 from kusanya.store.tables.engine import engines
 from kusanya.wire import Mode
 
@@ -113,6 +114,22 @@ def test_who_only_looks_lists_payments_and_reads_no_phone(
     with owner.reading() as connection:  # the owner sees that there was one to find
         phone = connection.execute(text("SELECT phone FROM collection WHERE id = 'col_1'"))
         assert phone.scalar_one() == PHONE
+    owner.dispose()
+
+
+def test_who_does_not_own_the_months_lets_deliveries_go_row_by_row(
+    logins: As, postgres_url: str, clock: ManualClock, make: Any
+) -> None:
+    owner = engines(postgres_url)
+    with owner.reading() as connection:
+        there = parts(connection)
+    with Store.open(logins("admin"), clock=clock) as store:
+        gone = store.retention.forget_deliveries(before=make.noon + timedelta(days=40))
+        assert (gone, store.deliveries.page(Mode.TEST).rows) == (2, ())
+        assert store.maintenance.check() == ()
+        assert not store.migrate()  # nor does this login make months
+    with owner.reading() as connection:
+        assert parts(connection) == there
     owner.dispose()
 
 
