@@ -21,6 +21,8 @@ from kusanya.reconcile.frames.engine import Engine, Source, column_list, literal
 MEMORY: Final = "1GB"
 """What the engine may hold in memory; what is more goes to a folder that is removed at the end."""
 
+_OVERFLOWS: Final = (duckdb.ConversionException, duckdb.OutOfRangeException)
+
 
 class DuckDbEngine(Engine):
     """One guarded connection."""
@@ -84,14 +86,21 @@ class DuckDbEngine(Engine):
         if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
+    def hold(self, name: str, table: pa.Table) -> None:
+        """Make an Arrow table of our own readable under `name`."""
+        self._con.register(name, table)
+
     def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
-        """Execute statements that answer nothing."""
-        self._con.execute(self._own(sql), dict(values) if values else None)
+        """Execute statements; raises OverflowError for a total past 63 bits."""
+        try:
+            self._con.execute(self._own(sql), dict(values) if values else None)
+        except _OVERFLOWS as error:
+            raise OverflowError(str(error)) from error
 
     def answer(self, sql: str, values: Mapping[str, Any] | None) -> pa.Table:
         """Return a query's answer; raises OverflowError for a total past 63 bits."""
         try:
             asked = self._con.sql(self._own(sql), params=dict(values) if values else None)
             return asked.to_arrow_table()
-        except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+        except _OVERFLOWS as error:
             raise OverflowError(str(error)) from error

@@ -3,25 +3,30 @@
 The queries are DuckDB's; sqlglot writes them in Spark's dialect. The session's zone is UTC and its
 arithmetic raises on overflow; sums are DECIMAL(38,0) inside, as DuckDB's are 128 bits wide. Answers
 come back as Arrow. What a statement creates is kept in the cluster until the engine is closed.
+
+A query of few rows costs Spark as much as one of many. So a table of up to `HELD_ROWS` is also held
+in this process, and what reads nothing else is asked of DuckDB here; a query that reads such a table
+beside one of the cluster gets it sent. Which of both ran is not seen in any answer.
 """
 
 import logging
 import socket
 import warnings
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import sqlglot
-from sqlglot import exp
 
 from kusanya.errors import ConfigurationError, FrameError
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import DType, Schema
+from kusanya.reconcile.frames.columns import Schema
+from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
 from kusanya.reconcile.frames.engine import Dataset, Engine, Source, column_list
+from kusanya.reconcile.frames.spark_dialect import Statement, statements, translate
 from kusanya.text import safe
 
 with warnings.catch_warnings():
@@ -43,19 +48,36 @@ _SETTINGS: Final = {
     # The name of a folder, day=2026-03-05, is no column of ours.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
+HELD_ROWS: int = 2_000_000
+"""Rows of a table that is held here too, about half a gigabyte; 0 leaves everything to Spark."""
+_LISTED_ROWS: Final = 10_000
+"""Up to so many rows are a part of Spark's plan, which it simplifies with them."""
+_BROADCAST_CELLS: Final = 2_000_000
+"""Tables of up to so many cells are sent to all tasks, so that none sorts what they are joined to;
+Spark does not know how large a result of its own is."""
 _TYPES: Final = {
-    DType.TEXT: "STRING",
-    DType.WHOLE: "BIGINT",
-    DType.FLAG: "BOOLEAN",
-    DType.INSTANT: "TIMESTAMP",
-    DType.DAY: "TIMESTAMP_NTZ",
-    DType.SHARE: "DOUBLE",
+    pa.string(): "STRING",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.bool_(): "BOOLEAN",
+    pa.float64(): "DOUBLE",
+    pa.date32(): "DATE",
+    pa.decimal128(38, 0): "DECIMAL(38,0)",
+    pa.timestamp("us"): "TIMESTAMP_NTZ",
+    pa.timestamp("us", "UTC"): "TIMESTAMP",
 }
-_WIDE: Final = exp.DataType.build("DECIMAL(38, 0)")
+
+
+class _Held(msgspec.Struct):
+    """A table that lies in this process, or a view of such tables."""
+
+    view: Statement | None = None
+    is_sent: bool = False
+    """Whether Spark has it too."""
 
 
 class SparkEngine(Engine):
-    """One session of a Spark Connect server."""
+    """One session of a Spark Connect server, and a DuckDB for the tables that are held here."""
 
     hash_function = "xxhash64"
 
@@ -67,19 +89,24 @@ class SparkEngine(Engine):
                 self._session.conf.set(name, value)
         except PySparkException as error:
             raise ConfigurationError(f"no Spark at {safe(address)}: {_first(error)}") from error
+        self._here = DuckDbEngine()
+        self._held: dict[str, _Held] = {}
 
     def close(self) -> None:
         """End the session; the cluster then forgets what it created."""
-        self._session.stop()
+        try:
+            self._here.close()
+        finally:
+            self._session.stop()
 
     def register(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
         if isinstance(source, pd.DataFrame):
             table = columns.to_arrow(source, schema)
-            types = ", ".join(
-                f"`{column}` {_TYPES[kind]}" for column, kind in schema.columns.items()
-            )
-            self._session.createDataFrame(table, types).createOrReplaceTempView(name)
+            if len(table) <= HELD_ROWS and HELD_ROWS:
+                self._hold(name, table)
+            else:
+                self._upload(name, table)
             return
         found = self._parquet(source, schema)
         if found.limit(0).toArrow().schema.types != schema.arrow.types:
@@ -100,21 +127,71 @@ class SparkEngine(Engine):
 
     def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
         """Execute statements that create temporary tables and views."""
-        for name, is_table, body in statements(self._own(sql)):
-            made = self._sql(body, values)
-            if is_table:
-                # Calculated once, here: a plan that grew through every table would take Spark
-                # longer to read than to run.
-                made = made.localCheckpoint()
-            made.createOrReplaceTempView(name)
+        for statement in statements(self._own(sql)):
+            if self._is_here(statement):
+                self._here.run(statement.text, values)
+                self._held[statement.name] = _Held(None if statement.is_table else statement)
+                continue
+            self._send(statement)
+            made = self._sql(statement.body, values)
+            if statement.is_table:
+                try:
+                    self._keep(statement.name, made)
+                except ArithmeticException as error:
+                    raise OverflowError(str(error)) from error
+            else:
+                made.createOrReplaceTempView(statement.name)
 
     def answer(self, sql: str, values: Mapping[str, Any] | None) -> pa.Table:
         """Return a query's answer; raises OverflowError for a total past 63 bits."""
+        asked = translate(self._own(sql))
+        if self._is_here(asked):
+            return self._here.answer(asked.text, values)
+        self._send(asked)
         try:
-            table = self._sql(translate(self._own(sql)), values).toArrow()
+            table = self._sql(asked.body, values).toArrow()
         except ArithmeticException as error:
             raise OverflowError(str(error)) from error
         return _widened(table)
+
+    def _is_here(self, asked: Statement) -> bool:
+        """Return whether all that is read is held here, and numbered by no hash of Spark's."""
+        is_hashed = self.hash_function in asked.text
+        return bool(asked.reads) and not is_hashed and asked.reads <= self._held.keys()
+
+    def _keep(self, name: str, made: DataFrame) -> None:
+        """Calculate a table once, in the cluster, and hold it here as well when it is small.
+
+        A plan that grew through every table would take Spark longer to read than to run.
+        """
+        made = made.localCheckpoint()
+        rows = made.count() if HELD_ROWS else None
+        if rows is not None and rows * len(made.columns) <= _BROADCAST_CELLS:
+            made = made.hint("broadcast")
+        made.createOrReplaceTempView(name)
+        if rows is not None and rows <= HELD_ROWS:
+            self._hold(name, _widened(made.toArrow()), is_sent=rows > _LISTED_ROWS)
+
+    def _hold(self, name: str, table: pa.Table, *, is_sent: bool = False) -> None:
+        self._here.hold(name, table)
+        self._held[name] = _Held(is_sent=is_sent)
+
+    def _send(self, asked: Statement) -> None:
+        """Make readable in the cluster what is held here and read there."""
+        for name in sorted(asked.reads & self._held.keys()):
+            held = self._held[name]
+            if held.is_sent:
+                continue
+            if held.view is None:
+                self._upload(name, self._here.answer(f"SELECT * FROM {name}", None))  # noqa: S608 - a name of our own
+            else:
+                self._send(held.view)
+                self._sql(held.view.body, None).createOrReplaceTempView(name)
+            held.is_sent = True
+
+    def _upload(self, name: str, table: pa.Table) -> None:
+        types = ", ".join(f"`{field.name}` {_type(field.type)}" for field in table.schema)
+        self._session.createDataFrame(table, types).createOrReplaceTempView(name)
 
     def _sql(self, text: str, values: Mapping[str, Any] | None) -> DataFrame:
         return self._session.sql(text, args=dict(values) if values else None)
@@ -132,49 +209,15 @@ def _knock(address: str) -> None:
         raise ConfigurationError(f"no Spark at {safe(address)}: {error}") from error
 
 
+def _type(arrow: pa.DataType) -> str:
+    """Return what Spark calls a type of Arrow's. Raises FrameError for one that no table has."""
+    if arrow not in _TYPES:
+        raise FrameError(f"no table has a column of {arrow}")
+    return _TYPES[arrow]
+
+
 def _first(error: Exception) -> str:
     return safe(str(error).partition("\n")[0], 200)
-
-
-@cache
-def translate(sql: str) -> str:
-    """Return one query of DuckDB's dialect in Spark's."""
-    return _spark(sqlglot.parse_one(sql, read="duckdb"))
-
-
-@cache
-def statements(sql: str) -> tuple[tuple[str, bool, str], ...]:
-    """Return what each statement creates: its name, whether it is a table, and its query."""
-    return tuple(_created(sql))
-
-
-def _created(sql: str) -> Iterator[tuple[str, bool, str]]:
-    for statement in sqlglot.parse(sql, read="duckdb"):
-        if statement is None:
-            continue
-        if not isinstance(statement, exp.Create):
-            raise TypeError(f"only tables and views are created, not {statement.key}")
-        yield statement.this.name, statement.kind == "TABLE", _spark(statement.expression)
-
-
-def _spark(query: exp.Expression) -> str:
-    strict = sqlglot.ErrorLevel.RAISE
-    return str(query.transform(_portable).sql("spark", comments=False, unsupported_level=strict))
-
-
-def _portable(node: exp.Expression) -> exp.Expression:
-    """Return what Spark calculates differently in a form that says the same there."""
-    if isinstance(node, exp.Sum) and not isinstance(node.this, exp.Distinct):
-        return exp.Sum(this=exp.Cast(this=node.this, to=_WIDE.copy()))
-    if isinstance(node, exp.Div):
-        double = exp.DataType.build("DOUBLE")
-        sides = (exp.Cast(this=side, to=double.copy()) for side in (node.this, node.expression))
-        return exp.Div(**dict(zip(("this", "expression"), sides, strict=True)), typed=True)
-    if isinstance(node, exp.DataType) and node.is_type("INT128"):
-        return _WIDE.copy()
-    if isinstance(node, exp.DataType) and node.is_type("TIMESTAMP"):
-        return exp.DataType.build("TIMESTAMPNTZ")
-    return node
 
 
 def _widened(table: pa.Table) -> pa.Table:

@@ -172,6 +172,8 @@ def match(
         engine.run(query("ledger_groups"))
         engine.run(query("ledger_rows"))
         engine.run(query("ledger_hints"))
+        engine.run(query("ledger_totals"))
+        engine.run(query("ledger_paid_again"))
         return LedgerMatch(
             rows=engine.frame(query("ledger_answer"), MATCHES),
             bridge=engine.frame(query("ledger_bridge"), BRIDGE),

@@ -1,28 +1,6 @@
 -- From the ledger's total to the service's. The totals come from the inputs, the effects from the
 -- result: a row that was lost or doubled on the way leaves something unexplained.
-WITH sides AS (
-    SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount)::BIGINT AS amount
-    FROM (
-        SELECT currency, amount, booked, booked_day FROM books
-        UNION ALL
-        SELECT currency, amount, booked, booked_day FROM apart_lines
-    ) AS lines
-    CROSS JOIN span
-    WHERE booked AND booked_day BETWEEN span.first_day AND span.last_day
-    GROUP BY currency
-    UNION ALL
-    SELECT
-        'service' AS side,
-        currency,
-        count(*) AS rows,
-        sum(due)::BIGINT AS amount
-    FROM service
-    CROSS JOIN span
-    WHERE paid AND business_day BETWEEN span.first_day AND span.last_day
-    GROUP BY currency
-),
-
-sums AS (
+WITH sums AS (
     SELECT
         break_code,
         currency_ledger,
@@ -70,7 +48,7 @@ currencies AS (
 lines AS (
     SELECT
         c.currency, 0 AS place, 'ledger total' AS line, coalesce(s.rows, 0) AS rows,
-        coalesce(s.amount, 0) AS amount
+        coalesce(s.amount, 0)::BIGINT AS amount
     FROM currencies AS c
     LEFT JOIN sides AS s ON s.currency = c.currency AND s.side = 'ledger'
     UNION ALL
@@ -80,7 +58,7 @@ lines AS (
     UNION ALL
     SELECT
         c.currency, 100 AS place, 'service total' AS line, coalesce(s.rows, 0) AS rows,
-        coalesce(s.amount, 0) AS amount
+        coalesce(s.amount, 0)::BIGINT AS amount
     FROM currencies AS c
     LEFT JOIN sides AS s ON s.currency = c.currency AND s.side = 'service'
     UNION ALL

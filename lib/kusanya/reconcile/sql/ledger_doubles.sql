@@ -1,103 +1,4 @@
--- Whom to pay back: successes of a reference beyond those booked. Only suspected are a reference that
--- was paid more than once and booked each time, because a reference names one order, and payments of
--- one customer of one amount within minutes under two references.
-WITH second AS (
-    SELECT
-        s.currency,
-        s.reference,
-        sum(s.amount)::BIGINT AS refund,
-        sum(s.fee)::BIGINT AS fee
-    FROM judged AS j
-    INNER JOIN few_service AS s ON s.id = j.id
-    WHERE j.break_code = 'double_payment'
-    GROUP BY s.currency, s.reference
-),
-
--- What was refunded already is not looked at once more.
-paid_back AS (
-    SELECT s.currency, s.reference, count(*) AS payments
-    FROM refunded AS r
-    INNER JOIN few_service AS s ON s.id = r.id
-    GROUP BY s.currency, s.reference
-),
-
-repeated_payments AS (
-    SELECT reference FROM few_service WHERE paid GROUP BY reference HAVING count(*) > 1
-),
-
-paid_again AS (
-    SELECT
-        s.mode,
-        s.currency,
-        s.reference,
-        string_agg(s.id, ' ' ORDER BY s.created_at, s.id) AS collection_ids,
-        min(s.completed_at) AS first_at,
-        max(s.completed_at) AS last_at,
-        count(*) AS payments,
-        sum(s.amount)::BIGINT AS amount,
-        bool_or(s.business_day BETWEEN span.first_day AND span.last_day) AS is_inside
-    FROM few_service AS s
-    CROSS JOIN span
-    SEMI JOIN repeated_payments AS r ON r.reference = s.reference
-    WHERE s.paid
-    GROUP BY s.mode, s.currency, s.reference
-),
-
-listed AS (
-    SELECT
-        p.mode,
-        p.currency,
-        p.reference,
-        NULL AS reference_before,
-        p.collection_ids,
-        p.first_at,
-        p.last_at,
-        p.payments,
-        p.amount,
-        CASE
-            WHEN second.reference IS NULL THEN 'one reference, paid and booked more than once'
-            ELSE 'one reference, paid more often than booked'
-        END AS rule,
-        second.reference IS NULL AS suspected,
-        second.refund,
-        second.fee
-    FROM paid_again AS p
-    LEFT JOIN second ON second.reference = p.reference AND second.currency = p.currency
-    LEFT JOIN paid_back AS b ON b.reference = p.reference AND b.currency = p.currency
-    WHERE second.reference IS NOT NULL
-        OR (p.payments - coalesce(b.payments, 0) > 1 AND p.is_inside)
-    UNION ALL
-    SELECT
-        r.mode,
-        r.currency,
-        r.reference,
-        r.reference_before,
-        r.id_before || ' ' || r.id AS collection_ids,
-        r.completed_before AS first_at,
-        r.completed_at AS last_at,
-        2 AS payments,
-        (2 * r.amount)::BIGINT AS amount,
-        'one customer, the same amount soon again' AS rule,
-        TRUE AS suspected,
-        NULL::BIGINT AS refund,
-        NULL::BIGINT AS fee
-    FROM repeat_payments AS r
-),
-
-wanted AS (
-    SELECT reference FROM listed
-    UNION
-    SELECT reference_before AS reference FROM listed
-),
-
-lines AS (
-    SELECT b.reference, count(*) AS booked
-    FROM books AS b
-    SEMI JOIN wanted ON wanted.reference = b.reference
-    WHERE b.booked
-    GROUP BY b.reference
-)
-
+-- Whom to pay back, the certain ones first, and how often each is booked.
 SELECT
     l.mode,
     l.currency,
@@ -112,7 +13,7 @@ SELECT
     l.suspected,
     l.refund,
     l.fee
-FROM listed AS l
-LEFT JOIN lines AS of_this ON of_this.reference = l.reference
-LEFT JOIN lines AS of_other ON of_other.reference = l.reference_before
+FROM listed_doubles AS l
+LEFT JOIN lines_of_doubles AS of_this ON of_this.reference = l.reference
+LEFT JOIN lines_of_doubles AS of_other ON of_other.reference = l.reference_before
 ORDER BY suspected, refund DESC, first_at, l.reference, collection_ids

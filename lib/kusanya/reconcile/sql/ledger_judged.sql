@@ -31,20 +31,22 @@ WHERE l.paid
     );
 
 -- Lines whose key exists in the other mode, and not in this one.
-CREATE TEMP TABLE of_other_mode AS
-WITH there AS (
-    SELECT l.row_no, l.reference
-    FROM alone_books AS l
-    INNER JOIN other_mode AS o ON o.reference = l.reference
-    UNION
-    SELECT l.row_no, l.reference
-    FROM alone_books AS l
-    INNER JOIN other_mode AS o ON o.id = l.collection_id
-)
+CREATE TEMP TABLE there AS
+SELECT l.row_no, l.reference
+FROM alone_books AS l
+INNER JOIN other_mode AS o ON o.reference = l.reference
+UNION
+SELECT l.row_no, l.reference
+FROM alone_books AS l
+INNER JOIN other_mode AS o ON o.id = l.collection_id;
 
+CREATE TEMP TABLE here_too AS
+SELECT s.reference FROM service AS s SEMI JOIN there AS t ON t.reference = s.reference;
+
+CREATE TEMP TABLE of_other_mode AS
 SELECT there.row_no
 FROM there
-ANTI JOIN service AS s ON s.reference = there.reference;
+ANTI JOIN here_too AS h ON h.reference = there.reference;
 
 CREATE TEMP TABLE unanswered AS
 SELECT DISTINCT l.row_no

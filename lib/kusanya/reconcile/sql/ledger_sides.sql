@@ -120,11 +120,15 @@ FROM ledger AS l
 SEMI JOIN cancelled AS c ON c.row_no = l.row_no
 WHERE l.kind = 'payment';
 
--- Lines that name a known collection by its id are keyed by the reference of that collection.
+-- Lines that name a known collection by its id are keyed by the reference of that collection. Most
+-- books name none: then the join has nothing to read.
+CREATE TEMP TABLE naming_lines AS
+SELECT row_no, collection_id FROM ledger WHERE collection_id IS NOT NULL;
+
 CREATE TEMP TABLE named AS
-SELECT ledger.row_no, s.id, s.key
-FROM ledger
-INNER JOIN service AS s ON s.id = ledger.collection_id;
+SELECT l.row_no, s.id, s.key
+FROM naming_lines AS l
+INNER JOIN service AS s ON s.id = l.collection_id;
 
 CREATE TEMP VIEW books AS
 SELECT

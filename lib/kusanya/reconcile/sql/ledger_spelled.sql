@@ -153,15 +153,23 @@ WHERE l.place = 1
 
 -- A line left over repeats another one in another spelling where that one met a collection and no
 -- payment of this spelling is left, which it could be.
-CREATE TEMP TABLE spelled_twins AS
-WITH alone AS (
-    SELECT l.*
-    FROM spelled_lines AS l
-    ANTI JOIN spelled AS p ON p.row_no = l.row_no
-    WHERE l.booked
-),
+CREATE TEMP TABLE unspelled AS
+SELECT l.*
+FROM spelled_lines AS l
+ANTI JOIN spelled AS p ON p.row_no = l.row_no
+WHERE l.booked;
 
-left_payments_of AS (
+CREATE TEMP TABLE unspelled_mates AS
+SELECT b.row_no, b.key, lower(trim(b.reference)) AS spelling, b.reference, b.currency, b.amount
+FROM books AS b
+SEMI JOIN unspelled AS a ON a.spelling = lower(trim(b.reference))
+WHERE b.booked;
+
+CREATE TEMP TABLE keys_of_mates AS
+SELECT DISTINCT s.key FROM service AS s SEMI JOIN unspelled_mates AS m ON m.key = s.key;
+
+CREATE TEMP TABLE spelled_twins AS
+WITH left_payments_of AS (
     SELECT s.spelling
     FROM spelled_service AS s
     ANTI JOIN spelled AS p ON p.id = s.id
@@ -169,11 +177,9 @@ left_payments_of AS (
 ),
 
 mates AS (
-    SELECT b.row_no, lower(trim(b.reference)) AS spelling, b.reference, b.currency, b.amount
-    FROM books AS b
-    SEMI JOIN alone AS a ON a.spelling = lower(trim(b.reference))
-    SEMI JOIN service AS s ON s.key = b.key
-    WHERE b.booked
+    SELECT b.row_no, b.spelling, b.reference, b.currency, b.amount
+    FROM unspelled_mates AS b
+    SEMI JOIN keys_of_mates AS k ON k.key = b.key
     UNION
     SELECT l.row_no, l.spelling, l.reference, l.currency, l.amount
     FROM spelled_lines AS l
@@ -182,7 +188,7 @@ mates AS (
 )
 
 SELECT a.row_no, min(m.row_no) AS other_row, min_by(m.reference, m.row_no) AS other_reference
-FROM alone AS a
+FROM unspelled AS a
 INNER JOIN mates AS m
     ON m.spelling = a.spelling
     AND m.currency = a.currency

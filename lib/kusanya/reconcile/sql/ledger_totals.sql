@@ -1,0 +1,21 @@
+-- The totals of both sides from the inputs, for the bridge.
+CREATE TEMP TABLE sides AS
+SELECT 'ledger' AS side, currency, count(*) AS rows, sum(amount) AS amount
+FROM (
+    SELECT currency, amount, booked, booked_day FROM books
+    UNION ALL
+    SELECT currency, amount, booked, booked_day FROM apart_lines
+) AS lines
+CROSS JOIN span
+WHERE booked AND booked_day BETWEEN span.first_day AND span.last_day
+GROUP BY currency
+UNION ALL
+SELECT
+    'service' AS side,
+    currency,
+    count(*) AS rows,
+    sum(due) AS amount
+FROM service
+CROSS JOIN span
+WHERE paid AND business_day BETWEEN span.first_day AND span.last_day
+GROUP BY currency;
