@@ -3,8 +3,8 @@
     uv run --group spark python tests/benchmarks/bench_spark.py 1000000
 
 Seconds of the wall and of the CPU are those of the better of two rounds, which Spark's first one
-warms up; of more than a million rows there is one round. Memory is the most that the process held: this one for DuckDB, Java's for Spark. Both
-answers must be the same frames.
+warms up; of more than a million rows there is one round. Memory is the most that the process held:
+this one for DuckDB, Java's for Spark. Both answers must be the same frames.
 """
 
 import gc

@@ -149,6 +149,18 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Month:
     return Month(made, folder)
 
 
+@pytest.fixture(autouse=True)
+def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return what says how many rows a table held here may have: 0, so that Spark runs all."""
+    from kusanya.reconcile.frames import spark_engine
+
+    def up_to(rows: int) -> None:
+        monkeypatch.setattr(spark_engine, "HELD_ROWS", rows)
+
+    up_to(0)
+    return up_to
+
+
 class Asked(msgspec.Struct):
     """Which query files ran on Spark."""
 
@@ -263,10 +275,27 @@ def test_every_question_has_the_same_answer_on_both_engines(
         assert found or not rows or name in EMPTY_AS_WELL, name
 
 
-@pytest.mark.parametrize(("basis", "everything"), [("gross", True), ("net", False)])
+@pytest.mark.parametrize(
+    ("basis", "everything", "held_rows"),
+    [
+        pytest.param("gross", True, 0, id="all in the cluster"),
+        pytest.param("net", False, 0, id="all in the cluster, net"),
+        pytest.param("net", True, 60, id="some here"),
+        pytest.param("gross", False, 100_000, id="what is small here"),
+    ],
+)
+@pytest.mark.usefixtures("asked")
 def test_the_books_match_alike(
-    month: Month, address: str, asked: Asked, basis: str, everything: bool
+    month: Month,
+    address: str,
+    hold: Callable[[int], None],
+    *,
+    basis: str,
+    everything: bool,
+    held_rows: int,
 ) -> None:
+    hold(held_rows)
+
     def match(engine: str) -> ledger.LedgerMatch:
         return ledger.match(
             month.collections(engine),
@@ -384,9 +413,10 @@ def test_what_changed_since_an_earlier_close_is_told_alike(
     assert equal(first, second) > 100
 
 
+@pytest.mark.usefixtures("asked")
 def test_the_command_writes_the_same_pack_on_spark(
     address: str,
-    asked: Asked,
+    hold: Callable[[int], None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -411,7 +441,9 @@ def test_the_command_writes_the_same_pack_on_spark(
     command = ["kusanya", "reconcile", "--mode", "live", "--period", "2026-03", "--entity", "Shop"]
     command += ["--store", str(tmp_path / "export"), "--ledger", str(tmp_path / "books.csv")]
     packs = []
-    for name, engine in (("duckdb", ()), ("spark", ("--engine", address))):
+    spark = ("--engine", address)
+    for name, engine, held_rows in (("duckdb", (), 0), ("spark", spark, 0), ("both", spark, 20)):
+        hold(held_rows)
         out = tmp_path / name
         monkeypatch.setattr(sys, "argv", [*command, "--out", str(out), *engine])
         with pytest.raises(SystemExit) as ended:
@@ -420,9 +452,10 @@ def test_the_command_writes_the_same_pack_on_spark(
         assert "breaks" in capsys.readouterr().out
         packs.append({path.relative_to(out): path for path in out.rglob("*") if path.is_file()})
     assert len(packs[0]) > 50
-    assert packs[0].keys() == packs[1].keys()
+    assert packs[0].keys() == packs[1].keys() == packs[2].keys()
     for inside, path in packs[0].items():
         assert packs[1][inside].read_bytes() == path.read_bytes(), inside
+        assert packs[2][inside].read_bytes() == path.read_bytes(), inside
 
 
 def test_every_query_file_ran(asked: Asked) -> None:
@@ -437,7 +470,11 @@ def test_every_query_file_ran(asked: Asked) -> None:
             assert telling in heard, found.name
 
 
-def test_totals_are_exact_and_past_63_bits_refused(address: str) -> None:
+@pytest.mark.parametrize("held_rows", [0, 10])
+def test_totals_are_exact_and_past_63_bits_refused(
+    address: str, hold: Callable[[int], None], held_rows: int
+) -> None:
+    hold(held_rows)
     total = "SELECT name, {} AS amount FROM pair GROUP BY name"
     with open_engine(Dataset((), engine=address)) as engine:
         amounts = [2**63 - 1, 2**53 + 1, -(2**53) - 1]
@@ -447,10 +484,50 @@ def test_totals_are_exact_and_past_63_bits_refused(address: str) -> None:
         assert answer["amount"].tolist() == [2**63 - 1]
         with pytest.raises(FrameError, match="decimal"):
             engine.frame(total.format("sum(amount)"), PAIR)
+        engine.run(f"CREATE TEMP TABLE sums AS {total.format('sum(amount)')}")
+        exact = engine.frame("SELECT name, amount::BIGINT AS amount FROM sums", PAIR)
+        assert exact["amount"].tolist() == [2**63 - 1]
+        with pytest.raises(OverflowError):
+            engine.run(f"CREATE TEMP TABLE over AS {total.format('(sum(amount) + 1)::BIGINT')}")
         with pytest.raises(OverflowError, match="pair: a total is past 63 bits"):
             engine.frame(total.format("(sum(amount) + 1)::BIGINT"), PAIR)
         with pytest.raises(OverflowError):
             engine.frame("SELECT name, amount + 1 AS amount FROM pair", PAIR)
+
+
+def test_only_what_reads_no_table_of_the_cluster_is_asked_here(
+    month: Month, address: str, hold: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here: list[str] = []
+    run = DuckDbEngine.run
+
+    def listening(self: DuckDbEngine, sql: str, values: Mapping[str, Any] | None = None) -> None:
+        here.append(sql)
+        run(self, sql, values)
+
+    monkeypatch.setattr(DuckDbEngine, "run", listening)
+    hold(2)
+    pair = columns.frame(PAIR, {"name": ["a", "b"], "amount": [1, 2]})
+    with open_engine(Dataset((), engine=address)) as engine:
+        engine.register("few", pair, PAIR)
+        engine.register("many", pd.concat([pair, pair], ignore_index=True), PAIR)
+        engine.run("CREATE TEMP VIEW seen AS SELECT name, amount FROM few")
+        engine.run("CREATE TEMP TABLE doubled AS SELECT name, amount * 2 AS amount FROM seen")
+        assert len(here) == 2
+        engine.run("CREATE TEMP TABLE whole AS SELECT name, amount FROM many")
+        engine.run("CREATE TEMP TABLE one AS SELECT min(name) AS name, 1 AS amount FROM many")
+        engine.run(
+            "CREATE TEMP TABLE both AS SELECT m.* FROM many AS m SEMI JOIN seen USING (name)"
+        )
+        numbered = "CREATE TEMP TABLE numbers AS SELECT {hash}(name) AS amount FROM few"
+        engine.run(numbered)
+        assert len(here) == 2
+        engine.run("CREATE TEMP TABLE again AS SELECT * FROM doubled UNION ALL SELECT * FROM one")
+        assert len(here) == 3
+        answer = engine.frame("SELECT name, amount FROM again ORDER BY amount, name", PAIR)
+        assert answer["amount"].tolist() == [1, 2, 4]
+        both = "SELECT b.name, d.amount FROM both AS b INNER JOIN doubled AS d ON d.name = b.name"
+        assert engine.frame(f"{both} ORDER BY 1", PAIR)["amount"].tolist() == [2, 2, 4, 4]
 
 
 def test_parquet_of_other_types_is_refused(month: Month, address: str, tmp_path: Path) -> None:

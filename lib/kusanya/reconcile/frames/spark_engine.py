@@ -4,9 +4,9 @@ The queries are DuckDB's; sqlglot writes them in Spark's dialect. The session's 
 arithmetic raises on overflow; sums are DECIMAL(38,0) inside, as DuckDB's are 128 bits wide. Answers
 come back as Arrow. What a statement creates is kept in the cluster until the engine is closed.
 
-A query of few rows costs Spark as much as one of many. So a table of up to `HELD_ROWS` is also held
-in this process, and what reads nothing else is asked of DuckDB here; a query that reads such a table
-beside one of the cluster gets it sent. Which of both ran is not seen in any answer.
+A query of few rows costs Spark as much as one of many. So a table of up to `HELD_ROWS` is also
+held in this process, and what reads nothing else is asked of DuckDB here; a query that reads such a
+table beside one of the cluster gets it sent. Which of both ran is not seen in any answer.
 """
 
 import logging
