@@ -51,10 +51,13 @@ class Explorer:
     """Filters, a table of collections, and the story of the chosen one.
 
     `load` returns the inputs of a mode and a period; `timeline` the facts about one collection.
-    `view` is what a notebook shows; every widget is an attribute of its own name.
+    `collection` is the id of one to begin with, of whatever day it is: that of a break. `view` is
+    what a notebook shows; every widget is an attribute of its own name.
     """
 
-    def __init__(self, load: Load, timeline: Timeline, *, mode: str = "") -> None:
+    def __init__(
+        self, load: Load, timeline: Timeline, *, mode: str = "", collection: str = ""
+    ) -> None:
         self._load, self._timeline = load, timeline
         self.inputs: Inputs | None = None
         begin = mode or os.environ.get(MODE_VARIABLE, "") or "live"
@@ -68,6 +71,12 @@ class Explorer:
         self.status = widgets.Dropdown(description="Status")
         self.code = widgets.Dropdown(description="Code")
         self.reference = widgets.Text(description="Reference", placeholder="begins with")
+        self.collection = widgets.Text(
+            description="Collection",
+            placeholder="its id, of any day",
+            value=collection,
+            continuous_update=False,
+        )
         self.summary = widgets.Label()
         self.table = ITable(
             _texts(columns.empty(columns.COLLECTIONS)),
@@ -90,12 +99,14 @@ class Explorer:
         for name in ("first", "last"):
             getattr(self, name).observe(self._choose, names="value")
         self.mode.observe(self._switch, names="value")
+        self.collection.observe(self._tell, names="value")
         self.table.observe(self._tell, names="selected_rows")
         self.export.on_click(lambda _: self.write())
         self.view = widgets.VBox(
             [
                 widgets.HBox([self.mode, self.day, self.first, self.last]),
-                widgets.HBox([self.channel, self.status, self.code, self.reference]),
+                widgets.HBox([self.channel, self.status, self.code]),
+                widgets.HBox([self.reference, self.collection]),
                 self.summary,
                 self.table,
                 self.story,
@@ -220,8 +231,8 @@ class Explorer:
         return f"{found} · by the day of {days}: {inputs.period} · {safe(inputs.source)}"
 
     def _tell(self, _change: Any) -> None:
-        collection_id = self.selected()
-        if collection_id is None or self.inputs is None:
+        collection_id = self.selected() or self.collection.value.strip()
+        if not collection_id or self.inputs is None:
             self.story.value = "Click a row to read what happened to it."
             self.timeline.update(_texts(columns.empty(columns.TIMELINE)))
             return
@@ -232,7 +243,9 @@ class Explorer:
         if self.inputs is None:
             return
         facts = self._timeline(self.inputs, collection_id)
-        self.story.value = f"What happened to {safe(collection_id)}:"
+        known = f"What happened to {safe(collection_id)}:"
+        unknown = f"No collection {safe(collection_id, 60)} in {self.mode.value} mode."
+        self.story.value = unknown if facts.empty else known
         self.timeline.update(_texts(facts))
 
 

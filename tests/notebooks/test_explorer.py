@@ -92,6 +92,23 @@ def test_a_click_tells_the_story_and_another_filter_forgets_it(explorer: Any) ->
     assert len(explorer.timeline.df) == 0
 
 
+def test_the_collection_of_a_break_is_told_whatever_is_filtered(
+    explorer: Any, explorer_class: Any, months: Load
+) -> None:
+    collection_id = str(explorer.chosen()["id"].iloc[0])
+    opened = explorer_class(months, timeline.timeline, collection=collection_id)
+    assert opened.story.value == f"What happened to {collection_id}:"
+    assert opened.timeline.df["what"].iloc[0] == "created"
+    opened.status.value = "failed"
+    assert opened.story.value == f"What happened to {collection_id}:"
+    opened.collection.value = " col_nobody\x1b[2J "
+    assert "No collection col_nobody" in opened.story.value
+    assert "\x1b" not in opened.story.value
+    assert opened.timeline.df.empty
+    opened.collection.value = ""
+    assert opened.story.value == "Click a row to read what happened to it."
+
+
 def test_switching_the_mode_shows_only_that_mode(explorer: Any) -> None:
     explorer.mode.value = "test"
     assert set(explorer.chosen()["mode"]) == {"test"}

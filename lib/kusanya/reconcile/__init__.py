@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kusanya.reconcile.inputs import guess, load
     from kusanya.reconcile.matching import ledger, settlement
     from kusanya.reconcile.notebook import (
+        answers,
         chart,
         environment_check,
         stories,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kusanya.reconcile.pack.close import run
 
 __all__ = [
+    "answers",
     "chart",
     "close",
     "environment_check",
@@ -46,7 +48,7 @@ _FOLDERS: Final = {
     "analysis": {"failures", "fees", "gap", "report"},
     "inputs": {"guess", "load"},
     "matching": {"ledger", "settlement"},
-    "notebook": {"chart", "environment_check", "stories", "timeline", "views"},
+    "notebook": {"answers", "chart", "environment_check", "stories", "timeline", "views"},
     "pack": {"close"},
 }
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:  # the report draws its pages by the modules beside this one
 MOST: Final = 300
 """Stories on a page: those of the most money."""
 _ANCHOR: Final = re.compile(r"[^A-Za-z0-9_-]")
+_EXPLORER: Final = (
+    '<p>More of one: paste its id into <a href="10_explorer.ipynb">10_explorer</a>, '
+    "as Collection.</p>"
+)
+"""A notebook alone links to another one; a pack is handed on without them."""
 Fact = tuple[datetime | None, str, str]
 """When, what, and more; what has no time stands at the end."""
 
@@ -40,7 +45,9 @@ class Stories(msgspec.Struct, frozen=True):
         return f'<div id="stories"><h2>What happened to each</h2>{parts}</div>' if parts else ""
 
     def _repr_html_(self) -> str:
-        return self.to_html() or "<p>Nothing is open of which a payment is known.</p>"
+        if not self.facts:
+            return "<p>Nothing is open of which a payment is known.</p>"
+        return f"{_EXPLORER}{self.to_html()}"
 
 
 def anchor(collection_id: str) -> str:

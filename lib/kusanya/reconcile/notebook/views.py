@@ -63,6 +63,10 @@ _LABELS: Final = {
     "suggested_action": "what to do",
     "suggested_match": "perhaps",
     "effective_bps": "fee in basis points",
+    "bps_range": "rate in basis points",
+    "fee_202": "fee answered",
+    "fee_event": "fee of the event",
+    "fee_get": "fee looked up",
     "few": "few attempts",
     "median_lag_s": "median lag in seconds",
     "cum_share": "share so far",
@@ -159,15 +163,24 @@ class SortableTable(msgspec.Struct, frozen=True):
 
 
 def sortable(
-    frame: pd.DataFrame, title: str, *, rows: int = ROWS, linked: Container[str] = ()
+    frame: pd.DataFrame,
+    title: str,
+    *,
+    rows: int = ROWS,
+    linked: Container[str] = (),
+    worst: str = "",
 ) -> SortableTable | Styler:
-    """Return `frame` as a table to sort and to search; an empty one as `table` does.
+    """Return `frame` as a table to sort and to search; of an empty one, the sentence that it is.
 
-    Cells are as in `table`, but for what is missing, which is empty and sorts as nothing. The
+    Cells are as in `table`, but for what is missing, which is empty and sorts as nothing. The most
+    of the column `worst` stands first. Sums are left out: they would be sorted among the rows. The
     notebook loads the script once, by `itables.init_notebook_mode`, unconnected.
     """
     if frame.empty:
-        return table(frame, title)
+        return table(_NOTHING, f"{title}: none")
+    frame = frame[[not is_sum for is_sum in layout.is_sum(frame)]]
+    if worst:
+        frame = frame.sort_values(worst, ascending=False, kind="stable")
     shown = frame.head(rows)
     cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
     cells = {
@@ -198,7 +211,7 @@ def open_rows(
 
 def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Styler:
     """Return what every page begins with: where it comes from, which days, how they are counted."""
-    facts = {
+    told = {
         "source": inputs.source,
         "mode": inputs.mode.value,
         "business days": str(inputs.period),
@@ -206,7 +219,7 @@ def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Sty
         "facts known up to": f"journal position {inputs.as_of:,}",
         "collections read": f"{inputs.read:,}, some days around the period included",
     }
-    return _facts(facts, "What this page is made from")
+    return facts(told, "What this page is made from")
 
 
 def account(inputs: Inputs) -> Styler:
@@ -251,34 +264,37 @@ def gap(found: "GapAnswer | None") -> Styler:
 
 def verdict(made: "Report") -> Styler:
     """Return how the period stands: the verdict, and every finding with its count and sum."""
-    facts = {"verdict": made.verdict().value, **_findings(made)}
-    return _facts(facts, "How the period stands")
+    findings = _findings(made)
+    told = {"verdict": made.verdict().value, **findings}
+    weighs = {name for name, text in findings.items() if text[0] in "123456789"}
+    weight = [name == "verdict" or name in weighs for name in told]
+    return facts(told, "How the period stands").apply(_total, axis=None, rows=weight)
 
 
 def _findings(made: "Report") -> dict[str, str]:
-    facts: dict[str, str] = {}
+    told: dict[str, str] = {}
     for row in columns.records(made.findings):
         money = "" if pd.isna(row.amount) else f", {row.currency} {row.amount:,}"
         text = row.note if pd.isna(row.rows) else f"{row.rows:,}{money}"
-        facts[row.finding] = f"{facts[row.finding]}; {text}" if row.finding in facts else text
-    return facts
+        told[row.finding] = f"{told[row.finding]}; {text}" if row.finding in told else text
+    return told
 
 
-def close_result(result: "CloseResult", made: "Report | None" = None) -> Styler:
-    """Return how a run ended and where its pack lies; of a report also every finding."""
-    facts = {
+def close_result(result: "CloseResult") -> Styler:
+    """Return how a run ended and where its pack lies."""
+    told = {
         "verdict": result.verdict.value,
         "in words": result.sentence,
         "run id": result.run_id or _MISSING,
         "pack": _MISSING if result.folder is None else str(result.folder),
-        **({} if made is None else _findings(made)),
     }
-    return _facts(facts, "How the run ended")
+    return facts(told, "How the run ended")
 
 
-def _facts(facts: dict[str, str], title: str) -> Styler:
-    frame = pd.DataFrame({"": list(facts), "value": list(facts.values())}, dtype="object")
-    return table(frame, title)
+def facts(told: dict[str, str], title: str) -> Styler:
+    """Return what is told as a table of two columns, with nothing above them."""
+    frame = pd.DataFrame({"": list(told), "value": list(told.values())}, dtype="object")
+    return table(frame, title).hide(axis="columns")
 
 
 def label(name: str) -> str:
