@@ -23,6 +23,7 @@ from textual.driver import Driver
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
 from kusanya.store import Store
+from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
@@ -47,6 +48,7 @@ from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
 from kusanya_console.ui.theme import THEMES, roles
+from kusanya_console.widgets.arrangement import Arrangements
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics
@@ -339,6 +341,15 @@ class ConsoleApp(FeedRunner):
             known = ", ".join(theme.name.removeprefix("kusanya-") for theme in THEMES)
             raise ConfigurationError(f"theme of config.toml: {name!r} is none of {known}")
         self.theme = named[name]
+
+    def use_arrangements(self, path: Path) -> None:
+        """Show the lists as a person arranged them last, and keep in `path` how they do now."""
+        lists = Arrangements(path)
+        self.context.lists = lists
+        try:
+            lists.read()
+        except ConfigurationError as error:
+            self.begin_with(safe(str(error), 300))
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from kusanya.clock import ManualClock
 from kusanya.errors import ConfigurationError
 from kusanya.store import Store
+from kusanya.store.records import SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.app import ConsoleApp
@@ -263,10 +264,23 @@ def test_the_settings_of_the_file_reach_every_console(
 ) -> None:
     (tmp_path / "config.toml").write_text('theme = "terminal"\n[keys]\n"list.pause" = "p"\n')
     monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("KUSANYA_DATA", str(tmp_path))
+    (tmp_path / "console-lists.json").write_text('{"lists": {"live": {"order": "amount"}}}')
     app = console()
     apply_settings(app)
     assert app.theme == "kusanya-terminal"
     assert app.context.keys == {"list.pause": "p"}
+    assert app.context.lists.of("live").order is SortOrder.AMOUNT
+
+
+def test_a_file_of_columns_that_cannot_be_read_is_told_and_stops_nobody(
+    console: Callable[..., ConsoleApp], tmp_path: Path
+) -> None:
+    (tmp_path / "lists.json").write_text('{"lists": 7}')
+    app = console()
+    app.use_arrangements(tmp_path / "lists.json")
+    assert app.context.result is not None
+    assert "the lists are as usual" in app.context.result.sentence
 
 
 def test_a_terminal_that_shows_no_console_is_refused_and_one_without_utf8_gets_ascii(

@@ -18,6 +18,7 @@ from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.actions.together import run_together
 from kusanya_console.app import ConsoleApp
+from kusanya_console.intents.screen import IntentsScreen
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.screens.confirm import ConfirmScreen
 
@@ -156,6 +157,77 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
         await press(pilot, settled, "backspace", "3", "enter")
         assert len(sender.sent) == len(set(sender.sent)) == 3
         assert "resent 3 of 3" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_intents_are_marked_copied_noted_and_exported(
+    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled, tmp_path: Path
+) -> None:
+    store = seed.store
+    seed.intents()
+    async with opened("5", "space", "space", operator=operator, folder=tmp_path) as (app, pilot):
+        assert "2 marked, esc unmarks" in shown(app)
+        assert isinstance(app.console_screen, IntentsScreen)
+        rows = list(app.console_screen.table.marked.values())
+        await press(pilot, settled, "y")
+        assert app.clipboard.split("\n") == [row.reference for row in rows]
+        await press(pilot, settled, "A", *"called", "enter")
+        assert "noted 2 of 2" in shown(app)
+        await press(pilot, settled, "R")
+        assert "each is confirmed by itself; esc unmarks" in shown(app)
+        await press(pilot, settled, "ctrl+s")
+        assert "Export the 2 marked intents" in shown(app)
+        await press(pilot, settled, "enter", "escape", "escape")
+        assert not app.console_screen.table.marked
+        await press(pilot, settled, "asterisk")
+        assert len(app.console_screen.table.marked) == len(app.console_screen.table.window.rows)
+    for row in rows:
+        about = row.collection_id or row.id
+        assert store.notes.of(about, Mode.LIVE)[0].text == "called"
+    sheet = written(tmp_path)
+    assert len(sheet) == 3
+    assert [line.split(",")[2] for line in sheet[1:]] == [row.reference for row in rows]
+    assert "+2557540" not in "".join(sheet), "phones are masked"
+
+
+@pytest.mark.anyio
+async def test_matches_of_a_lookup_are_marked_until_something_else_is_looked_up(
+    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(30)
+    service: Any = _Asked()
+    async with opened("3", *"4820", "enter", folder=tmp_path, queries=service) as (app, pilot):
+        await press(pilot, settled, "space", "space")
+        assert "2 marked, esc unmarks" in shown(app)
+        await press(pilot, settled, "y", "c")
+        assert len(app.clipboard.split("\n")) == 2
+        assert len(service.ids) == 2
+        await press(pilot, settled, "ctrl+s", "enter")
+        assert len(written(tmp_path)) == 3
+        await press(pilot, settled, "slash", *"INV-482003", "enter")
+        assert "marked" not in shown(app), "nobody acts on what is not seen any more"
+        await press(pilot, settled, "space")
+        assert "no several matches to mark" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_noted(
+    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+) -> None:
+    seed.busy(6)
+    for n in (900, 901):
+        subject = f"col_{n:016}"
+        store.audit.add(actor="x", act="note", subject=subject, detail="", outcome="done")
+    store.audit.add(actor="x", act="replay", subject="elsewhere", detail="", outcome="done")
+    service: Any = _Asked()
+    async with opened("7", "asterisk", operator=operator, queries=service) as (app, pilot):
+        assert "3 marked, esc unmarks" in shown(app)
+        await press(pilot, settled, "y")
+        assert app.clipboard.split("\n") == ["elsewhere", "INV-482901", "INV-482900"]
+        await press(pilot, settled, "c")
+        assert "asked 1 of 3, 1 had nothing to do, 1 failed: INV-482901" in shown(app)
+        await press(pilot, settled, "A", *"seen", "enter")
+        assert "noted 2 of 2" in shown(app)
 
 
 def test_a_stopped_run_says_how_many_were_left() -> None:

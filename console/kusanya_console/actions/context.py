@@ -25,6 +25,7 @@ from kusanya_console.commands import COMMANDS, Command, CommandKind, keys_shown
 from kusanya_console.feed import Snapshot
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, TimeFormat
+from kusanya_console.widgets.arrangement import Arrangements
 
 if TYPE_CHECKING:  # the first paint needs none of them
     from kusanya_console.actions.forensics import Forensics
@@ -85,6 +86,8 @@ class AppContext(msgspec.Struct, kw_only=True):
     """Saved filters, as they were read last."""
     drafts: dict[str, str] = {}
     """Notes that could not be kept, by whom they are about: they are offered again."""
+    lists: Arrangements = msgspec.field(default_factory=Arrangements)
+    """How a person has arranged the columns of each list."""
     keys: Mapping[str, str] = {}
     """Keys that a person has put in place of a command's own, by its id."""
 

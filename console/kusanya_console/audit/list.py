@@ -14,7 +14,7 @@ from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, Run
-from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.columns import Column
 
 _BUDGET_S: Final = 1.0
 """What people did is little beside what machines do: a search of it may take longer."""
@@ -42,11 +42,11 @@ def _columns(mode: Mode) -> tuple[Column[Act], ...]:
 
     return (
         Column("when", 9, lambda act, look: (format_listed_instant(act.row.at, look), MUTED),
-               whole=True),
-        Column("who", 8, lambda act, _: cell(act.row.actor, limit=60), whole=True),
-        Column("did", 17, lambda act, _: (act_name(act.row), PLAIN)),
-        Column("to", 12, subject, grows=2, names=True, whole=True),
-        Column("outcome", 12, lambda act, _: outcome(act), grows=12, rank=1),
+               whole=True, order=SortOrder.CREATED),
+        Column("who", 8, lambda act, _: cell(act.row.actor, limit=60), whole=True, key="actor"),
+        Column("did", 17, lambda act, _: (act_name(act.row), PLAIN), key="act"),
+        Column("to", 12, subject, grows=2, names=True, whole=True, key="ref"),
+        Column("outcome", 12, lambda act, _: outcome(act), grows=12, rank=1, key="outcome"),
         Column("why", 10, lambda act, _: cell(act.row.detail, MUTED, limit=200), grows=60, rank=2),
     )  # fmt: skip
 
@@ -76,11 +76,12 @@ def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[A
     )
 
 
-def _selection(act: Act) -> Selection:
-    """Return the payment or creation that an act was done to, if any."""
-    if act.subject is None:
-        return Selection(name=format_text(act.row.subject or "this act", 60))
-    opens, name = act.subject.id, format_text(act.subject.reference, 60)
+def _selection(act: Act, mode: Mode) -> Selection:
+    """Return the payment or creation that an act was done to, if it is one of `mode`."""
+    name = subject_name(act, mode)
+    if act.subject is None or act.subject.mode is not mode:
+        return Selection(name=name if act.row.subject else "this act")
+    opens = act.subject.id
     if opens.startswith("int_"):
         return Selection(name=name, intent_id=opens)
     return Selection(name=name, collection_id=opens)
@@ -90,11 +91,11 @@ def audit_list(mode: Mode) -> ListDefinition[Act]:
     """Return the list as it is shown in one mode; acts are those of both."""
     return ListDefinition(
         records="acts",
-        columns={SortOrder.CREATED: _columns(mode)},
+        columns=_columns(mode),
         keys=AUDIT_KEYS,
         pages=_pages,
         changed_ids=lambda snapshot: snapshot.audited,
-        selection=_selection,
+        selection=lambda act: _selection(act, mode),
         instant=lambda act: act.row.at,
         # Acts are too few to count by the hour: a page or two hold weeks of them.
         hours=lambda _context: (),

@@ -71,9 +71,9 @@ class AuditScreen(ListScreen[Act]):
             self.post_message(TimelineRequested(act.subject.id))
 
     def action_copy_id(self) -> None:
-        """Copy the reference of the payment, or what else the act was done to."""
+        """Copy the reference of the payment, or what else the act was done to; of all marked."""
         act = self.table.row
-        if act is None:
+        if self.copy_marked() or act is None:
             return
         if act.subject is not None:
             self.post_message(copy_reference(act.subject.reference, act.subject.id))

@@ -254,8 +254,9 @@ class PaymentScreen(ConsoleScreen):
     def _note_marked(self, operator: "OperatorActions", marked: Sequence[Selection]) -> None:
         """Write one note on every marked payment."""
         mode = self.context.mode
-        payments = {one.collection_id: one for one in marked if one.collection_id is not None}
-        if not payments:
+        about = {one.collection_id or one.intent_id: one for one in marked}
+        about.pop(None, None)
+        if not about:
             self.say("a note stands on a collection, and none is known of what is marked")
             return
 
@@ -263,12 +264,14 @@ class PaymentScreen(ConsoleScreen):
             if text:
                 self.run_together(
                     "noted",
-                    tuple(payments.values()),
-                    lambda one: operator.add_note(one.collection_id or "", text, mode=mode),
+                    tuple(about.values()),
+                    lambda one: operator.add_note(
+                        one.collection_id or one.intent_id or "", text, mode=mode
+                    ),
                     name=lambda one: one.name,
                 )
 
-        self.app.push_screen(NoteScreen((f"{len(payments):,} payments", STRONG)), keep)
+        self.app.push_screen(NoteScreen((f"{len(about):,} payments", STRONG)), keep)
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""

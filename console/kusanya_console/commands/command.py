@@ -23,8 +23,8 @@ SERVICE: Final = "service"
 AUDIT: Final = "audit"
 HANDOVER: Final = "handover"
 LISTS: Final = frozenset({LIVE, DELIVERIES, AUDIT})
-MARKED: Final = frozenset({LIVE, DELIVERIES})
-"""Screens whose records can be marked."""
+TABLES: Final = frozenset({LIVE, DELIVERIES, AUDIT, INTENTS, LOOKUP})
+"""Screens with a table, whose records can be marked."""
 PAYMENTS: Final = frozenset({LIVE, DELIVERIES, LOOKUP, INTENTS})
 """Screens whose cursor points at a payment."""
 
@@ -45,10 +45,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Where it exists; empty means everywhere."""
     bar: int = 0
     """Its rank in the key bar, 1 first; 0 keeps it out."""
+    bar_of: frozenset[str] = frozenset()
+    """The screens whose key bar names it; empty means each on which it exists."""
     aside: bool = False
     """A screen that the key bar names only while it is shown: there is no room for all."""
     types: bool = False
     """Opens a line to type into: at once, so that keys sent right behind it are typed there."""
+
+    def in_bar(self, screen: str) -> bool:
+        """Tell whether a screen's key bar names it where there is room."""
+        return self.bar > 0 and (not self.bar_of or screen in self.bar_of)
 
     def on(self, screen: str) -> bool:
         """Tell whether this command exists on a screen."""

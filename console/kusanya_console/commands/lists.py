@@ -4,14 +4,15 @@ from typing import Final
 
 from kusanya_console.commands.command import (
     AUDIT,
+    DELIVERIES,
     HEALTH,
     INTENTS,
     LISTS,
     LIVE,
     LOOKUP,
-    MARKED,
     PAYMENTS,
     SERVICE,
+    TABLES,
     Command,
     CommandKind,
 )
@@ -49,13 +50,14 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.mark", keys=("space",), shown="space", label="mark", action="mark", bar=1,
+        bar_of=frozenset({LIVE, DELIVERIES}),
         sentence="Mark the record: copy, note, ask, export and resend then take all marked ones.",
-        screens=MARKED,
+        screens=TABLES,
     ),
     Command(
         id="list.mark_all", keys=("asterisk",), shown="*", label="mark all", action="mark_all",
-        sentence="Mark what passes the filter, the newest thousand. esc unmarks.",
-        screens=MARKED,
+        sentence="Mark what is listed, the first thousand that pass the filter. esc unmarks.",
+        screens=TABLES,
     ),
     Command(
         id="list.pause", keys=("P",), shown="P", label="pause", action="pause", bar=9,
@@ -96,6 +98,20 @@ COMMANDS: Final = (
         id="list.order", keys=("o",), shown="o", label="order", action="order", bar=10,
         sentence="List by creation, by the time of the final state, or by amount.",
         screens=frozenset({LIVE}),
+    ),
+    Command(
+        id="list.turn", keys=("O",), shown="O", label="turn round", action="turn",
+        sentence="Turn the order round: oldest, earliest or smallest first.", screens=LISTS,
+    ),
+    Command(
+        id="list.columns", keys=("C",), shown="C", label="columns…", action="columns",
+        sentence="Choose, move, widen and sort by columns; a click on a heading sorts too.",
+        screens=TABLES - {LOOKUP},
+    ),
+    Command(
+        # Without a key: what is typed there is a reference more often than a command.
+        id="lookup.columns", keys=(), shown="", label="columns…", action="columns",
+        sentence="Choose, move and widen the columns of the matches.", screens=frozenset({LOOKUP}),
     ),
     Command(
         id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=5,

@@ -4,12 +4,13 @@ from typing import Final
 
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya_console.commands.command import (
+    AUDIT,
     DELIVERIES,
     HEALTH,
     INTENTS,
-    LISTS,
     LOOKUP,
     PAYMENTS,
+    TABLES,
     Command,
     CommandKind,
 )
@@ -40,22 +41,22 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.export", keys=("ctrl+s",), shown="^s", label="export", action="export",
-        sentence="Write the rows that pass the filter to a CSV file, phones masked.",
-        screens=LISTS,
+        sentence="Write the rows that pass the filter, or those marked, to a CSV, phones masked.",
+        screens=TABLES,
     ),
     Command(
         id="list.export_raw", keys=(), shown="", label="export raw CSV", action="export('RAW')",
         sentence="Write the rows that pass the filter with exact values, for programs.",
-        screens=LISTS,
+        screens=TABLES,
     ),
     Command(
         id="list.export_lines", keys=(), shown="", label="export JSON Lines",
-        action="export('LINES')", screens=LISTS,
+        action="export('LINES')", screens=TABLES,
         sentence="Write the rows that pass the filter as one JSON object a line.",
     ),
     Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
-        kind=CommandKind.ASK, screens=PAYMENTS,
+        kind=CommandKind.ASK, screens=PAYMENTS | {AUDIT},
         sentence="Ask the service about the record under the cursor and keep its answer.",
     ),
     Command(
@@ -66,7 +67,7 @@ COMMANDS: Final = (
     Command(
         id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=CommandKind.ACT,
         sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
-        screens=PAYMENTS,
+        screens=PAYMENTS | {AUDIT},
     ),
     Command(
         id="act.keep_receipt", keys=("K",), shown="K", label="keep receipt",

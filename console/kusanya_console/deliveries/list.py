@@ -28,7 +28,7 @@ from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
-from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.columns import Column
 
 
 def _arrived(row: Arrived, look: Look) -> Run:
@@ -57,17 +57,20 @@ def _answer(row: Arrived, _look: Look) -> Run:
 
 
 COLUMNS: tuple[Column[Arrived], ...] = (
-    Column("arrived", 9, _arrived, whole=True),
-    Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True),
-    Column("type", 16, _type),
-    Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8),
-    Column(
-        "reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6, names=True
-    ),
+    Column("arrived", 9, _arrived, whole=True, order=SortOrder.CREATED),
+    Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True,
+           key="event"),
+    Column("type", 16, _type, rank=1),
+    Column("endpoint", 8, lambda row, _: cell(row.endpoint, limit=40), rank=3, grows=8,
+           key="endpoint"),
+    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6,
+           names=True, key="ref"),
     Column("verdict", 12, lambda row, _: verdict(row)),
     Column("try", 3, _attempt, right=True),
     Column("ans", 3, _answer, right=True),
-)
+    Column("reason", 16, lambda row, _: cell(row.reason, limit=60), rank=7, extra=True,
+           key="reason"),
+)  # fmt: skip
 
 
 def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[Arrived]:
@@ -117,7 +120,7 @@ def _selection(row: Arrived) -> Selection:
 
 DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     records="deliveries",
-    columns={SortOrder.CREATED: COLUMNS},
+    columns=COLUMNS,
     keys=DELIVERY_KEYS,
     pages=_pages,
     # A payment with news may have become final by a poll, or its event may have arrived.

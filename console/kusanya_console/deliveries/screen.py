@@ -33,7 +33,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
-from kusanya_console.ui.format import Line, format_due, format_text
+from kusanya_console.ui.format import Line, format_due
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN
 from kusanya_console.widgets.sheet import Sheet
 

@@ -1,7 +1,7 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from textual.app import ComposeResult
@@ -18,11 +18,12 @@ from kusanya_console.actions.messages import (
     ScreenRequested,
     TimelineRequested,
     copy_reference,
+    copyable,
 )
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.cards import spoken
-from kusanya_console.collections.screen import CARD_CELLS, Card, PaymentScreen
+from kusanya_console.collections.screen import CARD_CELLS, Card
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.intents.cards import (
@@ -46,11 +47,14 @@ from kusanya_console.intents.reader import (
     load_details,
     load_intents,
 )
+from kusanya_console.lists.export import CREATIONS, Form
+from kusanya_console.lists.paging import fixed_pages
+from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
-from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.window import PageWindow
 
@@ -77,17 +81,20 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
 )
 
 
-class IntentsScreen(PaymentScreen):
+_ONE_BY_ONE: Final = "a replay can charge a customer: each is confirmed by itself; {key} unmarks"
+
+
+class IntentsScreen(TableScreen[IntentRow]):
     """Creations of one mode, those without an answer first."""
 
     NAME = "intents"
     CRUMB = "Intents"
     PARTS = INTENT_PARTS
     BINDINGS = bindings_of(NAME)
+    UNSORTED = "what may have charged somebody stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context)
-        self.table: RecordTable[IntentRow] = RecordTable(COLUMNS, look=context.look, id="table")
+        super().__init__(context, COLUMNS)
         self._more = False
         self._details: IntentDetails | None = None
         self._seq = 0
@@ -139,6 +146,9 @@ class IntentsScreen(PaymentScreen):
             return
         if what == "intents":
             self._more = value.more
+            # What is done to a marked intent is done to it as it is now.
+            held = {row.id: row for row in value.rows if row.id in self.table.marked}
+            self.table.marked |= held
             self.table.show(PageWindow(value.rows))
             self.set_class(not value.rows, "-empty")
             self._fetch_attempts()
@@ -185,6 +195,8 @@ class IntentsScreen(PaymentScreen):
         listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
         left: Line = ((" unknown first, then what is stalled, then the newest   ", MUTED),)
         left = (*left, (listed, MUTED))
+        if self.table.marked:
+            left = (*left, (f"   {self.marks_line()}", ACCENT))
         goes = f"{self.context.key('list.newest')} goes to the top"
         right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
         self.query_one("#foot", Sheet).show(lambda width: [spread(list(left), [right], width)])
@@ -204,14 +216,6 @@ class IntentsScreen(PaymentScreen):
     def show_part(self) -> None:
         """Show the part of the card that was asked for."""
         self._show()
-
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        self.table.move(by)
-
-    def action_move_page(self, by: int) -> None:
-        """Move the cursor by as many records as are visible."""
-        self.table.move(by * (self.table.lines - 1))
 
     def action_newest(self) -> None:
         """Go to the top, and stay there while more come."""
@@ -233,17 +237,29 @@ class IntentsScreen(PaymentScreen):
             self.post_message(TimelineRequested(self.table.row.id))
 
     def action_back(self) -> None:
-        """Go back to Live."""
-        self.post_message(ScreenRequested("live"))
+        """Unmark what is marked, or else go back to Live."""
+        if not self.unmark_all():
+            self.post_message(ScreenRequested("live"))
 
-    def selection(self) -> Selection | None:
-        """Return the intent under the cursor, with its collection where that is known."""
-        row = self.table.row
-        if row is None:
-            return None
+    def marks_changed(self) -> None:
+        """Say how many are marked."""
+        self._foot()
+
+    def selection_of(self, row: IntentRow) -> Selection:
+        """Return an intent with its collection where that is known."""
         return Selection(
-            name=format_text(row.reference, 60), collection_id=row.collection_id, intent_id=row.id
+            name=format_text(row.reference, 60),
+            collection_id=row.collection_id,
+            intent_id=row.id,
+            copied=copyable(row.reference, row.id),
         )
+
+    def action_export(self, form: str = Form.SHEET.name) -> None:
+        """Write the intents that are marked, or else those that are listed, to a file."""
+        rows = tuple(self.table.marked.values()) or self.table.window.rows
+        which = "marked" if self.table.marked else "listed"
+        what = f"Export the {len(rows):,} {which} intents"
+        self.export_rows(fixed_pages(rows), CREATIONS, records="intents", what=what, form=form)
 
     def card(self) -> Card | None:
         """Return what reads the card of the intent, its collection's below where it is known."""
@@ -305,6 +321,9 @@ class IntentsScreen(PaymentScreen):
 
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
+        if self.table.marked:
+            self.say(_ONE_BY_ONE.format(key=self.context.key("view.back")))
+            return
         may = self._may_act(lambda operator, row: operator.replay_disabled_reason(row))
         if may is None:
             return
@@ -365,6 +384,6 @@ class IntentsScreen(PaymentScreen):
         self.app.push_screen(dialog, keep)
 
     def action_copy_id(self) -> None:
-        """Copy the reference of the intent under the cursor."""
-        if self.table.row is not None:
+        """Copy the reference of the intent under the cursor, or those of all that are marked."""
+        if not self.copy_marked() and self.table.row is not None:
             self.post_message(copy_reference(self.table.row.reference, self.table.row.id))

@@ -19,7 +19,7 @@ from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
-from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.window import Row
 
 R = TypeVar("R", bound=Row)
@@ -34,8 +34,8 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
 
     records: str
     """What stands in the list, for sentences and for the name of an export."""
-    columns: Mapping[SortOrder, tuple[Column[R], ...]]
-    """For each order that has an index, the usual one first."""
+    columns: tuple[Column[R], ...]
+    """In the usual order; those that name an index can be sorted by, the first of them usually."""
     keys: tuple[str, ...]
     """The keys of a filter that these records have."""
     pages: Callable[[AppContext, Filter, SortOrder], ListPages[R]]
@@ -60,7 +60,7 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     @property
     def orders(self) -> tuple[SortOrder, ...]:
         """Return the orders that have an index, the usual one first."""
-        return tuple(self.columns)
+        return tuple(column.order for column in self.columns if column.order is not None)
 
     def empty_lines(self, context: AppContext, query: Filter) -> list[Line]:
         """Return what the empty list says."""

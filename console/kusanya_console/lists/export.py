@@ -16,7 +16,7 @@ from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_phone, mask_text
-from kusanya.store.records import CollectionRow, DeliveryRow, Key, MissingEventRow
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Key, MissingEventRow
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.lists.filtering import Act
@@ -82,6 +82,32 @@ AUDIT: Final[Mapping[str, Callable[[Act], Value]]] = {
     "reference": lambda act: None if act.subject is None else _masked(act.subject.reference),
     "outcome": lambda act: _masked(act.row.outcome),
     "detail": lambda act: _masked(act.row.detail),
+}
+
+
+CREATIONS: Final[Mapping[str, Callable[[IntentRow], Value]]] = {
+    "first_sent_at": lambda row: _instant(row.first_sent_at),
+    "mode": lambda row: row.mode.value,
+    "reference": lambda row: _masked(row.reference),
+    "id": lambda row: row.id,
+    "state": lambda row: row.state.value,
+    "amount": lambda row: row.amount,
+    "phone": lambda row: mask_phone(row.phone),
+    "attempts": lambda row: row.attempts,
+    "collection_id": lambda row: row.collection_id,
+}
+MATCHES: Final[Mapping[str, Callable[[CollectionRow | IntentRow], Value]]] = {
+    "created_at": lambda row: _instant(
+        row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
+    ),
+    "mode": lambda row: row.mode.value,
+    "reference": lambda row: _masked(row.reference),
+    "id": lambda row: row.id,
+    "status": lambda row: row.status if isinstance(row, CollectionRow) else row.state.value,
+    "amount": lambda row: row.amount,
+    "currency": lambda row: row.currency if isinstance(row, CollectionRow) else "TZS",
+    "channel": lambda row: row.channel if isinstance(row, CollectionRow) else None,
+    "phone": lambda row: mask_phone(row.phone),
 }
 
 

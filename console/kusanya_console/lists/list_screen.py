@@ -3,47 +3,36 @@
 Reading and showing it is `ListView`'s.
 """
 
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from textual.worker import get_current_worker
 
-from kusanya.business_day import EAT
 from kusanya.filters import Filter, FilterError, describe, parse
 from kusanya.store.records import Key, SortOrder
 from kusanya.text import safe
-from kusanya_console.actions.context import Selection
-from kusanya_console.actions.messages import ActionRequested, CopyRequested
-from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.messages import ActionRequested
 from kusanya_console.actions.saved_views import SavedView
-from kusanya_console.lists.export import Form, write_list
+from kusanya_console.lists.export import Form
 from kusanya_console.lists.list_view import ListUpdate, ListView
+from kusanya_console.lists.matches import needles
+from kusanya_console.lists.paging import fixed_pages
+from kusanya_console.lists.table_screen import MARKED_MOST
 from kusanya_console.screens.confirm import ViewNameScreen
 from kusanya_console.ui.format import format_text
 from kusanya_console.ui.vocabulary import ACCENT
+from kusanya_console.widgets.columns import Heading
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.time_rail import TimeRail
 from kusanya_console.widgets.window import Row
 
 R = TypeVar("R", bound=Row)
-MARKED_MOST: Final = 1_000
-"""So many records are marked at once: a person answers for each of them."""
 
 
 class ListScreen(ListView[R]):
     """A list and its keys."""
 
     # --- moving --------------------------------------------------------------------------------
-
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        self.table.move(by)
-
-    def action_move_page(self, by: int) -> None:
-        """Move the cursor by as many records as are visible."""
-        self.table.move(by * (self.table.lines - 1))
 
     def action_oldest(self) -> None:
         """Go to the oldest record."""
@@ -100,18 +89,13 @@ class ListScreen(ListView[R]):
 
         def load() -> ListUpdate[R]:
             window = pages.around(key)
-            nearest = next((row for row in window.rows if pages.key(row) <= key), None)
+            upto = [row for row in window.rows if pages.key(row) <= key]
+            nearest = max(upto, key=pages.key, default=None)
             return ListUpdate(window, point=None if nearest is None else nearest.id)
 
         self._load(load)
 
     # --- marking -------------------------------------------------------------------------------
-
-    def action_mark(self) -> None:
-        """Mark the record under the cursor, or no longer, and go to the next."""
-        self.table.toggle_mark()
-        self.table.move(1)
-        self.foot()
 
     def action_mark_all(self) -> None:
         """Mark what passes the filter, the newest first."""
@@ -123,26 +107,13 @@ class ListScreen(ListView[R]):
         if what != "marks":
             super().show_fetched(what, value)
             return
-        self.table.mark(value.rows)
-        self.foot()
+        self.mark(value.rows)
         if value.more:
-            self.say(f"the newest {len(value.rows):,} are marked; more pass the filter")
+            self.say(f"the first {len(value.rows):,} are marked; more pass the filter")
 
-    def marked(self) -> tuple[Selection, ...]:
-        """Return what is marked, in the order of the list's marks."""
-        return tuple(map(self.definition.selection, self.table.marked.values()))
-
-    def selection(self) -> Selection | None:
-        """Return what the cursor points at."""
-        return None if self.table.row is None else self.definition.selection(self.table.row)
-
-    def copy_marked(self) -> bool:
-        """Copy the references of what is marked, a line each; tell whether anything is."""
-        marked = self.marked()
-        if marked:
-            text = "\n".join(one.copied or one.name for one in marked)
-            self.post_message(CopyRequested(f"{len(marked):,} references", text))
-        return bool(marked)
+    def marks_changed(self) -> None:
+        """Say how many are marked."""
+        self.foot()
 
     # --- filtering and ordering ----------------------------------------------------------------
 
@@ -153,6 +124,7 @@ class ListScreen(ListView[R]):
     def set_filter(self, query: Filter) -> None:
         """Filter the list; the cursor stays on its record where that still stands in it."""
         self.filter = query
+        self.table.highlight(needles(query))
         self.foot()
         self._reload()
 
@@ -168,8 +140,14 @@ class ListScreen(ListView[R]):
     def action_order(self) -> None:
         """List in the next order that has an index; the cursor stays on its record."""
         orders = self.definition.orders
-        self.order = orders[(orders.index(self.order) + 1) % len(orders)]
-        self.table.set_columns(self.definition.columns[self.order])
+        self.sort_by(Heading(orders[(orders.index(self.order) + 1) % len(orders)]))
+
+    def action_turn(self) -> None:
+        """Turn the order round; the cursor stays on its record."""
+        self.sort_by(Heading(self.order, not self.heading.ascending))
+
+    def sorted_anew(self) -> None:
+        """Read the list in its new order; the cursor stays on its record."""
         self.foot()
         self._reload()
 
@@ -195,10 +173,7 @@ class ListScreen(ListView[R]):
     def action_back(self) -> None:
         """Unmark what is marked, or else clear the filter; the cursor stays on its record."""
         self._leave_box()
-        if self.table.marked:
-            self.table.unmark_all()
-            self.foot()
-        elif self.filter:
+        if not self.unmark_all() and self.filter:
             self.set_filter(Filter())
 
     def action_save_view(self) -> None:
@@ -251,30 +226,13 @@ class ListScreen(ListView[R]):
 
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
-        chosen = Form[form]
-        at = self.context.look.now.astimezone(EAT)
-        name = f"kusanya-{self.context.mode.value}-{self.definition.records}-{at:%Y%m%d-%H%M%S}"
-        pages, fields = self.pages(), self.definition.fields
-        what = f"Export the {self.definition.records} that pass the filter"
+        pages, records = self.pages(), self.definition.records
+        what = f"Export the {records} that pass the filter"
         if self.table.marked:
-            rows = tuple(sorted(self.table.marked.values(), key=pages.key, reverse=True))
-            pages = pages.of_rows(rows)
-            what = f"Export the {len(rows):,} marked {self.definition.records}"
-
-        def write(target: Path | None) -> None:
-            if target is None:
-                return
-
-            def export() -> ActionResult:
-                worker = get_current_worker()
-                return write_list(
-                    pages, fields, target, form=chosen, stopped=lambda: worker.is_cancelled
-                )
-
-            self.post_message(ActionRequested("exporting", export))
-
-        suggested = self.context.folder / f"{name}{chosen.value}"
-        self.ask_where(what, suggested, write, keys="esc writes none")
+            listed = sorted(self.table.marked.values(), key=pages.key)
+            pages = fixed_pages(tuple(listed if self.heading.ascending else listed[::-1]))
+            what = f"Export the {len(listed):,} marked {records}"
+        self.export_rows(pages, self.definition.fields, records=records, what=what, form=form)
 
     def action_pane(self) -> None:
         """Show or hide the pane; where there is no room for both it takes the list's place."""

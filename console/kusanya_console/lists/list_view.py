@@ -16,18 +16,19 @@ from textual.containers import Horizontal, VerticalScroll
 from kusanya.filters import Filter, describe
 from kusanya.store.records import SortOrder
 from kusanya.text import safe
-from kusanya_console.actions.context import AppContext
+from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.saved_views import load_views
-from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import Hours, ListDefinition
+from kusanya_console.lists.matches import needles
 from kusanya_console.lists.paging import ListPages
+from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.format import Line, format_instant, spread
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, ORDERS, PLAIN, WARN, Run
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
+from kusanya_console.widgets.columns import Heading
 from kusanya_console.widgets.filter_box import FilterBox
-from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.time_rail import TimeRail
 from kusanya_console.widgets.window import PageWindow, Row
@@ -51,15 +52,12 @@ class ListUpdate(msgspec.Struct, Generic[R], frozen=True):
 Load = Callable[[], ListUpdate[R]]
 
 
-class ListView(PaymentScreen, Generic[R]):
+class ListView(TableScreen[R]):
     """A list with a detail pane beside it, kept up to date."""
 
     def __init__(self, context: AppContext, definition: ListDefinition[R]) -> None:
-        super().__init__(context)
+        super().__init__(context, definition.columns)
         self.definition = definition
-        self.order = definition.orders[0]
-        columns = definition.columns[self.order]
-        self.table: RecordTable[R] = RecordTable(columns, look=context.look, id="table")
         self.filter = Filter()
         self.newer = 0
         self.loaded = False
@@ -74,6 +72,10 @@ class ListView(PaymentScreen, Generic[R]):
         self.complaint = ""
         self._hours: Hours = ()
         self._counted_at: datetime | None = None
+
+    def selection_of(self, row: R) -> Selection:
+        """Return what a record of this list is about."""
+        return self.definition.selection(row)
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below, and a line on where one is."""
@@ -121,19 +123,19 @@ class ListView(PaymentScreen, Generic[R]):
 
     def load(self, query: Filter) -> None:
         """Show the newest of what somebody wants to see, in the usual order."""
-        if self.order is not self.definition.orders[0]:
-            self.order = self.definition.orders[0]
-            self.table.set_columns(self.definition.columns[self.order])
+        self.heading = Heading(self.definition.orders[0])
+        self.show_columns()
         self.paused_at = None
         self.filter = query
+        self.table.highlight(needles(query))
         self.foot()
         self.action_newest()
 
     def pages(self, query: Filter | None = None) -> ListPages[R]:
         """Return the list as it is filtered now, or as `query` says."""
-        return self.definition.pages(
-            self.context, self.filter if query is None else query, self.order
-        )
+        wanted = self.filter if query is None else query
+        pages = self.definition.pages(self.context, wanted, self.order)
+        return pages.turned() if self.heading.ascending else pages
 
     def _load(self, load: Load[R]) -> None:
         """Read what a person asked for, in place of what is under way."""
@@ -255,13 +257,12 @@ class ListView(PaymentScreen, Generic[R]):
         if self.complaint:
             return [((f" {self.complaint}", WARN),)]
         said = safe(describe(self.filter), 60) or translate("none")
-        order = translate(ORDERS[self.order])
+        order = translate(order_words(self.order, ascending=self.heading.ascending))
         left: list[Run] = [
             (f" {translate('filter')} ", MUTED), (said, PLAIN), (f"   {order}", MUTED),
         ]  # fmt: skip
         if self.table.marked:
-            said = f"   {len(self.table.marked):,} marked, {self.context.key('view.back')} unmarks"
-            left.append((said, ACCENT))
+            left.append((f"   {self.marks_line()}", ACCENT))
         reached = self.table.window.reached
         if reached is not None:
             how_far = ""
@@ -272,7 +273,7 @@ class ListView(PaymentScreen, Generic[R]):
         return [spread(left, [self._place()], width)]
 
     def _place(self) -> Run:
-        timely = self.order is SortOrder.CREATED
+        timely = self.order is SortOrder.CREATED and not self.heading.ascending
         if self.paused_at is not None:
             return f"paused, {self.context.key('list.pause')} goes on ", ACCENT
         if self.table.follow:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from kusanya.store.records import Key, Page
 from kusanya_console.widgets.window import PageWindow, Row
 
@@ -27,6 +29,7 @@ class ListPages(Generic[R]):
     `page` returns the rows next to a key of the order: below the first, or above the second.
     `refetch` returns the present form of those among known records that the list still has, and
     `departed` what stands in the window for one that it has no more. `test` tells which rows pass.
+    In a turned list the smallest key stands at the top, and "older" is what stands further down.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class ListPages(Generic[R]):
         departed: Callable[[R], R] | None = None,
         budget_s: float = BUDGET_S,
         monotonic: Callable[[], float] = time.monotonic,
+        is_turned: bool = False,
     ) -> None:
         self._page = page
         self._refetch = refetch
@@ -47,6 +51,8 @@ class ListPages(Generic[R]):
         self._budget_s = budget_s
         self._monotonic = monotonic
         self.key = key
+        self._is_turned = is_turned
+        """True where the smallest key stands at the top."""
         self.scan_stopped_at: Key | None = None
         """Where the last page stopped searching for want of time; None when it did not."""
 
@@ -76,13 +82,24 @@ class ListPages(Generic[R]):
         kept = kept[:limit]
         return Page(tuple(kept[::-1] if upwards else kept), more)
 
-    def of_rows(self, rows: tuple[R, ...]) -> "ListPages[R]":
-        """Return a list of these records alone, in one page."""
+    def turned(self) -> "ListPages[R]":
+        """Return the same list with its last record at the top."""
 
-        def page(older: Key | None, newer: Key | None, _limit: int) -> Page[R]:
-            return Page(() if older or newer else rows, more=False)
+        def page(below: Key | None, above: Key | None, limit: int) -> Page[R]:
+            begin = Key.before_all() if below is None and above is None else below
+            found = self._page(above, begin, limit)
+            return Page(found.rows[::-1], found.more)
 
-        return ListPages(page, refetch=self._refetch, key=self.key)
+        return ListPages(
+            page,
+            refetch=self._refetch,
+            key=self.key,
+            test=self._test,
+            departed=self._departed,
+            budget_s=self._budget_s,
+            monotonic=self._monotonic,
+            is_turned=not self._is_turned,
+        )
 
     def newest(self) -> PageWindow[R]:
         """Return the newest page."""
@@ -91,13 +108,16 @@ class ListPages(Generic[R]):
 
     def oldest(self) -> PageWindow[R]:
         """Return the oldest page."""
-        page = self.page(newer_than=Key.before_all(), limit=PAGE_ROWS)
+        end = Key.after_all() if self._is_turned else Key.before_all()
+        page = self.page(newer_than=end, limit=PAGE_ROWS)
         return PageWindow(page.rows, has_newer=page.more, has_older=False)
 
     def around(self, key: Key) -> PageWindow[R]:
         """Return a window in which the record at `key` has neighbours on both sides."""
-        above = self.page(newer_than=key, limit=PAGE_ROWS // 2)
-        below = self.page(older_than=key.just_above, limit=PAGE_ROWS)
+        # Keys have a next one, not one before: the record itself is read with what is smaller.
+        upper, lower = (key.just_above, key) if self._is_turned else (key, key.just_above)
+        above = self.page(newer_than=upper, limit=PAGE_ROWS // 2)
+        below = self.page(older_than=lower, limit=PAGE_ROWS)
         return self._window((*above.rows, *below.rows), above.more, below.more)
 
     def older(self, window: PageWindow[R]) -> PageWindow[R]:
@@ -132,12 +152,22 @@ class ListPages(Generic[R]):
         if not news or not window.rows:
             return window
         first, last = self.key(window.rows[0]), self.key(window.rows[-1])
-        inside = sum(row.id not in held and last < self.key(row) < first for row in news.values())
+        low, high = min(first, last), max(first, last)
+        come = [self.key(row) for row in news.values() if row.id not in held]
+        inside = sum(low < key < high for key in come)
+        below = any(key > high if self._is_turned else key < low for key in come)
+        has_older = window.has_older or (below and window.reached is None)
         if inside == 0:
+            return replace(window.patched(news), has_older=has_older)
+        many = len(window.rows) + inside
+        if self._is_turned:
+            page = self.page(newer_than=high.just_above, limit=many)
+        else:
+            page = self.page(older_than=high.just_above, limit=many)
+        if self.scan_stopped_at is not None:  # some of the window were not reached
             return window.patched(news)
-        page = self.page(older_than=first.just_above, limit=len(window.rows) + inside)
-        rows = tuple(row for row in page.rows if self.key(row) >= last)
-        return PageWindow(rows, window.has_newer, window.has_older, window.reached)
+        rows = tuple(row for row in page.rows if self.key(row) >= low)
+        return PageWindow(rows, window.has_newer, has_older, window.reached)
 
     def newer_count(self, window: PageWindow[R]) -> int:
         """Count the records above the window, PAGE_ROWS at most."""
@@ -167,3 +197,12 @@ class ListPages(Generic[R]):
     def _window(self, rows: tuple[R, ...], has_newer: bool, has_older: bool) -> PageWindow[R]:  # noqa: FBT001
         stopped = self.scan_stopped_at
         return PageWindow(rows, has_newer, has_older and stopped is None, stopped)
+
+
+def fixed_pages(rows: tuple[R, ...]) -> ListPages[R]:
+    """Return a list of these records alone, in one page."""
+
+    def page(older: Key | None, newer: Key | None, _limit: int) -> Page[R]:
+        return Page(() if older or newer else rows, more=False)
+
+    return ListPages(page, refetch=lambda _ids: {}, key=lambda _row: Key.before_all())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from kusanya.filters import Filter
 from kusanya.privacy import mask_phone
@@ -22,7 +22,7 @@ from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
-from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.sheet import Sheet
 
 
@@ -38,41 +38,31 @@ def _code(row: CollectionRow, _look: Look) -> Run:
     return cell(row.failure_code, limit=40) if row.failure_code else ("", PLAIN)
 
 
-def _columns(first: Column[CollectionRow]) -> tuple[Column[CollectionRow], ...]:
-    return (
-        first,
-        Column(
-            "reference",
-            10,
-            lambda row, _: cell(row.reference, limit=60),
-            grows=14,
-            names=True,
-            whole=True,
-        ),
-        Column("channel", 12, lambda row, _: (vocabulary.channel(row.channel), PLAIN), rank=1),
-        Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=4),
-        Column("amount TZS", 10, _amount, right=True, grows=2),
-        Column("fee", 6, lambda row, _: (f"{row.fee:,}", MUTED), right=True, rank=2, grows=1),
-        Column("net", 10, _net, right=True, rank=3),
-        Column("status", 15, lambda row, _: vocabulary.status(row.status)),
-        Column("code", 22, _code, rank=5),
-    )
+def _created(row: CollectionRow, look: Look) -> Run:
+    return format_listed_instant(row.created_at, look), MUTED
 
 
-_CREATED: Column[CollectionRow] = Column(
-    "created", 9, lambda row, look: (format_listed_instant(row.created_at, look), MUTED), whole=True
-)
-_FINAL: Column[CollectionRow] = Column(
-    "final",
-    9,
-    lambda row, look: (format_listed_instant(row.final_seen_at, look), MUTED),
-    whole=True,
-)
-COLUMNS = {
-    SortOrder.CREATED: _columns(_CREATED),
-    SortOrder.FINAL: _columns(_FINAL),
-    SortOrder.AMOUNT: _columns(_CREATED),
-}
+def _final(row: CollectionRow, look: Look) -> Run:
+    return format_listed_instant(row.final_seen_at, look), MUTED
+
+
+COLUMNS: Final[tuple[Column[CollectionRow], ...]] = (
+    Column("created", 9, _created, whole=True, order=SortOrder.CREATED),
+    Column("final", 9, _final, whole=True, order=SortOrder.FINAL, extra=True),
+    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=14, names=True,
+           whole=True, key="ref"),
+    Column("channel", 12, lambda row, _: (vocabulary.channel(row.channel), PLAIN), rank=1),
+    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=4, key="phone"),
+    Column("amount TZS", 10, _amount, right=True, grows=2, order=SortOrder.AMOUNT),
+    Column("fee", 6, lambda row, _: (f"{row.fee:,}", MUTED), right=True, rank=2, grows=1),
+    Column("net", 10, _net, right=True, rank=3),
+    Column("status", 15, lambda row, _: vocabulary.status(row.status)),
+    Column("code", 22, _code, rank=5, key="code"),
+    Column("description", 20, lambda row, _: cell(row.description, limit=60), rank=6, grows=20,
+           key="description", extra=True),
+    Column("id", 20, lambda row, _: cell(row.id, MUTED, limit=60), rank=7, grows=10, names=True,
+           key="id", extra=True),
+)  # fmt: skip
 
 
 def _pages(context: AppContext, query: Filter, order: SortOrder) -> ListPages[CollectionRow]:

@@ -10,26 +10,43 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input
 
 from kusanya.business_day import day_start
-from kusanya.lookup import CreationTimeline, LookupResult, find, load_creation_timeline
-from kusanya.privacy import mask_json
+from kusanya.lookup import CreationTimeline, LookupResult, MatchKind, find, load_creation_timeline
+from kusanya.privacy import mask_json, mask_phone
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext, Selection
-from kusanya_console.actions.messages import ActionRequested, ScreenRequested, copy_reference
+from kusanya_console.actions.messages import (
+    ActionRequested,
+    ScreenRequested,
+    copy_reference,
+    copyable,
+)
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence, gather
-from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
+from kusanya_console.lists.export import MATCHES, Form
+from kusanya_console.lists.matches import phone_end
+from kusanya_console.lists.paging import fixed_pages
+from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
-from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
+from kusanya_console.ui.format import (
+    Line,
+    Look,
+    cell,
+    format_listed_instant,
+    format_money,
+    format_text,
+)
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.widgets.box import Box, PasteBox
-from kusanya_console.widgets.record_table import Column, RecordTable
+from kusanya_console.widgets.columns import Column
+from kusanya_console.widgets.highlighting import Needle, Needles
+from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_console.widgets.window import PageWindow
 
@@ -63,11 +80,14 @@ def _status(row: LookupRecord, _look: Look) -> Run:
 
 COLUMNS: tuple[Column[LookupRecord], ...] = (
     Column("created", 9, _created, whole=True),
-    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20, names=True),
+    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20, names=True,
+           key="ref"),
     Column("channel", 12, _channel, rank=1),
-    Column("amount TZS", 12, _amount, right=True),
+    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2, key="phone",
+           extra=True),
+    Column("amount TZS", 12, _amount, right=True, key="amount"),
     Column("status", 15, _status),
-)
+)  # fmt: skip
 
 
 class LookupAnswer(msgspec.Struct, frozen=True):
@@ -94,6 +114,20 @@ def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
     )
 
 
+def needles_of(found: LookupResult) -> Needles:
+    """Return what to underline in the matches: how each kind of them was found."""
+    kinds = {match.kind for match in found.matches}
+    kinds |= {match.kind for match in found.creations}
+    digits = "".join(filter(str.isdigit, found.text))
+    amounts = {match.row.amount for match in found.matches if match.kind is MatchKind.AMOUNT}
+    by_phone = kinds & {MatchKind.PHONE, MatchKind.PHONE_END}
+    return {
+        "ref": (Needle(found.text),),
+        "phone": (phone_end(digits),) if by_phone else (),
+        "amount": tuple(Needle(f"{amount:,}") for amount in amounts),
+    }
+
+
 def load_details(store: Store, row: LookupRecord, look: Look) -> Details | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
@@ -106,7 +140,7 @@ def record_of(details: Details) -> LookupRecord:
     return details.intent if isinstance(details, CreationTimeline) else details.story.row
 
 
-class LookupScreen(PaymentScreen):
+class LookupScreen(TableScreen[LookupRecord]):
     """Support's one box."""
 
     NAME = "lookup"
@@ -114,12 +148,10 @@ class LookupScreen(PaymentScreen):
     PARTS = STORY_PARTS
     AUTO_FOCUS = ""  # the box, where a person came by the key, and nothing where a story was opened
     BINDINGS = bindings_of(NAME)
+    UNSORTED = "the best match stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context)
-        self.table: RecordTable[LookupRecord] = RecordTable(
-            COLUMNS, look=context.look, id="matches"
-        )
+        super().__init__(context, COLUMNS, table_id="matches")
         self.table.follow = False
         self._found = LookupResult(text="")
         self._details: Details | None = None
@@ -195,7 +227,10 @@ class LookupScreen(PaymentScreen):
         if what == "answer":
             self._found, self._details = value.found, value.details
             self.table.cursor = None
+            self.table.highlight(needles_of(self._found))
             self.table.show(PageWindow(matched(self._found)))
+            # Marks of another text would let an action meet payments that nobody sees.
+            self.unmark_all()
         elif what == "story":
             self._details = value
         self._show()
@@ -253,7 +288,7 @@ class LookupScreen(PaymentScreen):
             self.context.mode,
         )
         self.set_class(found.count > 1, "-several")
-        self.query_one("#hint", Sheet).show(lambda _width: [hint(found, mode)])
+        self.marks_changed()
         sheet, part = self.query_one("#story", Sheet), self.part
         asked, is_lost = self._asked_text, self._is_stale and not self._is_unread
         if (self._is_stale or self._is_unread) and asked.strip() != found.text.strip():
@@ -297,24 +332,57 @@ class LookupScreen(PaymentScreen):
         box.select_all()
 
     def action_back(self) -> None:
-        """Leave the box, then go back to Live."""
+        """Leave the box, then unmark what is marked, then go back to Live."""
         box = self.query_one("#box", Box)
         if box.has_focus and box.value:
             box.value = ""
         elif box.has_focus:
             self.set_focus(None)
-        else:
+        elif not self.unmark_all():
             self.post_message(ScreenRequested("live"))
+
+    def marks_changed(self) -> None:
+        """Say how many matches there are, and how many of them are marked."""
+        found, mode, marks = self._found, self.context.mode, self.marks_line()
+        after: Line = ((f"   {marks}", ACCENT),) if marks else ()
+        self.query_one("#hint", Sheet).show(lambda _width: [(*hint(found, mode), *after)])
+
+    def action_mark(self) -> None:
+        """Mark the match under the cursor, or say that one alone needs no mark."""
+        if self._found.count > 1:
+            super().action_mark()
+        else:
+            self.say("there are no several matches to mark: the keys take the one that is shown")
+
+    def action_mark_all(self) -> None:
+        """Mark every match."""
+        if self._found.count > 1:
+            super().action_mark_all()
+        else:
+            self.action_mark()
 
     def selection(self) -> Selection | None:
         """Return the collection or the creation whose timeline is shown."""
         if self._details is None or not self._found.count:
             return None
-        row = record_of(self._details)
-        name = format_text(row.reference, 60)
+        return self.selection_of(record_of(self._details))
+
+    def selection_of(self, row: LookupRecord) -> Selection:
+        """Return a match."""
+        name, copied = format_text(row.reference, 60), copyable(row.reference, row.id)
         if isinstance(row, IntentRow):
-            return Selection(name=name, intent_id=row.id)
-        return Selection(name=name, collection_id=row.id)
+            return Selection(name=name, intent_id=row.id, copied=copied)
+        return Selection(name=name, collection_id=row.id, copied=copied)
+
+    def action_export(self, form: str = Form.SHEET.name) -> None:
+        """Write the matches that are marked, or else all of them, to a file."""
+        rows = tuple(self.table.marked.values()) or self.table.window.rows
+        if not rows:
+            self.say("there is no match to export")
+            return
+        which = "marked matches" if self.table.marked else "matches"
+        what = f"Export the {len(rows):,} {which}"
+        self.export_rows(fixed_pages(rows), MATCHES, records="matches", what=what, form=form)
 
     def action_keep_receipt(self) -> None:
         """Keep the receipt of the pasted message with the one payment that it fits."""
@@ -340,7 +408,7 @@ class LookupScreen(PaymentScreen):
         return super().exact()
 
     def action_copy_id(self) -> None:
-        """Copy the reference of the story."""
-        if self._details is not None:
+        """Copy the reference of the story, or those of all that are marked."""
+        if not self.copy_marked() and self._details is not None:
             row = record_of(self._details)
             self.post_message(copy_reference(row.reference, row.id))

@@ -18,7 +18,7 @@ from kusanya_console.dashboard.records import FaultRule, ServiceKey, ServicePict
 from kusanya_console.service.words import FAULTS
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
-from kusanya_console.widgets.record_table import Column
+from kusanya_console.widgets.columns import Column
 
 
 class Tab(StrEnum):

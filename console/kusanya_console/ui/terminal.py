@@ -8,6 +8,8 @@ from typing import IO, Any
 
 from textual.driver import Driver
 
+from kusanya_console.ui.compaction import compact
+
 
 class LastingFile:
     """A file that takes what is written also after its terminal has gone."""
@@ -20,7 +22,7 @@ class LastingFile:
         """Write, or drop what nobody will see any more."""
         if not self.gone:
             try:
-                return self._file.write(text)
+                self._file.write(compact(text))
             except (OSError, ValueError):  # an end of the terminal, or its closed file
                 self.gone = True
         return len(text)

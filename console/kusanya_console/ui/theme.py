@@ -92,6 +92,7 @@ def roles(variables: dict[str, str]) -> RichTheme:
             "k.accent": Style(color=accent),
             "k.expired": Style(color=_rich(variables["k-expired"])),
             "k.strong": Style(bold=True),
+            "k.match": Style(underline=True, bold=True),
             "k.live": Style(color=background, bgcolor=error, bold=True),
             "k.test": Style(color=background, bgcolor=accent, bold=True),
         },

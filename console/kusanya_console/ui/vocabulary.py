@@ -27,6 +27,8 @@ ACCENT: Final = "k.accent"
 STRONG: Final = "k.strong"
 LIVE: Final = "k.live"
 TEST: Final = "k.test"
+MATCH: Final = "k.match"
+"""Stands beside another role: what a filter or a search has met, underlined in its own colour."""
 
 Run = tuple[str, str]
 """A piece of text that is safe to show, and the role it is shown in."""
@@ -39,10 +41,10 @@ _STATUS: Final[dict[str, tuple[str, str]]] = {
     CONTRADICTION: ("≠", FAILED),
 }
 
-ORDERS: Final = {
-    SortOrder.CREATED: "newest first",
-    SortOrder.FINAL: "latest final first",
-    SortOrder.AMOUNT: "largest first",
+_ORDERS: Final = {
+    SortOrder.CREATED: ("newest first", "oldest first"),
+    SortOrder.FINAL: ("latest final first", "earliest final first"),
+    SortOrder.AMOUNT: ("largest first", "smallest first"),
 }
 
 _VERDICT: Final[dict[Verdict, tuple[str, str, str]]] = {
@@ -67,6 +69,11 @@ _INTENT: Final[dict[IntentState, tuple[str, str]]] = {
 def mode_words(mode: Mode) -> Run:
     """Return the two words that no screen is ever without."""
     return ("LIVE MODE", LIVE) if mode is Mode.LIVE else ("TEST MODE", TEST)
+
+
+def order_words(order: SortOrder, *, ascending: bool = False) -> str:
+    """Return in words by what a list is sorted."""
+    return _ORDERS[order][ascending]
 
 
 def status(word: str) -> Run:

@@ -35,7 +35,8 @@ class KeyBar(Sheet):
 
     def _bar(self, width: int) -> list[Line]:
         screens = [command for command in self._commands if command.id.startswith("go.")]
-        ranked = sorted((c for c in self._commands if c.bar), key=lambda command: command.bar)
+        named = (command for command in self._commands if command.in_bar(self._here))
+        ranked = sorted(named, key=lambda command: command.bar)
         shown = list(screens)
         for command in [*ranked[-2:], *ranked[:-2]]:  # help and palette before the rest
             if sum(self._wide(one) + _GAP for one in [*shown, command]) + 3 <= width:

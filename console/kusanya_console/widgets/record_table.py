@@ -5,54 +5,29 @@ never animates: an animated move across the seam of two pages runs on through bo
 only way its contents change.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Final, Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-import msgspec
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kusanya_console.ui.format import Look, TimeFormat, fit, fit_id
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
+from kusanya_console.widgets.columns import GAP, MARGIN, Column, Heading, widths
+from kusanya_console.widgets.highlighting import Needles, split
+from kusanya_console.widgets.repainting import changed_spans
 from kusanya_console.widgets.window import PageWindow, Row
 
 R = TypeVar("R", bound=Row)
-_GAP: Final = "  "
-_MARGIN: Final = 2
-"""Cells at the left for the cursor's and the change's marks."""
 _NEAR: Final = 40
 """So many rows from the window's edge the next page is asked for."""
 _CACHED: Final = 2000
-_LONGEST: Final = 24
-"""More cells than this no column takes from others for the sake of its text."""
-_SPARED: Final = 2
-"""Columns of a lower rank stay although a text is cut: their records are not told apart by it."""
-
-
-class Column(msgspec.Struct, Generic[R], frozen=True):
-    """One column: its heading, its width, and what it says about a record."""
-
-    title: str
-    width: int
-    cell: Callable[[R, Look], Run]
-    right: bool = False
-    rank: int = 0
-    """Columns of the highest rank go first when there is no room; rank 0 stays."""
-    grows: int = 0
-    """How many cells it may take beyond its width when there is room."""
-    moves: bool = False
-    """True for what changes with the time alone, such as what is left of a window."""
-    names: bool = False
-    """True for identifiers, which are cut in their middle."""
-    whole: bool = False
-    """True for what tells records apart: columns of a rank go before it is cut."""
 
 
 class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
@@ -80,9 +55,19 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     class Moved(Message):
         """A deliberate move: whoever follows the newest stops."""
 
+    class HeadingClicked(Message):
+        """The heading of a column was clicked."""
+
+        def __init__(self, column: Column[Any]) -> None:
+            super().__init__()
+            self.column = column
+
     def __init__(self, columns: Sequence[Column[R]], *, look: Look, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.columns = tuple(columns)
+        self.heading = Heading()
+        self.needles: Needles = {}
+        """What is underlined in the cells, by the keys of their columns."""
         self.window: PageWindow[R] = PageWindow()
         self.cursor: str | None = None
         self.follow = True
@@ -94,6 +79,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._needs: dict[str, int] = {}
         """Cells that the columns to keep whole would take, by their titles."""
         self._strips: dict[tuple[object, ...], Strip] = {}
+        self._drawn: dict[int, Strip] = {}
+        """The lines as they stand on the terminal."""
         self._styles: dict[str, Style] = {}
 
     @property
@@ -112,10 +99,19 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         """Return the place of the first visible record."""
         return round(self.scroll_y)
 
-    def set_columns(self, columns: Sequence[Column[R]]) -> None:
-        """Show other columns; the records stay."""
-        self.columns = tuple(columns)
+    def set_columns(self, columns: Sequence[Column[R]], heading: Heading) -> None:
+        """Show other columns, or another sorting above them; the records stay."""
+        self.columns, self.heading = tuple(columns), heading
         self._measure()
+        self._draw_anew()
+
+    def highlight(self, needles: Needles) -> None:
+        """Underline what a filter or a search has met."""
+        if needles != self.needles:
+            self.needles = needles
+            self._draw_anew()
+
+    def _draw_anew(self) -> None:
         self._strips.clear()
         self.refresh()
 
@@ -136,8 +132,19 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         # Contents and offset move in one tick, and no watcher takes the shift for a person's move.
         self.set_reactive(RecordTable.scroll_y, float(top))
         self.set_reactive(RecordTable.scroll_target_y, float(top))
-        self.virtual_size = Size(self.size.width, height)
-        self.refresh()
+        # Its height is its place's on the screen, so that longer contents lay nothing out anew.
+        self.set_reactive(RecordTable.virtual_size, Size(self.size.width, height))
+        self._repaint()
+
+    def _repaint(self) -> None:
+        """Draw the cells again that differ from those on the terminal: a list moves all day."""
+        for y in range(self.size.height):
+            before, after = self._drawn.get(y), self._line(y)
+            if before is None or before.cell_length != after.cell_length:
+                self.refresh(Region(0, y, self.size.width, 1))
+            elif before is not after:
+                for begin, end in changed_spans(before, after):
+                    self.refresh(Region(begin, y, end - begin, 1))
 
     def _place_cursor(self, first: int) -> None:
         rows = self.window.rows
@@ -200,25 +207,24 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         aged = look.times is TimeFormat.AGE or any(column.moves for column in self.columns)
         if before.times is not look.times or aged or not same_day:
             self._strips.clear()
-            self.refresh()
+            self._repaint()
 
     def notify_style_update(self) -> None:
         """Forget what was drawn in other colours."""
         super().notify_style_update()
         self._strips.clear()
         self._styles.clear()
+        self._drawn.clear()
 
     def render_line(self, y: int) -> Strip:
         """Return one line: the heading at the top, records under it."""
+        strip = self._drawn[y] = self._line(y)
+        return strip
+
+    def _line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            style = self.get_component_rich_style("record-table--head")
-            return self._strip(
-                [(translate(column.title), MUTED) for column in self.columns],
-                width,
-                mark=("", ""),
-                base=style,
-            )
+            return self._head(width)
         place = self.first + y - 1
         if place >= len(self.window.rows):
             return Strip.blank(width, self.rich_style)
@@ -234,57 +240,40 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             base = self.get_component_rich_style(name) if name else self.rich_style
             mark = ("▎" if changed else " ") if not pointed else ">"
             strip = self._strips[key] = self._strip(
-                [column.cell(row, self.look) for column in self.columns],
+                [self._cell(row, column, wide) for column, wide in self._shown(width)],
                 width,
                 mark=(f"{mark}•" if marked else mark, ACCENT),
                 base=base,
             )
         return strip
 
-    def _strip(self, cells: list[Run], width: int, *, mark: Run, base: Style) -> Strip:
-        segments = [Segment(fit(mark[0], _MARGIN), base + self._role(mark[1]))]
-        used = _MARGIN
-        for column, cells_wide, (piece, role) in zip(
-            self.columns, self._widths(width), cells, strict=True
-        ):
-            if cells_wide == 0:
-                continue
-            shown = (
-                fit_id(piece, cells_wide)
-                if column.names
-                else fit(piece, cells_wide, right=column.right)
-            )
-            segments.append(Segment(shown, base + self._role(role)))
-            segments.append(Segment(_GAP, base))
-            used += cells_wide + len(_GAP)
-        segments.append(Segment(" " * max(width - used, 0), base))
+    def _head(self, width: int) -> Strip:
+        heads: list[list[Run]] = []
+        for column, wide in self._shown(width):
+            said = self.heading.of(column, wide)
+            heads.append([(said, MUTED), (GAP[cell_len(said) - wide :], "")])
+        style = self.get_component_rich_style("record-table--head")
+        return self._strip(heads, width, mark=("", ""), base=style)
+
+    def _shown(self, width: int) -> list[tuple[Column[R], int]]:
+        return [pair for pair in zip(self.columns, self.widths(width), strict=True) if pair[1]]
+
+    def _cell(self, row: R, column: Column[R], wide: int) -> list[Run]:
+        said, role = column.cell(row, self.look)
+        needles = self.needles.get(column.key, ()) if column.key else ()
+        return [*split(column.fitted(said, wide), said, role, needles), (GAP, "")]
+
+    def _strip(
+        self, cells: Sequence[Sequence[Run]], width: int, *, mark: Run, base: Style
+    ) -> Strip:
+        segments = [Segment(fit(mark[0], MARGIN), base + self._role(mark[1]))]
+        for pieces in cells:
+            segments += [Segment(piece, base + self._role(role)) for piece, role in pieces]
         return Strip(segments).adjust_cell_length(width, base)
 
-    def _widths(self, width: int) -> list[int]:
+    def widths(self, width: int | None = None) -> list[int]:
         """Return each column's width, 0 for those that find no room."""
-        kept = list(self.columns)
-        while len(kept) > 1 and _total(kept) + self._lacking(kept) > width:
-            fits = _total(kept) <= width
-            last = max(kept, key=lambda column: column.rank)
-            if last.rank < (_SPARED if fits else 1):
-                break
-            kept.remove(last)
-        room = max(width - _total(kept), 0)
-        extras = dict.fromkeys(self.columns, 0)
-        # What tells records apart has its cells before anything else grows.
-        for grows in (self._lack, lambda column: column.grows):
-            for column in kept:
-                extra = min(max(grows(column) - extras[column], 0), room)
-                extras[column] += extra
-                room -= extra
-        return [column.width + extras[column] if column in kept else 0 for column in self.columns]
-
-    def _lack(self, column: Column[R]) -> int:
-        """Return the cells that a column to keep whole needs beyond its width."""
-        return max(min(self._needs.get(column.title, 0), _LONGEST) - column.width, 0)
-
-    def _lacking(self, columns: Sequence[Column[R]]) -> int:
-        return sum(self._lack(column) for column in columns)
+        return widths(self.columns, self._needs, self.size.width if width is None else width)
 
     def _measure(self) -> None:
         needs = {
@@ -300,7 +289,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def _role(self, role: str) -> Style:
         if role not in self._styles:
-            self._styles[role] = self.app.console.get_style(role) if role else Style.null()
+            styles = [self.app.console.get_style(name) for name in role.split()]
+            self._styles[role] = Style.combine((Style.null(), *styles))
         return self._styles[role]
 
     def _point(self, place: int) -> None:
@@ -344,8 +334,11 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def on_click(self, event: events.Click) -> None:
         """Point at the record under the mouse; a double click opens it."""
+        if event.y == 0:
+            self._click_heading(event.x)
+            return
         place = self.first + event.y - 1
-        if event.y == 0 or place >= len(self.window.rows):
+        if place >= len(self.window.rows):
             return
         self.follow = False
         self._point(place)
@@ -353,6 +346,9 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         if event.chain > 1:
             self.post_message(self.Opened())
 
-
-def _total(columns: Sequence[Column[R]]) -> int:
-    return _MARGIN + sum(column.width + len(_GAP) for column in columns)
+    def _click_heading(self, x: int) -> None:
+        begin = MARGIN
+        for column, wide in self._shown(self.size.width):
+            if begin <= x < begin + wide:
+                self.post_message(self.HeadingClicked(column))
+            begin += wide + len(GAP)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from kusanya.errors import KusanyaError
-from kusanya.profiles import interface_language, key_map, theme_name
+from kusanya.profiles import data_folder, interface_language, key_map, theme_name
 from kusanya.text import safe
 from kusanya_console.output import USAGE, Refused, stop
 from kusanya_console.ui import language
@@ -17,6 +17,8 @@ from kusanya_console.ui import language
 if TYPE_CHECKING:
     from kusanya_console.app import ConsoleApp
 
+ARRANGEMENTS: Final = "console-lists.json"
+"""The file in the data folder in which the console keeps how its lists are arranged."""
 _CHECK_EVERY_S: Final = 1.0
 _STARTED_AFTER_S: Final = 2.0
 
@@ -37,10 +39,14 @@ def draws_in_ascii(*, asked: bool) -> bool:
 
 
 def apply_settings(app: "ConsoleApp") -> None:
-    """Give an application the keys and the colours of config.toml; raises ConfigurationError."""
+    """Give an application a person's keys, colours, language and columns.
+
+    Raises ConfigurationError for what is wrong in config.toml.
+    """
     app.set_keymap(key_map())
     app.use_theme(theme_name())
     language.use(interface_language())
+    app.use_arrangements(data_folder() / ARRANGEMENTS)
 
 
 def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> None:

@@ -34,6 +34,11 @@ class Key(msgspec.Struct, frozen=True, order=True):
         """Return the key below every record."""
         return cls(-(2**62), "")
 
+    @classmethod
+    def after_all(cls) -> "Key":
+        """Return the key above every record."""
+        return cls(2**62, "")
+
     @property
     def just_above(self) -> "Key":
         """Return the smallest key above this one: what is older than it includes the record."""

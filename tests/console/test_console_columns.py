@@ -1,0 +1,242 @@
+"""Columns of a list: chosen, moved and widened in a dialog, kept in a file, sorted by a click."""
+
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.console.looking import lines, press, shown
+from textual.pilot import Pilot
+
+from kusanya.errors import ConfigurationError
+from kusanya.store.records import SortOrder
+from kusanya_console.app import ConsoleApp
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lists.table_screen import TableScreen
+from kusanya_console.live.screen import COLUMNS
+from kusanya_console.widgets.arrangement import Arrangement, Arrangements, ColumnChoice
+from kusanya_console.widgets.columns import Column, Heading, widths
+from kusanya_console.widgets.record_table import RecordTable
+
+Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
+Settled = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+def head(app: ConsoleApp) -> list[str]:
+    """Return the words above the list."""
+    screen = app.console_screen
+    assert isinstance(screen, TableScreen)
+    return lines(app)[screen.table.region.y][: screen.table.size.width].split()
+
+
+def listing(app: ConsoleApp) -> ListScreen[Any]:
+    assert isinstance(app.console_screen, ListScreen)
+    return app.console_screen
+
+
+async def click_heading(pilot: Pilot[Any], settled: Settled, word: str) -> None:
+    """Click on a heading of the list."""
+    screen = pilot.app.console_screen  # type: ignore[attr-defined] # it is ours
+    top = screen.table.region
+    line = lines(pilot.app)[top.y]
+    await pilot.click(RecordTable, offset=(line.index(word) - top.x, 0))
+    await settled(pilot)
+
+
+@pytest.mark.anyio
+async def test_columns_are_hidden_moved_and_widened_and_stay_for_the_next_session(
+    console: Any, seed: Any, settled: Settled, tmp_path: Path
+) -> None:
+    seed.busy(12)
+    path = tmp_path / "data" / "lists.json"
+    app: ConsoleApp = console()
+    app.use_arrangements(path)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        assert head(app)[:4] == ["created", "▼", "reference", "channel"]
+        # Channel goes, id comes, the reference is twice as wide and stands first.
+        await press(pilot, settled, "C", "j", "j", "j", "space", "k", *["plus"] * 12)
+        assert "Columns of Live" in shown(app)
+        await press(pilot, settled, "K", "K", *["j"] * 20, "space", "escape")
+        assert head(app)[:3] == ["reference", "created", "▼"]
+        assert "channel" not in head(app)
+        assert "id" in head(app)
+        assert any(line.startswith("  INV-482") for line in lines(app))
+        before = head(app)
+    again: ConsoleApp = console()
+    again.use_arrangements(path)
+    async with again.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        assert head(again) == before
+        await press(pilot, settled, "C", "0", "enter")
+        assert head(again)[:4] == ["created", "▼", "reference", "channel"]
+
+
+@pytest.mark.anyio
+async def test_a_list_keeps_one_column_and_the_one_it_is_sorted_by(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(6)
+    async with opened("C", "space") as (app, pilot):
+        assert "the list is sorted by it: it stays" in shown(app)
+        await press(pilot, settled, "o", "j", "o")
+        assert "latest final first" in shown(app), "the list follows the dialog"
+        await press(pilot, settled, "k", "space", *["j", "space"] * 9)
+        await press(pilot, settled, "escape")
+        assert head(app) == ["final", "▼"]
+
+
+@pytest.mark.anyio
+async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    async with opened(size=(120, 36)) as (app, pilot):
+        await press(pilot, settled, "j", "j")
+        pointed = listing(app).table.cursor
+        await click_heading(pilot, settled, "amount")
+        amounts = [row.amount for row in listing(app).table.window.rows]
+        assert amounts == sorted(amounts, reverse=True)
+        assert "TZS▼" in lines(app)[listing(app).table.region.y].replace(" ", "")
+        assert listing(app).table.cursor == pointed, "the cursor stays on its record"
+        await click_heading(pilot, settled, "amount")
+        assert [row.amount for row in listing(app).table.window.rows] == sorted(amounts)
+        assert "smallest first" in shown(app)
+        await press(pilot, settled, "O")
+        assert "largest first" in shown(app), "the key turns it as the click does"
+        await click_heading(pilot, settled, "channel")
+        assert "only the loaded page could be sorted by it" in shown(app)
+        assert "largest first" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_the_oldest_stand_on_top_of_a_turned_list_on_every_screen(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    async with opened("O") as (app, pilot):
+        at = [row.created_at for row in listing(app).table.window.rows]
+        assert at == sorted(at)
+        assert "oldest first" in shown(app)
+        await press(pilot, settled, "2")
+        await click_heading(pilot, settled, "arrived")
+        arrived = [row.arrived_at for row in listing(app).table.window.rows]
+        assert arrived == sorted(arrived)
+        assert len(arrived) > 10
+
+
+@pytest.mark.anyio
+async def test_a_record_that_comes_at_the_lower_end_is_reached_by_scrolling(
+    opened: Opened, seed: Any, clock: Any, settled: Settled
+) -> None:
+    seed.busy(40)
+    async with opened("O", "G") as (app, pilot):
+        for n in range(2001, 2004):
+            seed.answered(seed.collection(n, at=clock.now()))
+        app.tick()
+        await settled(pilot)
+        await press(pilot, settled, "k", "j", "j", "G")
+        row = listing(app).table.row
+        assert row is not None
+        assert row.reference == "INV-484003"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("screen", ["5", "3"])
+async def test_a_list_with_an_order_of_its_own_says_so(
+    screen: str, opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    seed.intents()
+    keys = [screen, *"INV-4820", "enter"] if screen == "3" else [screen]
+    async with opened(*keys) as (app, pilot):
+        before = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr]
+        await click_heading(pilot, settled, "amount")
+        assert "this list keeps its order" in shown(app)
+        assert [row.id for row in app.console_screen.table.window.rows] == before  # type: ignore[union-attr]
+
+
+@pytest.mark.anyio
+async def test_the_palette_arranges_the_matches_of_a_lookup(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(30)
+    async with opened("3", *"INV-4820", "enter") as (app, pilot):
+        await app.run_action("screen.columns")
+        await settled(pilot)
+        await press(pilot, settled, "j", "j", "j", "space", "escape")
+        assert "phone" in head(app)
+        assert "+255•••••" in shown(app)
+
+
+def test_the_file_says_what_is_wrong_with_it_and_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "lists.json"
+    path.write_text("{", encoding="utf-8")
+    kept = Arrangements(path)
+    with pytest.raises(ConfigurationError, match="the lists are as usual"):
+        kept.read()
+    assert kept.of("live") == Arrangement()
+    wide = Arrangement((ColumnChoice("reference", width=30),), SortOrder.AMOUNT, ascending=True)
+    kept.keep("live", wide)
+    again = Arrangements(path)
+    again.read()
+    assert again.of("live") == wide
+
+
+def test_two_consoles_keep_each_others_lists(tmp_path: Path) -> None:
+    one, other = Arrangements(tmp_path / "lists.json"), Arrangements(tmp_path / "lists.json")
+    mine, yours = Arrangement(ascending=True), Arrangement((ColumnChoice("event"),))
+    one.keep("live", mine)
+    other.keep("deliveries", yours)
+    one.read()
+    assert (one.of("live"), one.of("deliveries")) == (mine, yours)
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_the_columns_count_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    kept = Arrangements(tmp_path / "file" / "lists.json")
+    with pytest.raises(ConfigurationError, match="cannot"):
+        kept.keep("live", Arrangement(ascending=True))
+    assert kept.of("live").ascending
+
+
+def test_what_a_file_of_another_version_names_is_left_out_and_new_columns_stand_last() -> None:
+    strange = Arrangement(
+        (ColumnChoice("weather"), ColumnChoice("code"), ColumnChoice("fee", False))
+    )
+    titles = [column.title for column in strange.arrange(COLUMNS, Heading(SortOrder.CREATED))]
+    assert titles[0] == "code"
+    assert "fee" not in titles
+    assert "created" in titles
+    assert Arrangement(order=SortOrder.FINAL).sorting((SortOrder.CREATED,)) == Heading(
+        SortOrder.CREATED
+    )
+
+
+def test_a_chosen_width_is_kept_within_bounds_and_the_arrow_is_never_cut_off() -> None:
+    column: Column[Any] = Column(
+        "amount TZS", 10, lambda _row, _look: ("", ""), order=SortOrder.AMOUNT
+    )
+    tiny = Arrangement((ColumnChoice("amount TZS", width=1),)).arrange((column,), Heading())
+    assert tiny[0].width == 3
+    assert widths(tiny, {}, 60) == [3]
+    sorted_by = Heading(SortOrder.AMOUNT)
+    assert sorted_by.of(column, 12) == "amount TZS ▼"
+    assert sorted_by.of(column, 11) == "amount TZS ▼"[:10] + " ▼"
+    assert sorted_by.of(column, 10) == "amount TZS▼", "in the gap behind the column"
+    assert sorted_by.of(column, 6) == "amoun…▼"
+    assert Heading(SortOrder.AMOUNT, ascending=True).of(column, 13) == "amount TZS ▲ "
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the mode of a file")
+def test_nothing_is_left_behind_beside_the_file(tmp_path: Path) -> None:
+    Arrangements(tmp_path / "lists.json").keep("live", Arrangement())
+    assert [path.name for path in tmp_path.iterdir()] == ["lists.json"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+def test_the_columns_of_live(size: tuple[int, int], seed: Any, picture: Any) -> None:
+    seed.busy(30)
+    assert picture(size, "C", "j", "space", "j", "j", "space", "plus")
