@@ -16,6 +16,9 @@ keyring where one is installed.
     signature_header = "Service-Signature"
     key_prefix = "svc"
     endpoints = ["shop", "billing"]       # names; their secrets stand in KUSANYA_SECRETS
+
+    [profiles.main.roles]                 # of people who come through a proxy; beside a file alone
+    asha = "act"
 """
 
 import os
@@ -29,6 +32,7 @@ import platformdirs
 
 from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
+from kusanya.roles import Role
 from kusanya.secret import Secret, signing_secret
 from kusanya.secret_files import SecretText, find_secret
 from kusanya.wire import Mode
@@ -67,6 +71,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dashboard_token: Secret | None
     payees: tuple[str, ...] = ()
     """Our names as customers' confirmation messages show them."""
+    roles: Mapping[str, Role] = {}
+    """What people may do who come through a proxy, beside a store in a file."""
     secrets_from_files: bool = False
     """Whether API key or signing secrets were read from files, which may change."""
 
@@ -119,6 +125,7 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     endpoints: tuple[str, ...] = ()
     dashboard_url: str | None = None
     payees: tuple[str, ...] = ()
+    roles: dict[str, Role] = {}
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -184,6 +191,7 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         dashboard_url=environ.get("KUSANYA_DASHBOARD_URL") or section.dashboard_url,
         dashboard_token=_secret(find_secret("DASHBOARD_TOKEN", environ)),
         payees=section.payees,
+        roles=section.roles,
         secrets_from_files=api_key.is_from_file or signing.is_from_file,
     )
 

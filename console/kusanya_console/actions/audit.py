@@ -1,26 +1,65 @@
 """One audit row for everything that a person does, whether it went well, failed or was refused."""
 
 from collections.abc import Callable
+from typing import Final
 
 from kusanya.errors import KusanyaError, StoreError
 from kusanya.privacy import redact
+from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 
+_NEEDED: Final = {
+    "note": Role.DECIDE,
+    "keep receipt": Role.DECIDE,
+    "decide intent": Role.DECIDE,
+    "reveal_phone": Role.REVEAL,
+}
+"""What an act needs more than the role `act`: as the grants of `kusanya store roles` have it."""
+_ACTS: Final = {
+    "act.note": "note",
+    "act.keep_receipt": "keep receipt",
+    "act.decide": "decide intent",
+    "act.reveal": "reveal_phone",
+}
+"""The acts behind commands, where they need more than `act`."""
+
 
 class Auditor:
-    """Writes the audit rows of one person into one store."""
+    """Writes the audit rows of one person into one store; refuses what `role` does not allow."""
 
-    def __init__(self, store: Store, *, actor: str) -> None:
+    def __init__(self, store: Store, *, actor: str, role: Role = Role.ADMIN) -> None:
         self._store = store
+        self._role = role
         self.actor = actor
+
+    def disabled_reason(self, command_id: str) -> str:
+        """Return why the role does not allow a command, or nothing."""
+        needed = self._lacks(_ACTS.get(command_id, ""))
+        return f"off: {needed}" if needed else ""
+
+    def refuse_unfit(self, act: str, subject: str) -> None:
+        """Raise KusanyaError, audited, where the role does not allow an act of another's audit."""
+        if self._lacks(act):
+            self.run(act, subject, "", lambda: ActionResult(""))
+
+    def _need_role(self, act: str) -> None:
+        if lacks := self._lacks(act):
+            raise KusanyaError(lacks)
+
+    def _lacks(self, act: str) -> str:
+        needed = _NEEDED.get(act, Role.ACT)
+        if self._role.includes(needed):
+            return ""
+        return f"your role here is {self._role.value}, and this needs {needed.value}"
 
     def run(
         self, act: str, subject: str, detail: str, action: Callable[[], ActionResult]
     ) -> ActionResult:
         """Run an action and audit its result; raises what `action` raises, after its audit row."""
         try:
+            self._need_role(act)
             result = action()
         except KusanyaError as error:
             outcome = f"failed: {safe(redact(str(error)), 200)}"

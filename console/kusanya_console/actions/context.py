@@ -69,6 +69,8 @@ class AppContext(msgspec.Struct, kw_only=True):
     profiles: tuple[str, ...] = ()
     """Profiles of config.toml that one can go to."""
     monotonic: Callable[[], float] = time.monotonic
+    read_only_reason: str = READ_ONLY
+    """Why there is no operator."""
     past: bool = False
     """True where the store is shown as it was: there is nobody to ask and nothing to change."""
     folder: Path = Path()
@@ -106,7 +108,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     @property
     def action_disabled_reason(self) -> str:
         """Return why nothing can be changed, where no operator were built."""
-        return PAST if self.past else READ_ONLY
+        return PAST if self.past else self.read_only_reason
 
     @property
     def service_disabled_reason(self) -> str:
@@ -125,7 +127,10 @@ class AppContext(msgspec.Struct, kw_only=True):
             return ""
         if self.operator is None:
             return self.action_disabled_reason
-        return self.operator.resend_disabled_reason() if command.id == "act.resend" else ""
+        why = self.operator.role_disabled_reason(command.id)
+        if command.id == "act.resend":
+            why = why or self.operator.resend_disabled_reason()
+        return why
 
     def is_here(self, command: Command) -> bool:
         """Tell whether the key bar names a command: no screen that cannot be gone to."""

@@ -16,6 +16,7 @@ from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
+from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow
 from kusanya.text import safe
@@ -44,7 +45,8 @@ class OperatorActions:
 
     `actor` is what the person is called here; the audit names whom the store knows. Without
     `client` nothing is replayed, without `dashboard`
-    nothing is resent. `profile` is the console's own: intents of another are not replayed.
+    nothing is resent. `profile` is the console's own: intents of another are not replayed. What
+    `role` does not allow is refused, and the refusal is audited.
     """
 
     def __init__(
@@ -56,14 +58,19 @@ class OperatorActions:
         profile: str,
         client: Client | None = None,
         dashboard: DashboardClient | None = None,
+        role: Role = Role.ADMIN,
     ) -> None:
         self._store = store
-        self._audit = Auditor(store, actor=actor)
+        self._audit = Auditor(store, actor=actor, role=role)
         self._actor = actor
         self._clock = clock
         self._profile = profile
         self._client = client
         self._dashboard = dashboard
+
+    def role_disabled_reason(self, command_id: str) -> str:
+        """Return why the person's role does not allow a command, or nothing."""
+        return self._audit.disabled_reason(command_id)
 
     def replay_disabled_reason(self, intent: IntentRow) -> str:
         """Return why an intent may not be replayed now, or nothing; reads no store."""
@@ -119,6 +126,7 @@ class OperatorActions:
             row, receipt = message.row, message.confirmation.receipt
             if row is None or receipt is None:
                 raise KusanyaError("the message fits no payment alone: no receipt was kept")
+            self._audit.refuse_unfit("keep receipt", row.id)
             source = f"message of {message.confirmation.sender}"
             # The store audits it in the same transaction.
             self._store.receipts.record(row.id, mode, receipt, source=source, actor=self._actor)
@@ -138,6 +146,7 @@ class OperatorActions:
         self, intent: IntentRow, *, collection_id: str | None, why: str, unseen: bool = False
     ) -> ActionResult:
         """Record what a person found out about a creation that nothing else can settle."""
+        self._audit.refuse_unfit("decide intent", intent.id)
         try:
             made = decide(
                 self._store,
@@ -158,6 +167,7 @@ class OperatorActions:
 
     def save_view(self, of: str, name: str, text: str) -> ActionResult:
         """Save a filter of a list under a name; the store audits it."""
+        self._audit.refuse_unfit("save view", f"{of}:@{name}")
         try:
             view = save_view(self._store, of=of, name=name.removeprefix("@"), text=text)
         except ValueError as error:
@@ -167,6 +177,7 @@ class OperatorActions:
 
     def delete_view(self, of: str, name: str) -> ActionResult:
         """Delete a saved filter; the store audits it."""
+        self._audit.refuse_unfit("delete view", f"{of}:@{name}")
         delete_view(self._store, of=of, name=name)
         return ActionResult(f"deleted the view @{name}")
 
@@ -186,6 +197,7 @@ class OperatorActions:
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
         """Return a whole phone number once the store has audited the reveal."""
+        self._audit.refuse_unfit("reveal_phone", collection_id)
         why = "shown in the console for 30 s"
         phone = self._store.audit.reveal_phone(collection_id, mode, actor=self._actor, why=why)
         return RevealedPhone(name, phone)

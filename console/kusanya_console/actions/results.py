@@ -14,6 +14,7 @@ from kusanya.secret import Secret
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
 PAST: Final = "off: this console shows what was known then, and only looks"
 READ_ONLY: Final = "off: read-only; start with --allow-writes"
+NO_ROLE: Final = "off: read-only; you have no role here that may change anything, ask for one"
 NO_SERVICE: Final = (
     "off: only the embedded service has this; set KUSANYA_DASHBOARD_URL and "
     "KUSANYA_DASHBOARD_TOKEN to what kusanya service prints"

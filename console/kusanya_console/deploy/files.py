@@ -21,7 +21,10 @@ from kusanya_console.deploy import Kind
 from kusanya_console.deploy.dashboard import render_dashboard
 
 _SHARED: Final = {
-    Kind.SYSTEMD: ("nginx.conf", "Caddyfile", "prometheus.yml"),
+    Kind.SYSTEMD: (
+        *("nginx.conf", "Caddyfile", "prometheus.yml"),
+        *("console-nginx.conf", "console-Caddyfile"),
+    ),
     Kind.COMPOSE: ("nginx.conf", "Caddyfile", "prometheus.yml", "Dockerfile"),
     Kind.KUBERNETES: ("Dockerfile",),
 }
@@ -84,6 +87,7 @@ def render(settings: Settings) -> dict[str, str]:
         "version": version("kusanya"),
         "upstream": "127.0.0.1:8099",
         "watcher": "127.0.0.1:9464",
+        "console": "127.0.0.1:8600",
     }
     if settings.kind is Kind.SYSTEMD:
         values["sandbox"] = (of_kind / "sandbox.inc").read_text(encoding="utf-8").strip()

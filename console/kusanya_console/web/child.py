@@ -1,7 +1,8 @@
 """A console without a terminal of its own, for a browser: `python -m kusanya_console.web.child FD`.
 
 Its settings come in one environment variable, because a store's address may hold a password and
-command lines are for all to see. It only reads. FD is a pipe that closes when the parent is gone.
+command lines are for all to see. It only reads, unless a proxy named somebody with a role that may
+do more: then it acts in their name. FD is a pipe that closes when the parent is gone.
 """
 
 import os
@@ -9,12 +10,18 @@ import signal
 import sys
 import tempfile
 import threading
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from kusanya.roles import Role
 from kusanya.wire import Mode
+
+if TYPE_CHECKING:
+    from kusanya.clock import Clock
+    from kusanya.store import Store
 
 SETTINGS: Final = "KUSANYA_WEB_CONSOLE"
 """The variable that holds the settings."""
@@ -22,6 +29,10 @@ SETTINGS: Final = "KUSANYA_WEB_CONSOLE"
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All that a console for a browser is told: no key, no token."""
+
+    user: str = ""
+    """Whom a proxy named; empty where nobody is told apart."""
+    role: Role | None = None
 
     store: str
     mode: Mode
@@ -42,26 +53,57 @@ def main() -> int:
     from kusanya.profiles import has_bell, key_map
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.actions.results import NO_ROLE
     from kusanya_console.app import ConsoleApp
 
     time = parse_clock(settings.clock, max_age_s=0.25)
-    with (
-        tempfile.TemporaryDirectory(prefix="kusanya-web-") as folder,
-        Store.open(settings.store, clock=time, read_only=True) as store,
-    ):
+    asks = settings.role is not None and settings.role.includes(Role.ASK)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="kusanya-web-"))
+        store = stack.enter_context(
+            Store.open(
+                settings.store,
+                clock=time,
+                create=False,
+                read_only=not asks,
+                acting_as=settings.user,
+            )
+        )
         app = ConsoleApp(
             store,
             mode=settings.mode,
             clock=time,
-            profile=settings.profile,
+            profile=f"{settings.user}@{settings.profile}" if settings.user else settings.profile,
             ascii=settings.ascii_only,
             virtual=settings.clock != "real",
             bell=has_bell(),
             folder=Path(folder),
+            **(_of_role(settings, settings.role, store, time, stack) if settings.role else {}),
         )
+        if settings.user:
+            app.context.read_only_reason = NO_ROLE
         app.set_keymap(key_map())
         app.run()
     return app.return_code or 0
+
+
+def _of_role(
+    settings: Settings, role: Role, store: "Store", clock: "Clock", stack: ExitStack
+) -> dict[str, Any]:
+    """Return what asks and acts in the person's name, as far as the role goes."""
+    from kusanya.profiles import load
+    from kusanya_console.cli.console.command import client_for, operator_for, queries_for
+
+    found: dict[str, Any] = {}
+    profile = msgspec.structs.replace(
+        load(settings.profile), store=settings.store, mode=settings.mode
+    )
+    client = client_for(profile, clock, stack) if role.includes(Role.ASK) else None
+    if client is not None:
+        found["queries"] = queries_for(store, client, clock)
+    if role.includes(Role.ACT):
+        found["operator"] = operator_for(profile, store, clock, client, stack, role=role)
+    return found
 
 
 def _end_with_parent(lifeline: int) -> None:

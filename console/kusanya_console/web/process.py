@@ -17,6 +17,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from kusanya.roles import Role
 from kusanya_console.web.child import SETTINGS, Settings
 
 _GIVEN: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "KUSANYA_CONFIG", "NO_COLOR")
@@ -25,6 +26,13 @@ _GIVEN_FOR_POSTGRESQL: Final = (
     "PGPASSFILE", "PGPASSWORD", "PGSERVICE", "PGSERVICEFILE", "PGSSLMODE", "PGSSLROOTCERT",
     "PGSSLCERT", "PGSSLKEY",
 )  # fmt: skip
+_GIVEN_TO_ASK: Final = (
+    "KUSANYA_API_KEY", "KUSANYA_API_KEY_FILE", "KUSANYA_BASE_URL", "CREDENTIALS_DIRECTORY"
+)  # fmt: skip
+_GIVEN_TO_ACT: Final = (
+    "KUSANYA_DASHBOARD_URL", "KUSANYA_DASHBOARD_TOKEN", "KUSANYA_DASHBOARD_TOKEN_FILE"
+)  # fmt: skip
+"""Besides, for the console of a person who may ask the service, and who may act."""
 _LEAVE_S: Final = 5.0
 _SMALLEST, _LARGEST = 1, 1_000
 
@@ -36,6 +44,9 @@ def environment(
     names = [*_GIVEN]
     if settings.store.startswith("postgresql"):
         names += _GIVEN_FOR_POSTGRESQL
+    for needed, more in ((Role.ASK, _GIVEN_TO_ASK), (Role.ACT, _GIVEN_TO_ACT)):
+        if settings.role is not None and settings.role.includes(needed):
+            names += more
     given = {name: environ[name] for name in names if name in environ}
     return given | {
         SETTINGS: msgspec.json.encode(settings).decode(),

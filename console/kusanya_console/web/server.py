@@ -1,32 +1,35 @@
-"""The console in a browser on this machine: loopback, one visitor's token, nothing but reading.
+"""The console in a browser: on this machine for one visitor, or behind a proxy for a team.
 
-Whoever opens the printed address first gets a cookie in exchange for its token, which is then
-spent; page and socket want that cookie. The socket also wants our own page as its origin, and every
-request our own name as its host, so that no other site reaches us through the visitor's browser.
-Terminal, fonts and downloads are textual-serve's; nothing is fetched from elsewhere.
+Who gets in, and as whom, says the door (`kusanya_console.web.door`). The socket also wants our own
+page as its origin, so that no other site reaches us through a visitor's browser. Each visitor's
+socket has a console of its own, in a process of its own. Terminal, fonts and downloads are
+textual-serve's; nothing is fetched from elsewhere.
 """
 
 import asyncio
-import hmac
-import secrets
+import logging
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import aiohttp_jinja2
 import msgspec
 from aiohttp import WSMsgType, web
 from textual_serve.server import Server, to_int
 
+from kusanya.errors import StoreError
 from kusanya_console.web.child import Settings
+from kusanya_console.web.door import Door, NotAdmitted, ProxyDoor, TokenDoor, Visitor
 from kusanya_console.web.process import ConsoleService, bounded
 
+_log: Final = logging.getLogger("kusanya.web")
 HOST: Final = "127.0.0.1"
-CONSOLES_MAX: Final = 4
+CONSOLES_MAX: Final = TokenDoor.consoles
 """So many consoles at once: each is a process, and a person has few screens."""
 _MESSAGE_MAX: Final = 64 * 1024
-_TOKEN_BYTES: Final = 32
 _PAGE: Final = Path(__file__).with_name("page")
+_VISITOR: Final = web.RequestKey("visitor", Visitor)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -39,26 +42,29 @@ class WebConsole(Server):
         *,
         environ: Mapping[str, str],
         token: str | None = None,
+        host: str = HOST,
         port: int = 0,
+        door: ProxyDoor | None = None,
     ) -> None:
-        super().__init__("kusanya console", host=HOST, port=port, templates_path=_PAGE)
+        super().__init__("kusanya console", host=host, port=port, templates_path=_PAGE)
         self._settings = settings
         self._environ = environ
-        self._token: str | None = token or secrets.token_urlsafe(_TOKEN_BYTES)
-        self._visitor: str | None = None
-        self._consoles: set[ConsoleService] = set()
+        self._own_door = TokenDoor(HOST, token)
+        self._door: Door = door or self._own_door
+        self._consoles: dict[ConsoleService, str] = {}
         self._sockets: dict[web.WebSocketResponse, asyncio.Task[Any] | None] = {}
         self._runner: web.AppRunner | None = None
 
     @property
     def origin(self) -> str:
-        """Return the scheme, host and port that our own page has."""
+        """Return the scheme, host and port on which it listens."""
         return self.public_url
 
     @property
     def address(self) -> str:
         """Return the address to open, with the token while it is not spent."""
-        return f"{self.origin}/?token={self._token}" if self._token else self.origin
+        token = self._own_door.token if self._door is self._own_door else None
+        return f"{self.origin}/?token={token}" if token else self.origin
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -66,15 +72,16 @@ class WebConsole(Server):
         return tuple(one.pid for one in self._consoles if one.pid is not None)
 
     async def start(self) -> None:
-        """Listen on loopback."""
+        """Listen; raises OSError."""
         # No access log: its lines would hold the token.
         self._runner = web.AppRunner(
             await self._make_app(), access_log=None, handle_signals=False, shutdown_timeout=1
         )
         await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, self.port).start()
-        self.port = self._runner.addresses[0][1]
-        self.public_url = f"http://{HOST}:{self.port}"
+        await web.TCPSite(self._runner, self.host, self.port).start()
+        self.port = self._own_door.port = self._runner.addresses[0][1]
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        self.public_url = f"http://{shown}:{self.port}"
 
     async def stop(self) -> None:
         """Stop every console, then the server."""
@@ -97,64 +104,65 @@ class WebConsole(Server):
 
     # --- who gets in ---------------------------------------------------------------------------
 
-    @property
-    def _cookie(self) -> str:
-        # Cookies know no ports: two consoles must not take each other's.
-        return f"kusanya_console_{self.port}"
-
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.headers.getall("Host", []) != [f"{HOST}:{self.port}"]:
-            return _refused("This console answers only to its own address.")
-        fresh = request.path == "/" and self._spend(request.query.get("token"))
-        if not fresh and not self._knows(request):
-            return _refused("Open the address that kusanya printed; its token works once.")
+        try:
+            visitor = await self._door.admit(request)
+        except NotAdmitted as refusal:
+            _log.warning("refused", extra={"peer": request.remote, "why": str(refusal)})
+            return _refused(str(refusal))
+        except StoreError:
+            return _refused("The store cannot say what you may do here. Try again.", status=503)
+        request[_VISITOR] = visitor
         response = await handler(request)
-        if fresh and self._visitor is not None:
-            response.set_cookie(
-                self._cookie, self._visitor, httponly=True, samesite="Strict", path="/"
-            )
+        if visitor.cookie is not None:
+            name, value = visitor.cookie
+            response.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
         return response
 
-    async def _protect(self, _request: web.Request, response: web.StreamResponse) -> None:
+    async def _protect(self, request: web.Request, response: web.StreamResponse) -> None:
         """Give every answer the headers that keep other sites and scripts out."""
-        response.headers.update(_headers(self.port))
+        visitor = request.get(_VISITOR)
+        response.headers.update(_headers(self.origin if visitor is None else visitor.origin))
         name = response.headers.get("Content-Disposition", "").rpartition("filename=")[2]
         if name:
             response.headers["Content-Type"] = "application/octet-stream"
             response.headers["Content-Disposition"] = f'attachment; filename="{_plain(name)}"'
 
-    def _spend(self, token: str | None) -> bool:
-        if token is None or self._token is None or not _same(token, self._token):
-            return False
-        self._token = None
-        self._visitor = secrets.token_urlsafe(_TOKEN_BYTES)
-        return True
-
-    def _knows(self, request: web.Request) -> bool:
-        shown = request.cookies.get(self._cookie)
-        return shown is not None and self._visitor is not None and _same(shown, self._visitor)
+    async def handle_index(self, request: web.Request) -> web.Response:
+        """Serve the page; its socket is where the visitor's browser found us."""
+        shown = {
+            "application": {"name": self.title},
+            "app_websocket_url": f"{_socket_of(request[_VISITOR].origin)}/ws",
+        }
+        return aiohttp_jinja2.render_template("app_index.html", request, shown)
 
     # --- the socket ----------------------------------------------------------------------------
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override] # a refusal is no socket
         """Run a console for the visitor until either ends."""
-        if request.headers.getall("Origin", []) != [self.origin]:
+        visitor, door = request[_VISITOR], self._door
+        if request.headers.getall("Origin", []) != [visitor.origin]:
             return _refused("A page of another origin asked for this console.")
-        if len(self._sockets) >= CONSOLES_MAX:
-            return _refused(f"{CONSOLES_MAX} consoles are open already; close one.", status=503)
+        mine = list(self._consoles.values()).count(visitor.name)
+        for count, most in ((mine, door.consoles_each), (len(self._sockets), door.consoles)):
+            if count >= most:
+                return _refused(f"{most} consoles are open already; close one.", status=503)
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MESSAGE_MAX)
         self._sockets[socket] = asyncio.current_task()
+        settings = msgspec.structs.replace(self._settings, user=visitor.name, role=visitor.role)
         console = ConsoleService(
-            self._settings, self._environ, socket=socket, downloads=self.download_manager
+            settings, self._environ, socket=socket, downloads=self.download_manager
         )
+        self._consoles[console] = visitor.name
+        who = {"user": visitor.name, "role": visitor.role or "none", "peer": request.remote}
         try:
             await socket.prepare(request)
+            _log.info("console opened", extra=who)
             await console.start(
                 to_int(request.query.get("width", ""), 80),
                 to_int(request.query.get("height", ""), 24),
             )
-            self._consoles.add(console)
             async for message in socket:
                 if message.type is not WSMsgType.TEXT or not await _obey(
                     message.data, console, socket
@@ -162,17 +170,24 @@ class WebConsole(Server):
                     break
         finally:
             await console.stop()
-            self._consoles.discard(console)
+            del self._consoles[console]
             await socket.close()
             del self._sockets[socket]
+            _log.info("console closed", extra=who)
         return socket
 
 
 async def serve(
-    settings: Settings, *, port: int, say: Callable[[str], None], environ: Mapping[str, str]
+    settings: Settings,
+    *,
+    host: str = HOST,
+    port: int,
+    door: ProxyDoor | None = None,
+    say: Callable[[str], None],
+    environ: Mapping[str, str],
 ) -> None:
     """Serve until SIGINT or SIGTERM; `say` gets the address, once. Raises OSError."""
-    console = WebConsole(settings, environ=environ, port=port)
+    console = WebConsole(settings, environ=environ, host=host, port=port, door=door)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -206,11 +221,11 @@ async def _obey(data: str, console: ConsoleService, socket: web.WebSocketRespons
     return True
 
 
-def _headers(port: int) -> dict[str, str]:
+def _headers(origin: str) -> dict[str, str]:
     return {
         "Content-Security-Policy": (
             "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-            f"font-src 'self'; img-src 'self' data:; connect-src 'self' ws://{HOST}:{port}; "
+            f"font-src 'self'; img-src 'self' data:; connect-src 'self' {_socket_of(origin)}; "
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         ),
         "X-Frame-Options": "DENY",
@@ -226,8 +241,8 @@ def _refused(why: str, *, status: int = 403) -> web.Response:
     return web.Response(text=f"{why}\n", status=status)
 
 
-def _same(shown: str, kept: str) -> bool:
-    return hmac.compare_digest(shown.encode("utf-8", "replace"), kept.encode())
+def _socket_of(origin: str) -> str:
+    return f"ws{origin.removeprefix('http')}"
 
 
 def _plain(name: str) -> str:

@@ -15,6 +15,7 @@ from kusanya.store.maintenance.export import Parquet
 from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import bring_up_to_date, prepare
 from kusanya.store.maintenance.retention import Retention
+from kusanya.store.maintenance.roles import Roles
 from kusanya.store.queries.alarm_notices import AlarmNotices
 from kusanya.store.queries.backups import Backups
 from kusanya.store.queries.base import StorePart, StoreParts
@@ -68,6 +69,7 @@ class Store(StorePart):
         self.parquet = Parquet(opened)
         self.restores = Restores(opened)
         self.backups = Backups(opened)
+        self.roles = Roles(opened)
         self.erasing = Erasing(opened)
         self.retention = Retention(opened)
         self.bulk_read = BulkRead(opened)
@@ -82,6 +84,7 @@ class Store(StorePart):
         migrate: bool = False,
         upgrade: bool = False,
         read_only: bool = False,
+        acting_as: str = "",
         queue_rows: int = 10_000,
         batch_rows: int = 500,
         batch_wait_s: float = 0.002,
@@ -95,14 +98,17 @@ class Store(StorePart):
         any more. With `migrate` the files are also taken as they stand: a store is begun where one
         was lost, and what a removed -wal held is given up. `upgrade` does nothing of this, so that
         a program may be started with it again and again. `read_only` is for looking into someone
-        else's store: nothing is created or migrated. The last two bound what is kept of deliveries
-        rejected at one endpoint for one reason; all together have four times the rows and twice the
-        bytes.
+        else's store: nothing is created or migrated. `acting_as` is the person in whose name a
+        program writes that vouches for them, see `Audit.actor`. The last two bound what is kept of
+        deliveries rejected at one endpoint for one reason; all together have four times the rows
+        and twice the bytes.
         Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version,
         StoreDamaged for one whose files are not whole.
         """
         found = engines(fspath(url), read_only=read_only)
         clock = clock or SystemClock()
+        if acting_as:
+            found.act_as(acting_as)
         try:
             store_id = prepare(
                 found,

@@ -63,6 +63,7 @@ def test_every_unit_is_readable_and_leads_to_one_that_is_there(
         "kusanya-migrate.service",
         "kusanya-receive.service",
         "kusanya-watch.service",
+        "kusanya-console.service",
         "kusanya-reconcile.service",
         "kusanya-reconcile.timer",
         "kusanya-backup.service",
@@ -239,6 +240,22 @@ def test_proxies_pass_deliveries_alone_and_name_their_sender(
     assert "X-Forwarded-For $proxy_add_x_forwarded_for" in nginx
     assert "\t@other not method POST\n\trespond @other 405" in caddy
     assert "127.0.0.1/32" in made["kusanya-receive.service"]
+
+
+def test_the_proxies_of_the_console_name_the_user_that_it_believes(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd")
+    words = shlex.split(unit(made["kusanya-console.service"])["Service"]["ExecStart"])
+    header, listen = (words[words.index(name) + 1] for name in ("--trust-header", "--listen"))
+    nginx, caddy = made["console-nginx.conf"], made["console-Caddyfile"]
+    for text in (nginx, caddy):
+        assert text.count("{") == text.count("}")
+        assert "console.hooks.shop.example" in text
+        assert listen in text
+    assert f"proxy_set_header {header} $remote_user;" in nginx
+    assert "proxy_set_header X-Forwarded-Proto $scheme;" in nginx
+    assert f"header_up {header} {{http.auth.user.id}}" in caddy
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
+from kusanya.roles import Role
 from kusanya.store import Store, roles_sql
 from kusanya.store.tables.delivery_months import parts
 from kusanya.store.tables.engine import engines
@@ -196,3 +197,13 @@ def test_each_role_may_do_what_its_name_says(
         wanted = "done" if role == "admin" else "InsufficientPrivilege"
         assert changed(entry, change) == wanted
     entry.dispose()
+
+
+def test_the_database_says_what_a_person_may_do(logins: As, postgres_url: str) -> None:
+    with Store.open(logins("act")) as store:  # it may be asked by any program
+        assert store.roles.are_kept
+        assert [store.roles.of(f"as_{role}") for role in ROLES] == [Role(role) for role in ROLES]
+        assert store.roles.of("nobody") is None
+        assert store.roles.of("as_act'; DROP TABLE audit") is None
+    with Store.open(postgres_url) as store:
+        assert store.roles.of("postgres") is None, "a superuser was given no role by that"

@@ -19,3 +19,15 @@ def test_the_actor_of_an_audit_row_is_whom_the_store_knows(
     assert store.audit.page().rows[0] == row
     assert store.audit.actor == role
     assert store.audit.add(actor=role, act="note", detail="seen").detail == "seen"
+
+
+def test_a_program_that_vouches_for_its_people_acts_in_the_name_of_one(
+    store: Store, url: str
+) -> None:
+    login = store.audit.actor
+    with Store.open(url, acting_as="asha") as theirs:
+        assert theirs.audit.actor == "asha"
+        row = theirs.audit.add(actor="asha", act="note", detail="seen")
+        assert (row.actor, row.detail) == ("asha", f"seen (through {login})")
+        assert theirs.audit.add(actor="asha", act="note").detail == f"(through {login})"
+    assert store.audit.add(actor=login, act="note", detail="seen").detail == "seen"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kusanya.client import Client
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
+    from kusanya.roles import Role
     from kusanya.store import Store
     from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.actions.queries import ServiceQueries
@@ -40,6 +41,20 @@ def console(
         bool, typer.Option("--web", help="Show it in a browser on this machine, read-only.")
     ] = False,
     port: Annotated[int, typer.Option("--port", help="Where --web listens; 0 is any free.")] = 0,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            help="With --web: HOST:PORT for a proxy that knows its users; see --trust-header."
+        ),
+    ] = None,
+    trust_header: Annotated[
+        str | None,
+        typer.Option(help="With --listen: the header in which the proxy names the user, X-User."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="With --listen: network of that proxy, as 10.0.0.5/32; may repeat."),
+    ] = None,
     as_of: Annotated[
         str | None, typer.Option("--as-of", help="Show what was known at 'today 02:13'.")
     ] = None,
@@ -57,16 +72,18 @@ def console(
             raise Refused("--as-of and --replay only look, on this terminal", code=USAGE)
     if web:
         migrate_first(profile_of(profile, store), asked=migrate)
-        from kusanya_console.cli.console.elsewhere import in_a_browser
+        from kusanya_console.cli.console.elsewhere import in_a_browser, web_place
 
         in_a_browser(
             profile_of(profile, store),
             clock=clock,
-            port=port,
+            place=web_place(port, listen, trust_header, trusted_proxy),
             ascii_only=ascii_only,
             allow_writes=allow_writes,
         )
         return
+    if listen or trust_header or trusted_proxy:
+        raise Refused("--listen, --trust-header and --trusted-proxy are for --web", code=USAGE)
     from kusanya.service_clock import parse_clock
     from kusanya_console.cli.process.terminal import draws_in_ascii
 
@@ -200,9 +217,19 @@ def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQue
 
 
 def operator_for(
-    profile: "Profile", store: "Store", clock: "Clock", client: "Client | None", stack: ExitStack
+    profile: "Profile",
+    store: "Store",
+    clock: "Clock",
+    client: "Client | None",
+    stack: ExitStack,
+    *,
+    role: "Role | None" = None,
 ) -> "OperatorActions":
-    """Return everything that changes something, in the name of whoever is logged in."""
+    """Return everything that changes something, in the name of whoever the store knows.
+
+    As far as `role` allows, where one is given.
+    """
+    from kusanya.roles import Role
     from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.dashboard.client import DashboardClient
 
@@ -218,4 +245,5 @@ def operator_for(
         profile=profile.name,
         client=client,
         dashboard=dashboard,
+        role=role or Role.ADMIN,
     )

@@ -8,8 +8,10 @@ by anybody but `admin`.
 from collections.abc import Iterator
 from typing import Final
 
-from sqlalchemy import LargeBinary, Table
+from sqlalchemy import LargeBinary, Table, text
 
+from kusanya.roles import Role
+from kusanya.store.queries.base import StorePart
 from kusanya.store.tables.schema import (
     audit,
     break_fact,
@@ -47,6 +49,40 @@ _PLAIN: Final = frozenset(
 """Columns with words of the service and of ours, which hold no phone and are filtered by."""
 
 
+_MEMBER_OF: Final = text(
+    """
+    SELECT role.rolname
+    FROM pg_roles AS person, pg_roles AS role
+    WHERE person.rolname = :name
+      AND NOT person.rolsuper
+      AND role.rolname LIKE 'kusanya\\_%'
+      AND pg_has_role(person.oid, role.oid, 'MEMBER')
+    """
+)
+"""A superuser is a member of every role: none is meant where nobody gave it one."""
+
+
+class Roles(StorePart):
+    """What people may do, as the database knows it."""
+
+    @property
+    def are_kept(self) -> bool:
+        """Tell whether the database keeps roles: PostgreSQL does, a file does not."""
+        return not self._engines.sqlite
+
+    def of(self, name: str) -> Role | None:
+        """Return the most that the login `name` may do, None for nobody known. Raises StoreError.
+
+        Always None beside a file.
+        """
+        if not self.are_kept:
+            return None
+        with self._reading("read the roles of a person") as connection:
+            found = {row[0] for row in connection.execute(_MEMBER_OF, {"name": name})}
+        mine = [role for role in Role if f"kusanya_{role.value}" in found]
+        return mine[-1] if mine else None
+
+
 def roles_sql() -> str:
     """Return the SQL that makes the six roles, the masked views and their grants.
 
@@ -58,7 +94,7 @@ def roles_sql() -> str:
 
 
 def _lines() -> Iterator[str]:
-    roles = tuple(f"kusanya_{name}" for name in ("look", "ask", "act", "reveal", "decide", "admin"))
+    roles = tuple(f"kusanya_{role.value}" for role in Role)
     yield "-- Roles for a Kusanya store. Run it as the owner of the tables, and again after each"
     yield "-- kusanya store migrate. Then: GRANT kusanya_act TO asha;"
     yield "-- For who only looks also: ALTER ROLE asha SET search_path = kusanya_look;"

@@ -13,6 +13,7 @@ from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import AuditFilter, AuditRow, Key, NoteRow, Page
 from kusanya.store.records.notes_and_audit import NOT_DONE
+from kusanya.store.tables.engine import acting_as
 from kusanya.store.tables.schema import audit, collection, note
 from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction
@@ -85,7 +86,9 @@ class Audit(StorePart):
         """Return who works on the store: the name that audit rows are kept under.
 
         PostgreSQL tells the login role, an SQLite file the operating system's user of this process.
-        Neither can be chosen by the environment. Raises StoreError.
+        Neither can be chosen by the environment. A program that vouches for its people, such as a
+        console behind an authenticating proxy, opens the store in the name of one: then it is that
+        name, and each row says through which login. Raises StoreError.
         """
         with self._reading("read who is logged in") as connection:
             return _actor(connection)
@@ -178,7 +181,8 @@ def audited(
     writing: Transaction, *, actor: str, act: str, subject: str | None, detail: str, outcome: str
 ) -> AuditRow:
     """Append an audit row in the open transaction and return it; `actor` is the caller's claim."""
-    who = _actor(writing.connection)
+    who, login = _actor(writing.connection), _login(writing.connection)
+    said = claimed(detail, who=who, actor=actor)
     row = AuditRow(
         id=_audit_ids.new(),
         seq=writing.seq(),
@@ -186,7 +190,7 @@ def audited(
         actor=clean(who),
         act=clean(act),
         subject=maybe_clean(subject),
-        detail=clean(claimed(detail, who=who, actor=actor)),
+        detail=clean(said if who == login else f"{said} (through {login})".lstrip()),
         outcome=clean(outcome),
     )
     values = {name: getattr(row, name) for name in AuditRow.__struct_fields__}
@@ -219,6 +223,10 @@ def _may_reveal(connection: Connection) -> bool:
 
 
 def _actor(connection: Connection) -> str:
+    return acting_as(connection) or _login(connection)
+
+
+def _login(connection: Connection) -> str:
     if connection.dialect.name == "postgresql":
         role: str = connection.execute(sql_text("SELECT session_user")).scalar_one()
         return role

@@ -40,6 +40,15 @@ _POOL_WAIT_S: Final = 10.0
 _NO_LIMITS_GIVEN: Final = SessionLimits()
 
 
+_ACTING_AS: Final = "kusanya_acting_as"
+
+
+def acting_as(connection: Connection) -> str | None:
+    """Return the person in whose name a program writes that vouches for them, or None."""
+    found: str | None = connection.get_execution_options().get(_ACTING_AS)
+    return found
+
+
 class Engines(msgspec.Struct, frozen=True):
     """The ways into one store: `reader` pools connections that cannot write.
 
@@ -58,6 +67,11 @@ class Engines(msgspec.Struct, frozen=True):
     """Whether the file is still the one that was opened."""
     limits: SessionLimits | None = None
     """Of the sessions on PostgreSQL."""
+
+    def act_as(self, name: str) -> None:
+        """Let whoever writes through these engines be called `name`; see `acting_as`."""
+        for engine in (self.reader, self.writer):
+            engine.update_execution_options(**{_ACTING_AS: name})
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
