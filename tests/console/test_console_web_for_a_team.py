@@ -164,7 +164,7 @@ async def test_a_page_of_another_origin_gets_no_socket(path: Path) -> None:
 async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
     path: Path, store: Store
 ) -> None:
-    where = "/ws?width=120&height=36"
+    where = "/ws?width=240&height=36"
     async with serving(path) as (console, proxy):
 
         def visit(name: str) -> Any:

@@ -158,7 +158,8 @@ class WebConsole(Server):
         who = {"user": visitor.name, "role": visitor.role or "none", "peer": request.remote}
         try:
             await socket.prepare(request)
-            _log.info("console opened", extra=who)
+            if visitor.name:
+                _log.info("console opened", extra=who)
             await console.start(
                 to_int(request.query.get("width", ""), 80),
                 to_int(request.query.get("height", ""), 24),
@@ -173,7 +174,8 @@ class WebConsole(Server):
             del self._consoles[console]
             await socket.close()
             del self._sockets[socket]
-            _log.info("console closed", extra=who)
+            if visitor.name:
+                _log.info("console closed", extra=who)
         return socket
 
 
