@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nbclient import NotebookClient
 
 from kusanya_console.cli.finance.notebooks import environment
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 Run = Callable[..., Any]
-nbformat: Any = import_module("nbformat")
 
 
 @pytest.fixture
@@ -58,6 +56,10 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, matplotlib_fol
         after: str = "",
         store: str | None = None,
     ) -> Any:
+        # Late: they build the grammars of every address that a schema may name, for seconds.
+        nbformat: Any = import_module("nbformat")
+        from nbclient import NotebookClient
+
         for variable in [name for name in os.environ if name.startswith("KUSANYA_")]:
             monkeypatch.delenv(variable)
         (tmp_path / "empty.toml").touch()

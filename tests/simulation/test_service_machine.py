@@ -173,7 +173,7 @@ class Serving(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(3_600)
-@pytest.mark.scale(25, 500, 5_000)
+@pytest.mark.scale(15, 500, 5_000)
 def test_no_order_of_acts_breaks_a_rule_of_the_service(rounds: int) -> None:
     run_state_machine_as_test(
         Serving,
