@@ -242,10 +242,10 @@ def totals(frame: pd.DataFrame) -> Iterator[Total]:
 
     Raises nothing for large sums: they are whole numbers of Python.
     """
-    names = added(frame)
     several = len(frame) > 1  # one row is its own sum
-    if not names or not several or _NOT_ADDED & set(frame.columns) or any(is_sum(frame)):
+    if not several or _NOT_ADDED & set(frame.columns) or any(is_sum(frame)):
         return
+    names = added(frame)
     found: dict[str | None, dict[str, int]] = {}
     for name in names:
         column = currency_of(frame, name)

@@ -170,21 +170,22 @@ def _widths(frame: pd.DataFrame) -> list[float]:
 
 
 def _has_words(column: "pd.Series[Any]") -> bool:
+    # Most tables of a clean month are empty, and pandas takes its time over nothing.
+    if column.empty or column.dtype != DType.TEXT.pandas:
+        return False
     known = column.dropna().head(_SAMPLE)
-    is_text = column.dtype == DType.TEXT.pandas
-    return bool(is_text and known.str.contains(" ", regex=False).any())
+    return bool(known.str.contains(" ", regex=False).any())
 
 
 def _letters(frame: pd.DataFrame, name: str) -> int:
     """Return how many letters a column should hold: its longest value, or word of its heading."""
     column = frame[name]
     head = max(map(len, heading(frame, name).split()), default=0) + 2
-    known = column.dropna()
     if column.dtype == DType.INSTANT.pandas:
         return max(head, len("2026-03-31 23:59:59"))
     if column.dtype == DType.DAY.pandas:
         return max(head, len("2026-03-31"))
-    if known.empty:
+    if column.empty or (known := column.dropna()).empty:
         return head
     if column.dtype == DType.WHOLE.pandas:
         total = sum(abs(int(value)) for value in known) if name in layout.added(frame) else 0
