@@ -2,12 +2,14 @@
 
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.kit.payments import polled
 
@@ -24,14 +26,33 @@ NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 Kusanya = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(autouse=True)
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "store.db") as opened:
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CloseResult]:
+    """Return the folder of a store whose month was closed with `BOOKS`, and how that ended."""
+    home = tmp_path_factory.mktemp("closed")
+    with Store.open(home / "store.db") as opened:
         for number in range(1, 5):
             phone = f"25575412345{number}"
             opened.record(polled(number, NOON + timedelta(hours=number), phone=phone))
         opened.record(polled(9, NOON + timedelta(days=20), status="failed"))
+    return home, run(home, *BOOKS)
+
+
+@pytest.fixture(autouse=True)
+def store(closed: tuple[Path, CloseResult], tmp_path: Path) -> Iterator[Store]:
+    """Return a copy of the store, which a test may add to."""
+    shutil.copy(closed[0] / "store.db", tmp_path / "store.db")
+    with Store.open(tmp_path / "store.db") as opened:
         yield opened
+
+
+@pytest.fixture
+def first(closed: tuple[Path, CloseResult], tmp_path: Path) -> CloseResult:
+    """Return the result of closing with `BOOKS`; its pack lies with the test's own."""
+    home, ended = closed
+    assert ended.folder is not None
+    shutil.copytree(home / "packs", tmp_path / "packs")
+    return msgspec.structs.replace(ended, folder=tmp_path / "packs" / ended.folder.name)
 
 
 @pytest.fixture
@@ -93,8 +114,9 @@ def page(ended: CloseResult, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_an_id_survives_other_books_and_another_verdict(store: Store, tmp_path: Path) -> None:
-    first = run(tmp_path, *BOOKS)
+def test_an_id_survives_other_books_and_another_verdict(
+    store: Store, tmp_path: Path, first: CloseResult
+) -> None:
     before = decisions.load(store, tmp_path / "packs")
     assert before.run_id == first.run_id
     assert sorted(before.frame["break_code"]) == ["amount_mismatch", "missing_in_ledger"]
@@ -113,9 +135,8 @@ def test_two_lines_alone_of_one_reference_have_two_ids(store: Store, tmp_path: P
 
 
 def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_bytes(
-    store: Store, tmp_path: Path
+    store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
-    first = run(tmp_path, *BOOKS)
     head = store.feed.head()
     items = decisions.load(store, tmp_path / "packs")
     decisions.record(
@@ -138,11 +159,13 @@ def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_byt
     ).read_bytes()
 
 
-def test_the_verdict_counts_all_but_what_was_accepted_by_name(store: Store, tmp_path: Path) -> None:
+def test_the_verdict_counts_all_but_what_was_accepted_by_name(
+    store: Store, tmp_path: Path, first: CloseResult
+) -> None:
     def items_of() -> decisions.OpenItems:
         return decisions.load(store, tmp_path / "packs")
 
-    assert told(run(tmp_path, *BOOKS)) == {"breaks of the books": (2, 2_200)}
+    assert told(first) == {"breaks of the books": (2, 2_200)}
     accept: dict[str, Any] = {"status": "accepted", "note": "the shop's mistake"}
     decisions.record(store, items_of(), ids(items_of())["R-2"], **accept)
     one = run(tmp_path, *BOOKS)
@@ -195,10 +218,8 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     assert (ended.exit_code, told(ended)) == (0, {"accepted by name": (7, 2_048)})
 
 
-def test_an_analyst_lists_notes_and_resolves(
-    store: Store, tmp_path: Path, kusanya: Kusanya
-) -> None:
-    run(tmp_path, *BOOKS)
+@pytest.mark.usefixtures("first")
+def test_an_analyst_lists_notes_and_resolves(store: Store, kusanya: Kusanya) -> None:
     code, out, _ = kusanya("list")
     assert code == 0
     assert out.count("\n") == 3
@@ -222,6 +243,7 @@ def test_an_analyst_lists_notes_and_resolves(
     assert acts == ["resolve_break", "note_break"]
 
 
+@pytest.mark.usefixtures("first")
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
@@ -235,17 +257,15 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
     store: Store, kusanya: Kusanya, arguments: tuple[str, ...], wanted: tuple[int, str]
 ) -> None:
     code, said = wanted
-    tmp_path = Path.cwd()
-    run(tmp_path, *BOOKS)
-    id_ = ids(decisions.load(store, tmp_path / "packs"))["R-2"]
+    id_ = ids(decisions.load(store, Path("packs")))["R-2"]
     head = store.feed.head()
     ended, _, complaint = kusanya(*(id_ if part == "ID" else part for part in arguments))
     assert (ended, said in complaint, complaint.count("\n")) == (code, True, 1)
     assert store.feed.head() == head
 
 
+@pytest.mark.usefixtures("first")
 def test_a_pack_of_another_store_is_refused(store: Store, tmp_path: Path) -> None:
-    run(tmp_path, *BOOKS)
     with (
         Store.open(tmp_path / "other.db") as other,
         pytest.raises(InputRefused, match="made from this store"),

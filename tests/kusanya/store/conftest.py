@@ -144,7 +144,7 @@ class Make:
         )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make() -> Make:
     """Return the maker of facts."""
     return Make()
