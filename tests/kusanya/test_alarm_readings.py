@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import msgspec
@@ -51,9 +52,9 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
+def shop(tmp_path: Path, empty_store: Path) -> Iterator[Shop]:
     clock = ManualClock(NOON)
-    with Store.open(tmp_path / "store.db", clock=clock) as store:
+    with Store.open(copy(empty_store, tmp_path / "store.db"), clock=clock) as store:
         yield Shop(store, clock)
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -28,9 +29,9 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[WatchedShop]:
+def shop(tmp_path: Path, empty_store: Path) -> Iterator[WatchedShop]:
     clock = ManualClock(NOON)
-    with Store.open(tmp_path / "store.db", clock=clock) as store:
+    with Store.open(copy(empty_store, tmp_path / "store.db"), clock=clock) as store:
         made = WatchedShop(store, clock)
         made.delivered()
         yield made

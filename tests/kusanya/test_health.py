@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import msgspec
@@ -110,8 +111,8 @@ def test_arrivals_that_fit_no_slot_have_no_plan() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "health.db", clock=ManualClock(NOON)) as opened:
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    with Store.open(copy(empty_store, tmp_path / "health.db"), clock=ManualClock(NOON)) as opened:
         yield opened
 
 

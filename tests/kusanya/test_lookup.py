@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import msgspec
@@ -31,8 +32,8 @@ NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "lookup.db", clock=ManualClock(NOW)) as opened:
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    with Store.open(copy(empty_store, tmp_path / "lookup.db"), clock=ManualClock(NOW)) as opened:
         yield opened
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from shutil import copy
 
 import pytest
 from tests.kit.messages import CHANNELS, SENDERS, SOON, Message, message
@@ -22,8 +23,8 @@ PAID = NOW - timedelta(hours=3)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "messages.db", clock=ManualClock(NOW)) as opened:
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    with Store.open(copy(empty_store, tmp_path / "messages.db"), clock=ManualClock(NOW)) as opened:
         yield opened
 
 

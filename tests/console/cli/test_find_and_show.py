@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -25,11 +26,11 @@ Kusanya = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
+def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> Iterator[Seed]:
     """Return what writes into the store that the command line looks at, in live mode."""
     monkeypatch.setenv("KUSANYA_MODE", "live")
     monkeypatch.setenv("KUSANYA_STORE", f"sqlite:///{tmp_path / 'kusanya.db'}")
-    with Store.open(tmp_path / "kusanya.db", clock=ManualClock(NOW)) as store:
+    with Store.open(copy(empty_store, tmp_path / "kusanya.db"), clock=ManualClock(NOW)) as store:
         yield Seed(store)
 
 

@@ -346,8 +346,13 @@ def clock() -> TickingClock:
 
 
 @pytest.fixture
-def store(store_url: str, clock: TickingClock) -> Iterator[Store]:
+def store(
+    store_url: str, clock: TickingClock, tmp_path: Path, empty_store: Path
+) -> Iterator[Store]:
     """Return a fresh store."""
+    path = tmp_path / "store.db"
+    if store_url.startswith("sqlite:") and not path.exists():
+        shutil.copy(empty_store, path)
     with Store.open(store_url, clock=clock) as opened:
         yield opened
 

@@ -29,7 +29,7 @@ KEYED = {**ORDER, "idempotency_key": "job-1"}
 def test_a_hundred_same_calls_in_threads_and_processes_return_the_same_collection(
     store_url: str, tmp_path: Path, rounds: int
 ) -> None:
-    processes, threads = 4, 25
+    processes, threads = (2, 50) if rounds == 1 else (4, 25)
     program = str(Path(__file__).with_name("same_call.py"))
     for number in range(rounds):
         with running_service(Options(data=tmp_path / f"service-{number}", seed=number)) as service:

@@ -266,7 +266,7 @@ class Receiving(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(3_600)
-@pytest.mark.scale(12, 500, 5_000)
+@pytest.mark.scale(8, 500, 5_000)
 def test_no_order_of_deliveries_makes_another_truth(rounds: int) -> None:
     run_state_machine_as_test(
         Receiving,

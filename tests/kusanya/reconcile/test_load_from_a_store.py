@@ -36,8 +36,8 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(path: str) -> Iterator[Store]:
-    with Store.open(path) as opened:
+def store(path: str, empty_store: Path) -> Iterator[Store]:
+    with Store.open(shutil.copy(empty_store, path)) as opened:
         yield opened
 
 

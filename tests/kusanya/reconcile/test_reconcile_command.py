@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from threading import Event
 from typing import Any
 
@@ -29,13 +30,14 @@ def kusanya(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     no_settings: None,
+    empty_store: Path,
 ) -> Kusanya:
     """Return the command on a store of three live payments: exit code, output, complaint."""
     (tmp_path / "empty.toml").touch()
     monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-    with Store.open(tmp_path / "shop.db") as store:
+    with Store.open(copy(empty_store, tmp_path / "shop.db")) as store:
         for number in range(1, 4):
             store.record(paid(number))
         store.record(paid(9, created_at=NOON + timedelta(days=15), status="failed"))

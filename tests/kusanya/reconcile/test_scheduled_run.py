@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ def kusanya(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     no_settings: None,
+    empty_store: Path,
 ) -> Kusanya:
     """Return the command at noon of 6 March on a store of three payments of the day before."""
     (tmp_path / "empty.toml").touch()
@@ -37,7 +39,7 @@ def kusanya(
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reconcile, "now", lambda: NOON + timedelta(days=1))
-    with Store.open(tmp_path / "shop.db") as store:
+    with Store.open(copy(empty_store, tmp_path / "shop.db")) as store:
         for number in range(1, 4):
             store.record(polled(number, NOON + timedelta(hours=number), completed_at=None))
     rows = "".join(

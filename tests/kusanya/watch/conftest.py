@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any, Final
 
 import pytest
@@ -116,7 +117,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path, empty_store: Path) -> Iterator[Scene]:
     """Return the merchant at noon."""
     clock = FollowingClock()
     endpoint = CapturingEndpoint()
@@ -130,7 +131,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     try:
         with (
             running_service(options, endpoint=endpoint) as service,
-            Store.open(tmp_path / "store.db", clock=clock) as store,
+            Store.open(copy(empty_store, tmp_path / "store.db"), clock=clock) as store,
         ):
             made = Scene(service, store, clock)
             yield made
