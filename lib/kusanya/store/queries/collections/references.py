@@ -217,10 +217,11 @@ def add_pieces(connection: Connection, index: PieceIndex, rows: Sequence[tuple[i
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        insert = f"INSERT INTO {index.name} (seq, grams) VALUES (:seq, :said)"  # noqa: S608 - ours
-        values = [{"seq": seq, "said": list(_pieces(said))} for seq, said in rows]
-    else:
-        column_ = index.said.name
-        insert = f"INSERT INTO {index.name} (rowid, {column_}) VALUES (:seq, :said)"  # noqa: S608
-        values = [{"seq": seq, "said": said} for seq, said in rows]
-    connection.execute(text(insert), values)
+        raw: Any = connection.connection.cursor()
+        with closing(raw), raw.copy(f"COPY {index.name} (seq, grams) FROM STDIN") as out:
+            for seq, said in rows:
+                out.write_row((seq, list(_pieces(said))))
+        return
+    column_ = index.said.name
+    insert = f"INSERT INTO {index.name} (rowid, {column_}) VALUES (:seq, :said)"  # noqa: S608
+    connection.execute(text(insert), [{"seq": seq, "said": said} for seq, said in rows])

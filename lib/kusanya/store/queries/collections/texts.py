@@ -10,12 +10,17 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     ColumnElement,
     Connection,
     FromClause,
     Row,
+    Text,
     and_,
     exists,
+    func,
+    literal,
     or_,
     select,
     update,
@@ -196,7 +201,7 @@ def index_texts(writing: Transaction, *, step: int = STEP) -> bool:
 
 
 def _add_entries(connection: Connection, rows: Sequence[Row[Any]]) -> None:
-    values: dict[tuple[Any, ...], dict[str, Any]] = {}
+    values: dict[tuple[Any, ...], None] = {}
     for row in rows:
         if not _may_name(row.payload, b"metadata"):
             continue
@@ -208,10 +213,21 @@ def _add_entries(connection: Connection, rows: Sequence[Row[Any]]) -> None:
         for name, value in entries_of(fact.collection.metadata):
             for at in instants:
                 key = (row.mode, value, name, at, row.id)
-                values[key] = dict(zip(metadata_entry.c.keys(), key, strict=True))
-    if values:
-        insert = insert_into(metadata_entry, connection.dialect).on_conflict_do_nothing()
-        connection.execute(insert, list(values.values()))
+                values[key] = None
+    if not values:
+        return
+    columns = metadata_entry.c
+    insert = insert_into(metadata_entry, connection.dialect).on_conflict_do_nothing()
+    if connection.dialect.name == "postgresql":
+        # One statement for all: row by row they take three times as long.
+        lists = [
+            literal(list(cells), ARRAY(BigInteger if isinstance(cells[0], int) else Text))
+            for cells in zip(*values, strict=True)
+        ]
+        together = func.unnest(*lists).table_valued(*columns.keys()).render_derived()
+        connection.execute(insert.from_select(columns.keys(), select(together)))
+        return
+    connection.execute(insert, [dict(zip(columns.keys(), key, strict=True)) for key in values])
 
 
 def _add_descriptions(connection: Connection, rows: Sequence[Row[Any]]) -> None:
