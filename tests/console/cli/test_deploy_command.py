@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,19 @@ def test_manifests_are_confined_and_run_commands_that_there_are(
             if probe in container:
                 ports = {one["name"]: one["containerPort"] for one in container["ports"]}
                 assert str(ports[container[probe]["httpGet"]["port"]]) in container["args"]
+
+
+def test_manifests_are_what_kubernetes_knows(kusanya: Kusanya, tmp_path: Path) -> None:
+    validator: Any = import_module("kubernetes_validate")
+    made = deployed(kusanya, tmp_path / "new", "kubernetes")
+    documents = list(yaml.safe_load_all(made["kusanya.yaml"]))
+    for version in ("1.31", validator.latest_version()):
+        for document in documents:
+            validator.validate(document, version, strict=True)
+    # A field that there is not is found: the schemas are strict.
+    documents[2]["spec"]["template"]["spec"]["securityContxt"] = {}
+    with pytest.raises(validator.ValidationError):
+        validator.validate(documents[2], "1.31", strict=True)
 
 
 @pytest.mark.parametrize("kind", ["systemd", "compose", "kubernetes"])
