@@ -177,3 +177,18 @@ def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) ->
         path.write_text(next(block for block in blocks if holding in block), encoding="utf-8")
         assert read(path) is not None
     assert len(blocks) == len(readers)
+
+
+def test_the_files_of_settings_on_the_operators_page_are_read(tmp_path: Path) -> None:
+    from kusanya.roles import Role
+    from kusanya_service.simulation.faults import FaultKind, load_scenario
+
+    roles, faults = examples("console/README.md", "toml")
+    path = tmp_path / "settings.toml"
+    path.write_text(roles, encoding="utf-8")
+    found = load(environ={"KUSANYA_CONFIG": str(path)})
+    assert found.roles == {"asha": Role.DECIDE, "juma": Role.ACT}
+    path.write_text(faults, encoding="utf-8")
+    assert [rule.kind for rule in load_scenario(path)] == ["lose_answer", "delay_delivery"]
+    page = (ROOT / "console" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{kind.value}`" in page for kind in FaultKind)
