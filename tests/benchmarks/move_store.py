@@ -111,7 +111,7 @@ def _there(url: str, table: Table) -> str:
     try:
         with found.reading() as connection:
             query = select(table).order_by(*table.primary_key.columns)
-            return _digest(connection.execution_options(yield_per=10_000).execute(query))
+            return _digest(connection.execute(query.execution_options(yield_per=10_000)))
     finally:
         found.dispose()
 
