@@ -182,10 +182,19 @@ def test_the_verdict_counts_all_but_what_was_accepted_by_name(
         "The bridge closes to zero, and nothing is left to do but for 2 accepted by "
         f"{who}, worth TZS 2,200."
     )
+
+
+def test_a_decision_ends_with_another_amount_and_when_it_is_taken_back(
+    store: Store, tmp_path: Path, first: CloseResult
+) -> None:
+    items = decisions.load(store, tmp_path / "packs")
+    assert items.run_id == first.run_id
+    for id_ in ids(items).values():
+        decisions.record(store, items, id_, status="accepted", note="the shop's mistake")
     # The decision was about 200 too much: another amount is another break.
     larger = run(tmp_path, line(1), line(2, 900_000), line(3))
     assert told(larger)["breaks of the books"] == (1, 900_000)
-    decisions.record(store, items_of(), ids(items_of())["R-4"], status="open")
+    decisions.record(store, items, ids(items)["R-4"], status="open")
     assert told(run(tmp_path, *BOOKS))["breaks of the books"] == (1, 1_000)
 
 
