@@ -5,12 +5,13 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, shown
+from tests.console.looking import lines, press, shown
 from textual.pilot import Pilot
 
 from kusanya_console.app import ConsoleApp
 from kusanya_console.screens.help import HelpScreen
 from kusanya_console.widgets.key_bar import KeyBar
+from kusanya_console.widgets.sheet import PartSheet
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
@@ -46,3 +47,35 @@ async def test_a_click_on_a_key_of_the_last_line_acts(
         assert "1 marked, esc unmarks" in shown(app)
         await click(pilot, settled, "? help")
         assert isinstance(app.screen, HelpScreen)
+
+
+async def click_part(pilot: Pilot[Any], settled: Settled, line: str, words: str) -> None:
+    """Click on words of the line of the detail that holds `line`."""
+    drawn = lines(pilot.app)
+    y = next(place for place, text in enumerate(drawn) if line in text)
+    card = pilot.app.screen.query_one(PartSheet).content_region
+    x = drawn[y].index(words, card.x)
+    await pilot.click(PartSheet, offset=(x - card.x, y - card.y))
+    await settled(pilot)
+
+
+@pytest.mark.anyio
+async def test_a_click_on_the_name_of_a_part_of_the_detail_shows_it(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(6)
+    seed.intents()
+    async with opened("j", "j", "j", size=(120, 36)) as (app, pilot):
+        await click_part(pilot, settled, "▸card", "JSON")
+        assert "▸JSON" in shown(app)
+        assert "newest words" in shown(app)
+        await click_part(pilot, settled, "▸JSON", "[ ]")
+        assert "▸JSON" in shown(app), "what names no part shows none"
+        await click_part(pilot, settled, "▸JSON", "say")
+        assert "▸say" in shown(app)
+        await press(pilot, settled, "2")
+        await click_part(pilot, settled, "▸attempts", "headers")
+        assert "▸headers" in shown(app)
+        await press(pilot, settled, "5")
+        await click_part(pilot, settled, "▸card", "body")
+        assert "▸body" in shown(app)

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from kusanya_console.ui.compaction import compact
-from kusanya_console.widgets.repainting import changed_spans
+from kusanya_console.widgets.repainting import changed_cells
 
 _TOKEN = re.compile(r"\x1b\[([0-9;]*)([mH])|([^\x1b]|\x1b(?!\[[0-9;]*[mH]))", re.DOTALL)
 _STYLES = (
@@ -95,15 +95,15 @@ def _strip(*pieces: tuple[str, str]) -> Strip:
 
 def test_only_the_cells_that_differ_are_drawn_again() -> None:
     before = _strip(("15:23:34  ", "dim"), ("INV-482928  ", ""), ("succeeded", ""))
-    assert changed_spans(before, before) == []
+    assert changed_cells(before, before) is None
     second = _strip(("15:23:35  ", "dim"), ("INV-482928  ", ""), ("succeeded", ""))
-    assert changed_spans(before, second) == [(7, 8)]
-    near = _strip(("15:23:35  ", "dim"), ("ING-482928  ", ""), ("succeeded", ""))
-    assert changed_spans(before, near) == [(7, 13)], "a move costs more than some cells"
+    assert changed_cells(before, second) == (7, 8)
+    both = _strip(("15:23:35  ", "dim"), ("ING-482928  ", ""), ("succeeded", ""))
+    assert changed_cells(before, both) == (7, 13)
     red = _strip(("15:23:34  ", "dim"), ("INV-482928  ", ""), ("succeeded", "red"))
-    assert changed_spans(before, red) == [(22, 31)]
+    assert changed_cells(before, red) == (22, 31)
 
 
 def test_letters_of_two_cells_count_as_two() -> None:
     before, after = _strip(("漢字ab" + " " * 20 + "x", "")), _strip(("漢字ac" + " " * 20 + "y", ""))
-    assert changed_spans(before, after) == [(5, 6), (26, 27)]
+    assert changed_cells(before, after) == (5, 27)

@@ -26,6 +26,7 @@ from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, Look, plain
 from kusanya_console.ui.vocabulary import PLAIN, STRONG
+from kusanya_console.widgets.sheet import PartSheet
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.operator import OperatorActions
@@ -132,6 +133,17 @@ class PaymentScreen(ConsoleScreen):
 
     def show_part(self) -> None:
         """Show the part of the detail that was asked for."""
+
+    def on_part_sheet_part_clicked(self, message: PartSheet.PartClicked) -> None:
+        """Show the part of the detail whose name was clicked."""
+        message.stop()
+        if message.part < self.parts_count:
+            self.action_part(message.part - message.shown)
+
+    @property
+    def parts_count(self) -> int:
+        """Return how many parts the detail has."""
+        return len(self.PARTS)
 
     def action_part(self, by: int) -> None:
         """Show the next or the previous part of the detail."""

@@ -64,6 +64,11 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Return which part of the detail is shown."""
         return self.tabs[self.part % len(self.tabs)]
 
+    @property
+    def parts_count(self) -> int:
+        """Return how many tabs there are here."""
+        return len(self.tabs)
+
     def compose_below(self) -> ComposeResult:
         """Put the attempts of the event under the cursor below the list."""
         yield Sheet(id="timeline")

@@ -55,7 +55,7 @@ from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.widgets.columns import Column
-from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.sheet import PartSheet, Sheet
 from kusanya_console.widgets.window import PageWindow
 
 
@@ -107,7 +107,7 @@ class IntentsScreen(TableScreen[IntentRow]):
             yield self.table
             yield Sheet(id="empty")
             with VerticalScroll(id="pane", can_focus=False):
-                yield Sheet(id="card")
+                yield PartSheet(id="card")
         yield Sheet(id="foot")
 
     def on_mount(self) -> None:

@@ -29,7 +29,7 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
 from kusanya_console.widgets.columns import Heading
 from kusanya_console.widgets.filter_box import FilterBox
-from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.sheet import PartSheet, Sheet
 from kusanya_console.widgets.time_rail import TimeRail
 from kusanya_console.widgets.window import PageWindow, Row
 
@@ -85,7 +85,7 @@ class ListView(TableScreen[R]):
             yield TimeRail(id="rail")
             yield Sheet(id="empty")
             with VerticalScroll(id="pane", can_focus=False):
-                yield Sheet(id="card")
+                yield PartSheet(id="card")
         yield from self.compose_below()
         yield FilterBox(
             keys=self.definition.keys,

@@ -47,7 +47,7 @@ from kusanya_console.widgets.box import Box, PasteBox
 from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.highlighting import Needle, Needles
 from kusanya_console.widgets.record_table import RecordTable
-from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.sheet import PartSheet, Sheet
 from kusanya_console.widgets.window import PageWindow
 
 _LONGEST = 4_000
@@ -167,7 +167,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         yield Sheet(id="hint")
         yield self.table
         with VerticalScroll(id="telling", can_focus=False):
-            yield Sheet(id="story")
+            yield PartSheet(id="story")
 
     def on_mount(self) -> None:
         """Begin in the box."""

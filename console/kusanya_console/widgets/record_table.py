@@ -21,7 +21,7 @@ from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
 from kusanya_console.widgets.columns import GAP, MARGIN, Column, Heading, widths
 from kusanya_console.widgets.highlighting import Needles, split
-from kusanya_console.widgets.repainting import changed_spans
+from kusanya_console.widgets.repainting import changed_cells
 from kusanya_console.widgets.window import PageWindow, Row
 
 R = TypeVar("R", bound=Row)
@@ -143,8 +143,9 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             if before is None or before.cell_length != after.cell_length:
                 self.refresh(Region(0, y, self.size.width, 1))
             elif before is not after:
-                for begin, end in changed_spans(before, after):
-                    self.refresh(Region(begin, y, end - begin, 1))
+                changed = changed_cells(before, after)
+                if changed is not None:
+                    self.refresh(Region(changed[0], y, changed[1] - changed[0], 1))
 
     def _place_cursor(self, first: int) -> None:
         rows = self.window.rows

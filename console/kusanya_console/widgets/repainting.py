@@ -1,27 +1,23 @@
-"""Which cells of a line differ from what stands on the terminal: nothing else is sent to it."""
+"""Which cells of a line differ from what stands on the terminal: nothing else is drawn again."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-_CLOSE: Final = 8
-"""Cells between two changes that cost less than going past them does."""
 
+def changed_cells(before: Strip, after: Strip) -> tuple[int, int] | None:
+    """Return the first cell in which two lines of one width differ and the one behind the last.
 
-def changed_spans(before: Strip, after: Strip) -> list[tuple[int, int]]:
-    """Return where two lines of one width differ, as first cells and those just behind."""
-    spans: list[tuple[int, int]] = []
-    for place, (old, new) in enumerate(zip(_cells(before), _cells(after), strict=False)):
-        if old == new:
-            continue
-        if spans and place - spans[-1][1] < _CLOSE:
-            spans[-1] = (spans[-1][0], place + 1)
-        else:
-            spans.append((place, place + 1))
-    return spans
+    One stretch a line: of several Textual writes what stands before each of them again.
+    """
+    differing = [
+        place
+        for place, (old, new) in enumerate(zip(_cells(before), _cells(after), strict=False))
+        if old != new
+    ]
+    return (differing[0], differing[-1] + 1) if differing else None
 
 
 def _cells(strip: Strip) -> Iterator[tuple[str, Style | None]]:

@@ -1,7 +1,9 @@
 """A widget that shows lines: what it shows is a function of its width, made by `present`."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
@@ -61,6 +63,36 @@ class LineSheet(Sheet):
         """Tell which line is under the mouse."""
         event.stop()
         self.post_message(self.Clicked(event.y, twice=event.chain > 1))
+
+
+class PartSheet(Sheet):
+    """A sheet with a line that names its parts, each a piece of its own; a click shows a part."""
+
+    SHOWN: Final = "▸"
+    """Stands before the name of the part that is shown."""
+
+    class PartClicked(Message):
+        """The name of a part was clicked; `shown` is the place of the one that is shown."""
+
+        def __init__(self, part: int, *, shown: int) -> None:
+            super().__init__()
+            self.part = part
+            self.shown = shown
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which part's name is under the mouse, if any."""
+        lines = self._lines(self.content_size.width)
+        if event.y >= len(lines):
+            return
+        pieces = [piece for piece, _ in lines[event.y]]
+        shown = [place for place, piece in enumerate(pieces) if piece.startswith(self.SHOWN)]
+        begin = 0
+        for place, piece in enumerate(pieces):
+            end = begin + cell_len(piece)
+            if len(shown) == 1 and begin <= event.x < end:
+                event.stop()
+                self.post_message(self.PartClicked(place, shown=shown[0]))
+            begin = end
 
 
 def _nothing(_width: int) -> Sequence[Line]:
