@@ -4,9 +4,10 @@
 """
 
 from kusanya.store.maintenance.journal_copy import JournalCopy
+from kusanya.store.maintenance.migrations import REVISIONS
 from kusanya.store.maintenance.moving import move_store
 from kusanya.store.maintenance.restoring import restore_file
 from kusanya.store.maintenance.roles import roles_sql
 from kusanya.store.store import Store
 
-__all__ = ["JournalCopy", "Store", "move_store", "restore_file", "roles_sql"]
+__all__ = ["REVISIONS", "JournalCopy", "Store", "move_store", "restore_file", "roles_sql"]

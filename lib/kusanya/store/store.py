@@ -9,7 +9,6 @@ from typing import Final, Literal, Self, overload
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Observation
-from kusanya.store.bulk.bulk_read import BulkRead
 from kusanya.store.maintenance.erasing import Erasing
 from kusanya.store.maintenance.export import Parquet
 from kusanya.store.maintenance.maintenance import Maintenance
@@ -20,6 +19,7 @@ from kusanya.store.queries.alarm_notices import AlarmNotices
 from kusanya.store.queries.backups import Backups
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.breaks import Breaks
+from kusanya.store.queries.bulk.bulk_read import BulkRead
 from kusanya.store.queries.collections.collections import Collections
 from kusanya.store.queries.collections.references import STEP
 from kusanya.store.queries.collections.texts import index_all

@@ -14,7 +14,8 @@ from kusanya.client.effects import Response
 from kusanya.errors import AuthenticationError, IntentError, NotSent, OutcomeUnknown
 from kusanya.intents import create_safely, open_intents, resume, resume_async
 from kusanya.intents.send_target import same_target
-from kusanya.store import Store, migrations
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sqlite_file import create_file

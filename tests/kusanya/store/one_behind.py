@@ -21,7 +21,8 @@ if OLDER is not None:
     sys.path.insert(0, OLDER)
 
 from kusanya import receiver  # noqa: E402 - from the older folder, where one is named
-from kusanya.store import Store, migrations  # noqa: E402
+from kusanya.store import Store  # noqa: E402
+from kusanya.store.maintenance import migrations  # noqa: E402
 from kusanya.webhooks import sign  # noqa: E402
 
 

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, inspect, text
 
 from kusanya.clock import ManualClock
-from kusanya.store import Store, migrations, roles_sql
-from kusanya.store.migrations.parting_deliveries import prove_bound
+from kusanya.store import Store, roles_sql
+from kusanya.store.maintenance import migrations
+from kusanya.store.maintenance.migrations.parting_deliveries import prove_bound
 from kusanya.store.tables import delivery_months
 from kusanya.store.tables.delivery_months import AHEAD, DeliveryPart, month_begin
 from kusanya.store.tables.engine import Engines, engines

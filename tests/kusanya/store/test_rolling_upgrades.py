@@ -11,7 +11,8 @@ from sqlalchemy import inspect, text
 
 from kusanya.errors import StoreTooNew
 from kusanya.state.observation import Source
-from kusanya.store import Store, migrations
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
 from kusanya.store.records import BreakSubject
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.schema import metadata

@@ -7,7 +7,7 @@ import pytest
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.bulk import fee_sources
+from kusanya.store.queries.bulk import fee_sources
 from kusanya.wire import Mode
 
 

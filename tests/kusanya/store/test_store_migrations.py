@@ -15,8 +15,9 @@ from tests.kusanya.store.older import Journaled, everything
 
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
-from kusanya.store import Store, migrations
-from kusanya.store.migrations.parting_deliveries import part_by_month
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
+from kusanya.store.maintenance.migrations.parting_deliveries import part_by_month
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.schema import metadata
 from kusanya.store.tables.sqlite_file import create_file

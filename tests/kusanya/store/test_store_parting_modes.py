@@ -9,7 +9,8 @@ from sqlalchemy import text
 from tests.kusanya.store.older import Journaled, everything
 
 from kusanya.state.observation import Observation, Source
-from kusanya.store import Store, migrations
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
 from kusanya.store.tables.engine import Engines, engines
 from kusanya.store.tables.payload import pack
 from kusanya.store.tables.sqlite_file import create_file

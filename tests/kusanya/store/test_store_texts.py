@@ -8,7 +8,8 @@ from sqlalchemy import text
 from tests.kusanya.store.older import Journaled
 
 from kusanya.state.observation import Source
-from kusanya.store import Store, migrations
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
 from kusanya.store.queries.collections.texts import entries_of, index_all
 from kusanya.store.records import CollectionFilter, MetadataTerm, SortOrder
 from kusanya.store.tables.engine import engines

@@ -15,7 +15,8 @@ from sqlalchemy import text
 from tests.kusanya.store.one_behind import receive
 
 from kusanya.clock import SystemClock
-from kusanya.store import Store, migrations
+from kusanya.store import Store
+from kusanya.store.maintenance import migrations
 from kusanya.store.tables.delivery_months import parts
 from kusanya.store.tables.engine import engines
 from kusanya.wire import Mode

@@ -31,7 +31,7 @@ Summary = list[tuple[str, Any]]
 def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
     """Return everything that a pack was made from; `files` names what is no input."""
     # Imported here: the name of the schema's revision is all that is wanted of the migrations.
-    from kusanya.store.migrations import REVISIONS
+    from kusanya.store import REVISIONS
 
     span: Period = inputs.period
     return {

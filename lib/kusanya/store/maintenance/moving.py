@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Table, delete, select, text, update
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreTooNew, StoreUnavailable
-from kusanya.store import migrations
+from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.queries.collections.texts import index_all

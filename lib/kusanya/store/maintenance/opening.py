@@ -12,8 +12,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreAway, StoreUnavailable
-from kusanya.store import migrations
-from kusanya.store.migrations.parting_deliveries import prove_bound
+from kusanya.store.maintenance import migrations
+from kusanya.store.maintenance.migrations.parting_deliveries import prove_bound
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
 from kusanya.store.tables.schema import store_meta
 from kusanya.store.tables.sqlite_file import SqliteFile

@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
-from kusanya.store import migrations
+from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL, Maintenance
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.queries.base import StoreParts

@@ -5,7 +5,7 @@ Programs of the revision before go on with it: they name the same table with the
 
 from alembic import op
 
-from kusanya.store.migrations.parting_deliveries import part_by_month
+from kusanya.store.maintenance.migrations.parting_deliveries import part_by_month
 
 revision = "0010"
 down_revision = "0009"

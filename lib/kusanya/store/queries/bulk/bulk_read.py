@@ -8,7 +8,7 @@ from kusanya.errors import StoreUnavailable
 from kusanya.store.queries.base import StorePart
 
 if TYPE_CHECKING:
-    from kusanya.store.bulk.snapshot import Snapshot
+    from kusanya.store.queries.bulk.snapshot import Snapshot
 
 
 class BulkRead(StorePart):
@@ -21,7 +21,7 @@ class BulkRead(StorePart):
         Raises StoreUnavailable where pyarrow is missing or the store cannot be read.
         """
         try:
-            from kusanya.store.bulk.snapshot import Snapshot
+            from kusanya.store.queries.bulk.snapshot import Snapshot
         except ImportError:
             raise StoreUnavailable(
                 "reading in bulk needs pyarrow: pip install 'kusanya[reconcile]'"

@@ -9,7 +9,7 @@ from pyarrow import csv
 from sqlalchemy import ColumnElement, Connection, Select, func, literal
 
 from kusanya.collection_columns import COLUMNS, ColumnType
-from kusanya.store.bulk.fee_sources import FEES_APART
+from kusanya.store.queries.bulk.fee_sources import FEES_APART
 
 TAKEN: Final = (
     "id",

@@ -22,13 +22,13 @@ from sqlalchemy import (
     select,
 )
 
-from kusanya.store.bulk.fee_sources import (
+from kusanya.store.queries.bulk.fee_sources import (
     facts_of,
     with_disputed,
     with_fees_apart,
 )
-from kusanya.store.bulk.keys import is_among
-from kusanya.store.bulk.pieces import (
+from kusanya.store.queries.bulk.keys import is_among
+from kusanya.store.queries.bulk.pieces import (
     TAKEN,
     collections_arrow,
     collections_table,

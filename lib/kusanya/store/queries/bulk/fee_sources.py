@@ -16,7 +16,7 @@ from sqlalchemy import Connection, LargeBinary, bindparam, case, func, select
 from kusanya.errors import StoreError
 from kusanya.state.fold import FEE_KIND, fold
 from kusanya.state.observation import Observation, Source
-from kusanya.store.bulk.keys import is_among
+from kusanya.store.queries.bulk.keys import is_among
 from kusanya.store.tables.payload import SOURCE_AT, unpack
 from kusanya.store.tables.schema import observation
 from kusanya.wire import Mode
