@@ -4,8 +4,17 @@ from typing import Annotated, Final
 
 import typer
 
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of, since_of
+from kusanya_console.cli.options import (
+    AsJson,
+    ProfileName,
+    StoreUrl,
+    now,
+    profile_of,
+    since_of,
+    speak,
+)
 from kusanya_console.output import say, say_json
+from kusanya_console.ui.language import translate, translate_filled
 
 TITLES: Final = {"happened": "What happened", "did": "Who did what", "open": "What is open"}
 
@@ -32,6 +41,7 @@ def handover(
     from kusanya.business_day import format_instant
     from kusanya.store import Store
 
+    speak()
     chosen, present = profile_of(profile, store), now()
     begin = since_of("--since", since, now=present)
     with Store.open(chosen.store, create=False, read_only=True) as opened:
@@ -39,11 +49,12 @@ def handover(
     if as_json:
         say_json(shift.as_json(found))
         return
-    say(f"{chosen.mode.value} mode, since {format_instant(begin, now=present)}")
+    at = format_instant(begin, now=present)
+    say(translate("{mode} mode, since {at}", mode=chosen.mode.value, at=at))
     last = ""
     for part, line in shift.lines(found):
         if part != last:
             say()
-            say(TITLES[part])
+            say(translate(TITLES[part]))
             last = part
-        say(f"  {line}")
+        say(f"  {translate_filled(line)}")

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of
+from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of, speak
 from kusanya_console.output import FAILED, say, say_json, stop
+from kusanya_console.ui.language import translate, translate_filled
 
 if TYPE_CHECKING:
     from kusanya.alarms.acknowledgements import Acknowledgement
@@ -46,6 +47,7 @@ def health(
     if alerts_yml:
         say(render_alerts().rstrip())
         return
+    speak()
     chosen, present = profile_of(profile, store), now()
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         found = raised(
@@ -57,11 +59,12 @@ def health(
         said = [alarm_json(one) | {"looked_after_by": _who(one, held)} for one in found]
         say_json({"mode": chosen.mode.value, "at": present, "well": not found, "alarms": said})
     elif not found:
-        say(f"{chosen.mode.value} mode: no alarm stands")
+        say(translate("{mode} mode: no alarm stands", mode=chosen.mode.value))
     for one in () if as_json else found:
         who = _who(one, held)
-        say(f"{one.severity.value}: {one.text}")
-        say(f"  {one.runbook}" + (f"; looked after by {safe(who, 60)}" if who else ""))
+        say(f"{translate(one.severity.value)}: {translate_filled(one.text)}")
+        held_by = f"; {translate('looked after by {who}', who=safe(who, 60))}" if who else ""
+        say(f"  {one.runbook}{held_by}")
     if found:
         stop(FAILED)
 

@@ -15,6 +15,7 @@ from kusanya_console.cli.options import (
     now,
     profile_of,
     since_of,
+    speak,
 )
 from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
 
@@ -65,6 +66,7 @@ def find(
     from kusanya_console.cli import lookup_words
     from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
 
+    speak()
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store, read_only=not keep_receipt) as opened:
 
@@ -110,6 +112,7 @@ def show(
     from kusanya_console.cli import lookup_words
     from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
 
+    speak()
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
 

@@ -13,6 +13,7 @@ from kusanya.lookup import (
     CreationTimeline,
     EventKind,
     LookupResult,
+    MatchKind,
     MessageMatch,
     NewRequest,
     Subject,
@@ -29,8 +30,9 @@ from kusanya.store import Store
 from kusanya.store.records import AuditRow, CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya.wire import Mode
+from kusanya.wire import Mode, Status
 from kusanya.wording import Advice, Wording
+from kusanya_console.ui.language import translate, translate_filled
 
 _STORIES: Final = 5
 """So many of the best matches are printed with what to say; `show` says it of the others."""
@@ -42,14 +44,14 @@ def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[st
         yield from _message_lines(message)
     left = _STORIES
     for match in found.creations:
-        yield f"{_creation_line(match.intent)}  (by {match.kind.value})"
+        yield f"{_creation_line(match.intent)}  {_by(match.kind)}"
         timeline = load_creation_timeline(store, match.intent.id, now=now) if left > 0 else None
         left -= 1
         if timeline is not None:
             yield from _replay_lines(timeline)
             yield from _say_lines(creation_advice(timeline), new_request(timeline))
     for found_row in found.matches:
-        yield f"{_line(found_row.row)}  (by {found_row.kind.value})"
+        yield f"{_line(found_row.row)}  {_by(found_row.kind)}"
         if found_row.row.contradictions:
             yield from _contradiction_lines(store, found_row.row, now)
         known = (
@@ -61,26 +63,36 @@ def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[st
         if known is not None:
             yield from _say_lines(advice(known), new_request(known))
     if left < 0:
-        yield "kusanya show ID says what to tell the customer about the others"
+        yield translate("kusanya show ID says what to tell the customer about the others")
     if found.looked_at:
-        yield f"looked for: {found.looked_at}, East Africa Time"
+        yield translate("looked for: {what}, East Africa Time", what=found.looked_at)
     if found.more:
-        yield "more begin with this: type more of the reference"
+        yield translate("more begin with this: type more of the reference")
 
 
 def nothing_line(mode: Mode, found: LookupResult) -> str:
     """Return why nothing was found, or where else there is something."""
     if found.messages:
-        return "no payment of ours fits the message"
+        return translate("no payment of ours fits the message")
     if found.trouble and found.is_message:
-        return found.trouble
+        return translate_filled(found.trouble)
     if found.trouble:
-        return f"not a phone number: {found.trouble}"
+        return translate("not a phone number: {why}", why=found.trouble)
     if found.elsewhere:
         other = "test" if mode == "live" else "live"
-        return f"nothing in {mode.value} mode; {found.elsewhere} match in {other} mode"
-    looked_for = f" (looked for {found.looked_at})" if found.looked_at else ""
-    return f"nothing in {mode.value} mode matches{looked_for}"
+        return translate(
+            "nothing in {mode} mode; {count} match in {other} mode",
+            mode=mode.value,
+            count=found.elsewhere,
+            other=other,
+        )
+    if found.looked_at:
+        return translate(
+            "nothing in {mode} mode matches (looked for {what})",
+            mode=mode.value,
+            what=found.looked_at,
+        )
+    return translate("nothing in {mode} mode matches", mode=mode.value)
 
 
 def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, Any]:
@@ -106,9 +118,9 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
 
 def _message_lines(message: MessageMatch) -> Iterator[str]:
     yield message.summary
-    yield f"  {'! ' if message.is_doubtful else ''}{safe(message.sentence, 400)}"
+    yield f"  {'! ' if message.is_doubtful else ''}{safe(translate_filled(message.sentence), 400)}"
     if message.keeps_receipt:
-        yield "  give --keep-receipt to keep the receipt with this payment"
+        yield translate("  give --keep-receipt to keep the receipt with this payment")
 
 
 def _message_record(message: MessageMatch) -> dict[str, Any]:
@@ -134,17 +146,23 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         yield from _replay_lines(timeline)
         yield from _say_lines(creation_advice(timeline), new_request(timeline))
         for moment in timeline.entries:
-            said = mask_text(f"{moment.word}  {moment.detail}".rstrip())
-            by = f" by {moment.source}" if moment.kind is EventKind.NOTE else ""
+            is_note = moment.kind is EventKind.NOTE
+            detail = moment.detail if is_note else translate_filled(moment.detail)
+            said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
+            by = f" by {moment.source}" if is_note else ""
             yield safe(f"  {_at(moment.at)}  {said}{by}", 600)
         return
     row = timeline.row
     net = "-" if row.net is None else f"{row.net:,}"
     yield _line(row)
-    yield f"mode {row.mode.value}  fee {row.fee:,}  net {net}"
-    yield f"created {_at(row.created_at)}  completed {_at(row.completed_at)}"
+    yield translate(
+        "mode {mode}  fee {fee}  net {net}", mode=row.mode.value, fee=f"{row.fee:,}", net=net
+    )
+    yield translate(
+        "created {at}  completed {done}", at=_at(row.created_at), done=_at(row.completed_at)
+    )
     if row.failure_message:
-        yield f"reason  {safe(mask_text(row.failure_message))}"
+        yield translate("reason  {why}", why=safe(mask_text(row.failure_message)))
     yield from _say_lines(advice(timeline), new_request(timeline))
     for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
@@ -153,17 +171,28 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         )
     for one in reversed(timeline.deliveries):
         yield safe(
-            f"  {_at(one.arrived_at)}  delivery to {one.endpoint}: {one.verdict}, "
-            f"{_attempt_words(attempt_of(one))}, we answered {one.answer}"
+            f"  {_at(one.arrived_at)}  "
+            + translate(
+                "delivery to {endpoint}: {verdict}, {attempt}, we answered {code}",
+                endpoint=one.endpoint,
+                verdict=translate(one.verdict.value),
+                attempt=_attempt_words(attempt_of(one)),
+                code=one.answer,
+            )
         )
     for note in store.notes.of(row.id, row.mode):
-        yield safe(f"  {_at(note.at)}  note by {note.author}: {mask_text(note.text)}", 600)
+        said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.text))
+        yield safe(f"  {_at(note.at)}  {said}", 600)
     for proof in store.receipts.of(row.id, row.mode):
-        yield safe(f"  {_at(proof.at)}  receipt {proof.receipt}, from {proof.source}", 400)
+        said = translate(
+            "receipt {receipt}, from {source}", receipt=proof.receipt, source=proof.source
+        )
+        yield safe(f"  {_at(proof.at)}  {said}", 400)
     for intent in timeline.around.creations:
-        yield f"  ? open beside it: {_creation_line(intent)}"
+        beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
+        yield f"  {beside}"
     for odd in _odd(store, timeline):
-        yield safe(f"  {'≠' if odd.urgent else '!'} {odd.sentence}", 400)
+        yield safe(f"  {'≠' if odd.urgent else '!'} {translate_filled(odd.sentence)}", 400)
 
 
 def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str, Any]:
@@ -247,19 +276,21 @@ def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Ite
     state = store.collections.state(row.id, row.mode)
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
-        yield safe(f"  ≠ {one.sentence}", 400)
+        yield safe(f"  ≠ {translate_filled(one.sentence)}", 400)
 
 
 def _attempt_words(number: int | None) -> str:
     """Return which attempt an arrival was; one that was asked for has no place in the plan."""
-    return "an attempt outside the plan" if number is None else f"attempt {number} of {ATTEMPTS}"
+    if number is None:
+        return translate("an attempt outside the plan")
+    return translate("attempt {number} of {most}", number=number, most=ATTEMPTS)
 
 
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:
     yield f"  EN   {_spoken(said.english)}"
     yield f"  SW   {_spoken(said.swahili)}"
-    yield f"  Next {safe(said.operator, 400)}"
-    yield f"  {verdict.sentence}"
+    yield f"  {translate('Next')} {safe(translate_filled(said.operator), 400)}"
+    yield f"  {translate_filled(verdict.sentence)}"
 
 
 def _said(said: Advice, verdict: NewRequest) -> dict[str, Any]:
@@ -322,31 +353,50 @@ def _line(row: CollectionRow) -> str:
     doubt = "≠ " if row.contradictions else ""
     return safe(
         f"{row.id}  {mask_text(row.reference)}  {row.currency} {row.amount:,}  "
-        f"{mask_phone(row.phone)}  {row.channel}  {doubt}{row.status}{reason}  "
+        f"{mask_phone(row.phone)}  {row.channel}  {doubt}{_status(row.status)}{reason}  "
         f"{_at(row.created_at)}",
         400,
     )
 
 
+def _creation_state(row: IntentRow) -> str:
+    return translate("? creation {state}", state=translate(row.state.value))
+
+
+def _status(word: str) -> str:
+    return translate(word) if word in set(Status) else word
+
+
 def _creation_line(row: IntentRow) -> str:
-    first = "never sent" if row.first_sent_at is None else f"first sent {_at(row.first_sent_at)}"
+    at = _at(row.first_sent_at)
+    first = translate("never sent") if row.first_sent_at is None else _first_sent(at)
     return safe(
         f"{row.id}  {mask_text(row.reference)}  TZS {row.amount:,}  {mask_phone(row.phone)}  "
-        f"? creation {row.state}  {first}",
+        f"{_creation_state(row)}  {first}",
         400,
     )
+
+
+def _first_sent(at: str) -> str:
+    return translate("first sent {at}", at=at)
+
+
+def _by(kind: MatchKind) -> str:
+    return translate("(by {kind})", kind=translate(kind.value))
 
 
 def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
     if not timeline.is_open:
         if timeline.intent.outcome:
-            yield safe(f"  outcome: {mask_text(timeline.intent.outcome)}", 400)
+            what = mask_text(timeline.intent.outcome)
+            yield safe(translate("  outcome: {what}", what=what), 400)
     elif timeline.replay_until is None:
-        yield "  its replay window is over: a person decides, kusanya intents decide"
+        yield translate("  its replay window is over: a person decides, kusanya intents decide")
     else:
-        yield (
-            f"  a replay is safe until {_at(timeline.replay_until)}: kusanya intents resume "
-            f"{safe(timeline.intent.id, 60)}"
+        yield translate(
+            "  a replay is safe until {at}: kusanya intents resume {id}",
+            at=_at(timeline.replay_until),
+            id=safe(timeline.intent.id, 60),
         )
 
 

@@ -53,6 +53,17 @@ def profile_of(name: str | None, store: str | None = None) -> Profile:
     return profile if store is None else msgspec.structs.replace(profile, store=store)
 
 
+def speak() -> None:
+    """Speak the language of KUSANYA_LANG or config.toml; raises Refused where it is none."""
+    from kusanya.profiles import interface_language
+    from kusanya_console.ui import language
+
+    try:
+        language.use(interface_language())
+    except ConfigurationError as error:
+        raise Refused(str(error), code=USAGE) from error
+
+
 def day_of(option: str, text: str) -> date:
     """Return the business day that an option names; raises Refused for anything but 2026-03-31."""
     try:

@@ -42,7 +42,7 @@ from kusanya_console.ui.format import (
     stamp,
     wrapped,
 )
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -64,6 +64,8 @@ _REQUESTS = {
     Reason.NOTHING_OPEN: ("", PLAIN),
 }
 """How the reasons for and against a new request are marked; all others are open prompts."""
+_FROM_OUTSIDE = {EventKind.NOTE, EventKind.RECEIPT}
+"""Entries whose source is a person or a file, no word of ours."""
 _GLYPHS = {
     EventKind.INTENT: ("○", MUTED),
     EventKind.SENT: ("·", MUTED),
@@ -80,7 +82,7 @@ def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
     lines: list[Line] = []
     for one in odd:
         glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
-        lines += wrapped(f"{glyph} {safe(one.sentence, 400)}", width, role=role)
+        lines += wrapped(f"{glyph} {safe(translate_filled(one.sentence), 400)}", width, role=role)
     return lines
 
 
@@ -111,7 +113,7 @@ def collection_card(
             labelled(
                 "completed",
                 (format_moment(row.completed_at, look), PLAIN),
-                (f"   after {after}", MUTED),
+                (f"   {translate('after {length}', length=after)}", MUTED),
             )
         )
     if row.final_seen_at is not None:
@@ -124,7 +126,8 @@ def collection_card(
     lines += _reason(row, width)
     if found is None:
         if row.missing_event:
-            lines += wrapped("∅ no event has reported this final state", width, role=WARN)
+            none = translate("∅ no event has reported this final state")
+            lines += wrapped(none, width, role=WARN)
         return lines
     lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
     lines += [_BLANK, rule("story", width)]
@@ -132,7 +135,7 @@ def collection_card(
         glyph, word = _entry_word(entry)
         lines.append(((stamp(entry.at, look), MUTED), ("  ", PLAIN), glyph, word))
         if entry.detail:
-            lines += wrapped(format_text(entry.detail), width, indent=13, role=MUTED)
+            lines += wrapped(_detail(entry, 256), width, indent=13, role=MUTED)
     lines += [_BLANK, rule("say", width)]
     return [*lines, *wrapped(spoken(advice(found.story).in_language(language.chosen())), width)]
 
@@ -164,7 +167,7 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
     say += [_BLANK, *wrapped(said, width, role=role)]
     lines += say  # what support says comes before how it came about
     zone = look.zone.tzname(None)
-    lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
+    lines += [_BLANK, rule(translate("story, our clock, {zone}", zone=zone), width)]
     lines += moment_lines(story.entries, look, width)
     lines += around_lines(story.around, look, width)
     return lines
@@ -191,10 +194,10 @@ def around_lines(around: Around, look: Look, width: int) -> list[Line]:
         lines += [_open_creation(one, look) for one in around.creations[:_CREATIONS_SHOWN]]
     if len(around.creations) > _CREATIONS_SHOWN:
         more = len(around.creations) - _CREATIONS_SHOWN
-        lines.append(((f"and {more:,} more", WARN),))
+        lines.append(((translate("and {more} more", more=f"{more:,}"), WARN),))
     lines += [_BLANK, rule("also on this phone, last 24 h", width)]
     if not around.also:
-        lines.append((("nothing else", MUTED),))
+        lines.append(((translate("nothing else"), MUTED),))
     return lines + [_also(other, look) for other in around.also]
 
 
@@ -227,7 +230,8 @@ def safety(timeline: Timeline | CreationTimeline) -> Run:
 def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
     lines = odd_lines(odd[:most], width)
     if len(odd) > most:
-        lines += wrapped(f"and {len(odd) - most} more: ] shows them", width, role=WARN)
+        more = translate("and {more} more: ] shows them", more=len(odd) - most)
+        lines += wrapped(more, width, role=WARN)
     return [_BLANK, *lines] if lines else []
 
 
@@ -235,10 +239,17 @@ def _entry_word(entry: TimelineEntry) -> tuple[Run, Run]:
     if entry.kind in {EventKind.STATUS, EventKind.SAME}:
         word, role = vocabulary.status(entry.word)
         glyph, _, name = word.partition(" ")
-        said = f"still {name}" if entry.kind is EventKind.SAME else name
+        is_same = entry.kind is EventKind.SAME
+        said = translate("still {status}", status=name) if is_same else name
         return (f"{glyph} ", role), (said, role)
     glyph, role = _GLYPHS[entry.kind]
-    return (f"{glyph} ", role), (format_text(entry.word, 60), role)
+    return (f"{glyph} ", role), (format_text(translate_filled(entry.word), 60), role)
+
+
+def _detail(entry: TimelineEntry, limit: int) -> str:
+    # A note is a person's; a receipt comes from a file, and our words stand around it.
+    said = entry.detail if entry.kind is EventKind.NOTE else translate_filled(entry.detail)
+    return format_text(said, limit)
 
 
 def _entry_lines(entry: TimelineEntry, stamped: tuple[str, str], width: int) -> list[Line]:
@@ -251,10 +262,11 @@ def _entry_lines(entry: TimelineEntry, stamped: tuple[str, str], width: int) -> 
         glyph,
     ]
     indent = len(at) + _GAP_CELLS + 4
-    source = (safe(entry.source, 20), MUTED)
+    is_ours = entry.kind not in _FROM_OUTSIDE
+    source = (safe(translate(entry.source) if is_ours else entry.source, 20), MUTED)
     # A person wrote a note: it is read, where the rest is skimmed.
     is_note = entry.kind is EventKind.NOTE
-    detail = format_text(entry.detail, 500 if is_note else 256)
+    detail = _detail(entry, 500 if is_note else 256)
     role = PLAIN if is_note else MUTED
     if width < _ROOMY:
         under = wrapped(detail, width, indent=indent, role=role) if detail else []
@@ -288,11 +300,12 @@ def _open_creation(row: IntentRow, look: Look) -> Line:
 
 
 def _fee(row: CollectionRow) -> Run:
-    return f"fee {row.fee:,}", PLAIN
+    return f"{translate('fee')} {row.fee:,}", PLAIN
 
 
 def _net(row: CollectionRow) -> Run:
-    return ("net —", MUTED) if row.net is None else (f"net {row.net:,}", PLAIN)
+    net = translate("net")
+    return (f"{net} —", MUTED) if row.net is None else (f"{net} {row.net:,}", PLAIN)
 
 
 def _code(row: CollectionRow) -> tuple[Run, ...]:
@@ -301,8 +314,10 @@ def _code(row: CollectionRow) -> tuple[Run, ...]:
 
 def _finality(row: CollectionRow, look: Look) -> Run:
     if row.final_seen_at is None:
-        return f"not final, {format_duration(look.now - row.created_at)} old", MUTED
-    return f"final since {format_moment(row.completed_at or row.final_seen_at, look)}", MUTED
+        age = format_duration(look.now - row.created_at)
+        return translate("not final, {age} old", age=age), MUTED
+    at = format_moment(row.completed_at or row.final_seen_at, look)
+    return translate("final since {at}", at=at), MUTED
 
 
 def _reason(row: CollectionRow, width: int) -> list[Line]:

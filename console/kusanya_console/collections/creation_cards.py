@@ -18,6 +18,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -52,7 +53,7 @@ def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> 
             [_first_sent(timeline, look)],
             width,
         ),
-        *wrapped(_SAID[intent.state], width, role=WARN if timeline.is_open else PLAIN),
+        *wrapped(translate(_SAID[intent.state]), width, role=WARN if timeline.is_open else PLAIN),
     ]
     said, role = safety(timeline)
     lines += [_BLANK, rule("say to the customer", width)]
@@ -61,29 +62,30 @@ def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> 
     if timeline.is_open:
         lines += _replay(timeline, look, width)
     zone = look.zone.tzname(None)
-    lines += [_BLANK, rule(f"story, our clock, {zone}", width)]
+    lines += [_BLANK, rule(translate("story, our clock, {zone}", zone=zone), width)]
     lines += moment_lines(timeline.entries, look, width)
     if intent.outcome is not None:
-        lines += wrapped(cell(intent.outcome, limit=300)[0], width, label="outcome")
+        lines += wrapped(cell(intent.outcome, limit=300)[0], width, label=translate("outcome"))
     return lines + around_lines(timeline.around, look, width)
 
 
 def _first_sent(timeline: CreationTimeline, look: Look) -> Run:
     first = timeline.intent.first_sent_at
     if first is None:
-        return f"never sent, kept {format_instant(timeline.intent.prepared_at, look)}", MUTED
-    return f"first sent {format_instant(first, look)}", MUTED
+        at = format_instant(timeline.intent.prepared_at, look)
+        return translate("never sent, kept {at}", at=at), MUTED
+    return translate("first sent {at}", at=format_instant(first, look)), MUTED
 
 
 def _replay(timeline: CreationTimeline, look: Look, width: int) -> list[Line]:
     until = timeline.replay_until
     if until is None or until <= look.now:
         over = "replay: its window is over, the service may charge again; a person decides (5, D)"
-        return wrapped(over, width, role=FAILED)
+        return wrapped(translate(over), width, role=FAILED)
     left = format_duration(until - look.now)
-    return wrapped(
-        f"replay: safe until {format_instant(until, look)}, {left} left: same key, same bytes, "
-        "never a second charge (5, R)",
-        width,
-        role=MUTED,
+    said = translate(
+        "replay: safe until {at}, {left} left: same key, same bytes, never a second charge (5, R)",
+        at=format_instant(until, look),
+        left=left,
     )
+    return wrapped(said, width, role=MUTED)

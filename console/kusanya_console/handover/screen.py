@@ -16,6 +16,7 @@ from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.format import Line, plain, rule, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
@@ -70,9 +71,9 @@ class HandoverScreen(ConsoleScreen):
         said: list[Line] = [
             (
                 (f" since {since}", STRONG),
-                (f"   {longer} earlier   {shorter} later   ", MUTED),
+                (f"   {longer} {translate('earlier')}   {shorter} {translate('later')}   ", MUTED),
                 (self.context.key("copy.id"), ACCENT),
-                (" copies the page", MUTED),
+                (translate(" copies the page"), MUTED),
             )
         ]
         return [*said, *page_lines(found, width)]
@@ -122,9 +123,9 @@ def page_lines(found: Handover, width: int) -> list[Line]:
     last = ""
     for part, line in lines(found):
         if part != last:
-            page += [(), ((" ", MUTED), *rule(_TITLES[part], width - 1))]
+            page += [(), ((" ", MUTED), *rule(translate(_TITLES[part]), width - 1))]
             last = part
-        page += wrapped(line, width - 1, indent=1)
+        page += wrapped(translate_filled(line), width - 1, indent=1)
     return page
 
 

@@ -25,6 +25,7 @@ from kusanya_console.ui.format import (
     rule,
     wrapped,
 )
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 _BLANK: Line = ()
@@ -76,7 +77,7 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
             f"✕ store lost: it cannot be read since {format_instant(found.lost_at, look)}. "
             "Everything below is the last that was known; nothing here is an all-clear."
         )
-        entries += plainly(wrapped(lost, width, role=FAILED))
+        entries += plainly(wrapped(translate_filled(lost), width, role=FAILED))
     for code, group in groupby(found.alarms, key=lambda alarm: alarm.code):
         alarms = list(group)
         for alarm in alarms[:_ALARMS]:
@@ -85,22 +86,23 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
             more = f"and {len(alarms) - _ALARMS:,} more: {code.replace('_', ' ')}"
             role = alarm_role(alarms[-1].severity)
             entries += plainly([((f"{alarms[-1].mark} {more}", role),)])
-    return entries or plainly([(("● nothing is failing, silent or stuck", PLAIN),)])
+    return entries or plainly([((translate("● nothing is failing, silent or stuck"), PLAIN),)])
 
 
 def _alarm_lines(alarm: Alarm, found: Reading, look: Look, width: int) -> list[Line]:
-    said = " ".join(filter(None, (alarm.text, _KEYS.get(alarm.code))))
+    said = translate_filled(" ".join(filter(None, (alarm.text, _KEYS.get(alarm.code)))))
     lines = wrapped(said, width, role=alarm_role(alarm.severity))
     held = found.acknowledgement(alarm.id)
     if held is not None:
-        who = f"looked after by {safe(held.by, 40)} since {format_instant(held.at, look)}"
+        at = format_instant(held.at, look)
+        who = translate("looked after by {who} since {at}", who=safe(held.by, 40), at=at)
         lines += wrapped(f"{who}: {safe(held.why, 200)}", width, indent=2, role=MUTED)
     return lines
 
 
 def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
     if not found.health.endpoints:
-        return plainly([(("no delivery has arrived within seven days", MUTED),)])
+        return plainly([((translate("no delivery has arrived within seven days"), MUTED),)])
     shape: tuple[int, ...] = (12, 10, 12, 12, -8, _FUSE_CELLS, _LEFT_CELLS)
     heads = ("endpoint", "state", "last arrival", "last 2xx", "refused", "fuse, 72 h", "")
     kept = range(len(shape)) if width >= WIDE else (0, 1, 2, 4, 6)

@@ -23,6 +23,7 @@ from kusanya_console.ui.format import (
     format_instant,
     wrapped,
 )
+from kusanya_console.ui.language import translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 WIDE = 96
@@ -178,7 +179,9 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
             (fit_id(reference, 16), PLAIN),
             ("  ", PLAIN),
         )
-        said = wrapped(safe(one.anomaly.sentence, 300), width, indent=_SAID, role=role)
+        said = wrapped(
+            safe(translate_filled(one.anomaly.sentence), 300), width, indent=_SAID, role=role
+        )
         lines = [(*head, *said[0][1:]), *said[1:]]
         name = f"{reference}: {one.anomaly.kind.value.replace('_', ' ')}"
         target = Target(key=one.id, name=name, story=one.row.id, alarm=one.id)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kusanya.lookup import LookupResult, MessageMatch
 from kusanya.text import safe
 from kusanya_console.ui.format import Line, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN
 
 _LONGEST = 400
@@ -16,9 +17,9 @@ def message_lines(messages: Sequence[MessageMatch], width: int) -> list[Line]:
     for message in messages:
         lines += wrapped(message.summary, width, role=MUTED)
         role = WARN if message.is_doubtful or message.row is None else ACCENT
-        lines += wrapped(safe(message.sentence, _LONGEST), width, role=role)
+        lines += wrapped(safe(translate_filled(message.sentence), _LONGEST), width, role=role)
         if message.keeps_receipt:
-            lines.append((("K keeps its receipt with this payment", PLAIN),))
+            lines.append(((translate("K keeps its receipt with this payment"), PLAIN),))
         lines.append((("", PLAIN),))
     return lines
 
@@ -27,4 +28,4 @@ def no_payment_lines(found: LookupResult, width: int) -> list[Line]:
     """Return what stands in the story's place when a message leads to no payment."""
     if found.messages:
         return message_lines(found.messages, width)
-    return wrapped(safe(found.trouble or "", _LONGEST), width, role=WARN)
+    return wrapped(safe(translate_filled(found.trouble or ""), _LONGEST), width, role=WARN)

@@ -30,7 +30,7 @@ def is_number(text: str) -> bool:
 
 def echoed(text: str, limit: int = 60) -> str:
     """Return what a person typed as it may stand outside the box: no phone number in it."""
-    return "a phone number" if is_phone_like(text) else safe(redact(text), limit)
+    return translate("a phone number") if is_phone_like(text) else safe(redact(text), limit)
 
 
 def hint(found: LookupResult, mode: Mode) -> Line:
@@ -39,22 +39,42 @@ def hint(found: LookupResult, mode: Mode) -> Line:
     if not found.text:
         return ((translate(HINT), MUTED),)
     if found.is_message and not found.count:
-        return (("a message that leads to no payment here", WARN),)
+        return ((translate("a message that leads to no payment here"), WARN),)
     if found.count == 1:
-        what = "unanswered creation" if found.creations else "collection"
-        way = (found.creations or found.matches)[0].kind.value
-        said = f"1 {what} in {word}, found by {way}{_looked_at(found)}"
+        said = translate(
+            "1 {what} in {mode}, found by {way}{looked}",
+            what=translate("unanswered creation" if found.creations else "collection"),
+            mode=word,
+            way=translate((found.creations or found.matches)[0].kind.value),
+            looked=_looked_at(found),
+        )
         return ((said, WARN if found.creations else MUTED),)
     if found.count:
-        more = " or more" if found.more else ""
         open_ = len(found.creations)
-        first = f"{open_} without a collection first; " if open_ else "best match first; "
-        what = "matches" if open_ else "collections"
-        said = f"{found.count}{more} {what} in {word}{_looked_at(found)}, {first}j k choose"
+        first = (
+            translate("{count} without a collection first; ", count=open_)
+            if open_
+            else translate("best match first; ")
+        )
+        said = translate(
+            "{count}{more} {what} in {mode}{looked}, {first}j k choose",
+            count=found.count,
+            more=translate(" or more") if found.more else "",
+            what=translate("matches" if open_ else "collections"),
+            mode=word,
+            looked=_looked_at(found),
+            first=first,
+        )
         return ((said, WARN if open_ else MUTED),)
     other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
-    matches = "match" if found.elsewhere == 1 else "matches"
-    return ((f"nothing in {word}, {found.elsewhere} {matches} in {other}", WARN),)
+    said = translate(
+        "nothing in {mode}, {count} {matches} in {other}",
+        mode=word,
+        count=found.elsewhere,
+        matches=translate("match" if found.elsewhere == 1 else "matches"),
+        other=other,
+    )
+    return ((said, WARN),)
 
 
 def _looked_at(found: LookupResult) -> str:
@@ -63,12 +83,16 @@ def _looked_at(found: LookupResult) -> str:
 
 def fetch_failed(text: str, *, is_lost: bool) -> list[Line]:
     """Return what stands in the story's place while a text cannot be looked up."""
-    why = "The store does not answer" if is_lost else "Something went wrong here"
-    back = "as soon as the store is back" if is_lost else "in some seconds"
+    why = translate("The store does not answer" if is_lost else "Something went wrong here")
+    back = translate("as soon as the store is back" if is_lost else "in some seconds")
+    not_looked = translate(
+        "{why}, so nothing was looked up for “{asked}”.", why=why, asked=echoed(text)
+    )
+    by_itself = translate("It is looked up by itself {back}: say that we are", back=back)
     return [
-        ((f"{why}, so nothing was looked up for “{echoed(text)}”.", WARN),),
-        ((f"It is looked up by itself {back}: say that we are", MUTED),),
-        (("checking, and send no new request.", MUTED),),
+        ((not_looked, WARN),),
+        ((by_itself, MUTED),),
+        ((translate("checking, and send no new request."), MUTED),),
     ]
 
 
@@ -76,28 +100,41 @@ def nothing(found: LookupResult, mode: Mode) -> list[Line]:
     """Return what stands in the story's place when there is none."""
     if not found.text:
         return [
-            (("Paste what the customer reads out; the story appears here.", MUTED),),
-            (("esc leaves the box, then 1 to 5 go to the other screens.", MUTED),),
+            ((translate("Paste what the customer reads out; the story appears here."), MUTED),),
+            ((translate("esc leaves the box, then 1 to 5 go to the other screens."), MUTED),),
         ]
-    word, _ = mode_words(mode)
-    if is_phone_like(found.text):
-        lines: list[Line] = [
-            ((f"No collection in {word} was asked of this phone.", PLAIN),),
-            (("No creation without an answer is for this phone either.", PLAIN),),
-        ]
-        if found.trouble is not None:
-            lines.append(((f"As a phone number: {safe(redact(found.trouble), 200)}.", WARN),))
-        lines.append((("Ask for the reference, or for the amount and the time.", MUTED),))
-    else:
-        lines = [
-            ((f"No collection and no open creation is known by “{echoed(found.text)}”.", PLAIN),)
-        ]
-        if found.looked_at:
-            lines.append(((f"As an amount it was looked for: {found.looked_at}.", PLAIN),))
-        few = len(found.text) < _FEWEST
-        more = "Type four characters of the reference or more." if few else _SHORTER
-        lines.append(((more, MUTED),))
+    lines = _nothing_of_phone(found, mode) if is_phone_like(found.text) else _nothing_of(found)
     if found.elsewhere:
         other, _ = mode_words(Mode.TEST if mode is Mode.LIVE else Mode.LIVE)
-        lines.append(((f"It is known in {other}: ^p, then “the other mode” goes there.", WARN),))
+        there = translate(
+            "It is known in {other}: ^p, then “the other mode” goes there.", other=other
+        )
+        lines.append(((there, WARN),))
     return lines
+
+
+def _nothing_of_phone(found: LookupResult, mode: Mode) -> list[Line]:
+    word, _ = mode_words(mode)
+    none = translate("No collection in {mode} was asked of this phone.", mode=word)
+    lines: list[Line] = [
+        ((none, PLAIN),),
+        ((translate("No creation without an answer is for this phone either."), PLAIN),),
+    ]
+    if found.trouble is not None:
+        why = safe(redact(found.trouble), 200)
+        lines.append(((translate("As a phone number: {why}.", why=why), WARN),))
+    ask = translate("Ask for the reference, or for the amount and the time.")
+    return [*lines, ((ask, MUTED),)]
+
+
+def _nothing_of(found: LookupResult) -> list[Line]:
+    none = translate(
+        "No collection and no open creation is known by “{asked}”.", asked=echoed(found.text)
+    )
+    lines: list[Line] = [((none, PLAIN),)]
+    if found.looked_at:
+        looked = translate("As an amount it was looked for: {what}.", what=found.looked_at)
+        lines.append(((looked, PLAIN),))
+    few = len(found.text) < _FEWEST
+    more = "Type four characters of the reference or more." if few else _SHORTER
+    return [*lines, ((translate(more), MUTED),)]

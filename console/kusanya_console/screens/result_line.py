@@ -5,10 +5,11 @@ from typing import ClassVar
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionResult, RevealedPhone
 from kusanya_console.ui.format import Line, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, WARN
 from kusanya_console.widgets.sheet import Sheet
 
-_KEY = "   esc dismisses"
+_KEY = "esc dismisses"
 
 
 class ResultLine(Sheet):
@@ -23,7 +24,7 @@ class ResultLine(Sheet):
             self.show(lambda width: _lines(_phone(revealed), WARN, width))
         elif result is not None:
             role = ACCENT if result.is_good else WARN
-            self.show(lambda width: _lines(result.sentence, role, width))
+            self.show(lambda width: _lines(translate_filled(result.sentence), role, width))
 
 
 def _phone(revealed: RevealedPhone) -> str:
@@ -33,6 +34,7 @@ def _phone(revealed: RevealedPhone) -> str:
 
 def _lines(sentence: str, role: str, width: int) -> list[Line]:
     lines = wrapped(sentence, width - 2, indent=1, role=role)
-    if sum(len(piece) for piece, _ in lines[-1]) + len(_KEY) < width:
-        lines[-1] = (*lines[-1], (_KEY, MUTED))
+    key = f"   {translate(_KEY)}"
+    if sum(len(piece) for piece, _ in lines[-1]) + len(key) < width:
+        lines[-1] = (*lines[-1], (key, MUTED))
     return lines

@@ -1,12 +1,20 @@
 """The language of the interface: English as it is written, or Swahili by its catalogue.
 
 Only texts of ours are translated, each where it is put on the screen: never what came from outside.
+A sentence that the library has filled in already is told by its form: the English entry with its
+placeholders is matched against it, and what stood in them is put into the Swahili one. What stands
+in a placeholder called {our_…} is a text of ours again.
 LIVE MODE and TEST MODE stay as they are in every language: nobody may take one for the other.
 """
 
-from functools import cache
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 from typing import Final
+
+import msgspec
 
 from kusanya.wording import Language
 
@@ -34,6 +42,105 @@ def translate(text: str, **values: object) -> str:
     """
     found = text if _chosen is Language.ENGLISH else swahili().get(text, text)
     return found.format(**values) if values else found
+
+
+def translate_filled(text: str) -> str:
+    """Return a text of ours whose placeholders are filled, in the chosen language.
+
+    Several sentences one behind the other are translated each. What the catalogue does not have
+    stays English.
+    """
+    return text if _chosen is Language.ENGLISH else _filled(text)
+
+
+@lru_cache(maxsize=2_000)
+def _filled(text: str) -> str:
+    found = _all_of(text)
+    if found is not None:
+        return found
+    mark = _MARK.match(text)
+    if mark is not None:
+        return f"{mark[0]}{_filled(text[mark.end() :])}"
+    for end in _ends(text):
+        found = _by_form(text[: end - 1])
+        if found is not None:
+            return f"{found} {_filled(text[end:])}"
+    return text
+
+
+def _all_of(text: str) -> str | None:
+    """Return a text that is one of ours as a whole, or several one behind the other."""
+    known = swahili().get(text)
+    if known is not None:
+        return known
+    mark = _MARK.match(text)
+    if mark is not None:
+        rest = _all_of(text[mark.end() :])
+        return None if rest is None else f"{mark[0]}{rest}"
+    # Several first: one with a placeholder at its end would take what stands behind it for that.
+    for end in _ends(text):
+        found = _by_form(text[: end - 1])
+        rest = None if found is None else _all_of(text[end:])
+        if rest is not None:
+            return f"{found} {rest}"
+    return _by_form(text)
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Yield where sentences end, the blank behind them included."""
+    return (one.end() for one in islice(_SENTENCE_END.finditer(text), _SENTENCES))
+
+
+def _by_form(text: str) -> str | None:
+    known = swahili().get(text)
+    if known is not None:
+        return known
+    for form in _forms():
+        found = form.pattern.fullmatch(text)
+        if found is not None:
+            said = {
+                name: _filled(value) if name.startswith(_OURS) else value
+                for name, value in found.groupdict().items()
+            }
+            return form.swahili.format(**said)
+    return None
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """An entry with placeholders: what its English sentences look like, and the Swahili one."""
+
+    pattern: re.Pattern[str]
+    swahili: str
+
+
+@cache
+def _forms() -> tuple[_Form, ...]:
+    entries = [(one, said) for one, said in swahili().items() if _FIELD.search(one)]
+    # What says most by itself first: a form of few letters fits too much.
+    entries.sort(key=lambda entry: len(_FIELD.sub("", entry[0])), reverse=True)
+    return tuple(_Form(_pattern(english), said) for english, said in entries)
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    pieces = _FIELD.split(english)
+    seen: set[str] = set()
+    for place in range(1, len(pieces), 2):
+        name = pieces[place]
+        # A name at the beginning is that of one sentence, not of those before it.
+        filled = r"(?:(?![.?!:;] ).)*?" if not pieces[0] and place == 1 else ".*?"
+        filled = ".*?" if name.startswith(_OURS) else filled
+        pieces[place] = f"(?P={name})" if name in seen else f"(?P<{name}>{filled})"
+        seen.add(name)
+    fixed = [re.escape(one) if n % 2 == 0 else one for n, one in enumerate(pieces)]
+    return re.compile("".join(fixed), re.DOTALL)
+
+
+_FIELD: Final = re.compile(r"\{([a-z_]+)\}")
+_OURS: Final = "our_"
+_MARK: Final = re.compile(r"[^\w\s'\"(] ")
+_SENTENCES: Final = 8
+"""No text of ours has more."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.?!]) ")
 
 
 @cache

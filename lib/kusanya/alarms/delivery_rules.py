@@ -158,7 +158,7 @@ def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     if found is not None:
         at = found.last_arrival_at
         last = "nothing has ever arrived" if at is None else f"last arrival {format_time(at)}"
-        states = f"{found.missed} final state{'s' if found.missed != 1 else ''}"
+        states = "1 final state" if found.missed == 1 else f"{found.missed} final states"
         yield Alarm(
             code="silent",
             mode=inputs.mode,

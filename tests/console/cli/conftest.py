@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from kusanya.logs import configure
+from kusanya.wording import Language
 from kusanya_console.cli.command_line import main
+from kusanya_console.ui import language
 
 ActionResult = tuple[int, str, str]
 """Exit code, standard output, standard error."""
@@ -34,3 +36,4 @@ def kusanya(
 
     yield run
     configure("off")  # the log that a command set up in this process
+    language.use(Language.ENGLISH)

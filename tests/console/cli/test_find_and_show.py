@@ -303,3 +303,33 @@ def test_facts_that_contradict_each_other_are_told_by_the_code_where_all_were_fo
     for text, code in (("INV-482003\nINV-482001", 3), ("INV-482003\nno such thing", 1)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         assert kusanya("find", "-")[0] == code
+
+
+def test_find_show_health_and_handover_speak_swahili_and_json_stays_english(
+    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    well: dict[str, Any] = dict.fromkeys(("failure_code", "failure_message"))
+    seed.life(50, at=NOW - timedelta(minutes=9), status="succeeded", **well)
+    seed.intents()
+    monkeypatch.setenv("KUSANYA_LANG", "sw")
+    out = kusanya("find", "INV-482050")[1]
+    assert "imelipwa" in out
+    assert "(kwa kumbukumbu)" in out
+    assert "Kinachofuata Hakuna la kufanya." in out
+    out = kusanya("show", "col_0000000000000050")[1]
+    assert "hali live  ada " in out
+    assert "taarifa kwa shop: imethibitika, mara ya 1 kati ya 7, tulijibu 200" in out
+    out = kusanya("show", "int_00000003")[1]
+    assert "? ombi haijulikani  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
+    assert "POST /v1/collections, mara ya 1: jibu limepotea" in out
+    code, out, _ = kusanya("health")
+    assert (code, "onyo: " in out or "dharura: " in out) == (1, True)
+    assert "To do:" not in out
+    out = kusanya("handover", "--since", "2026-03-04 12:00")[1]
+    assert "Kilichotokea\n  malipo 1 yaliundwa: 1 " in out
+    assert "hakuna aliyefanya kitu" in out
+    assert "kamwe usiunde upya" in out
+    said = json.loads(kusanya("find", "INV-482050", "--json")[1])["data"][0]
+    assert said["next"] == "Nothing to do."
+    monkeypatch.delenv("KUSANYA_LANG")
+    assert "succeeded" in kusanya("find", "INV-482050")[1]
