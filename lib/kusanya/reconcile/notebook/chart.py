@@ -38,6 +38,8 @@ _DAY_LABELS: Final = 12
 """Days that are named on an axis; further ones stand between them."""
 _FEWEST_DAYS: Final = 7
 """Days that an axis has room for, so that one day is a bar and not a wall."""
+_FEWEST_BANDS: Final = 5
+"""Amount bands that an axis has room for, for the same reason."""
 
 
 def pareto(frame: pd.DataFrame) -> Chart:
@@ -233,12 +235,13 @@ def bands(frame: pd.DataFrame) -> Chart:
             asked = _whole(part["expected"].iloc[priced])
             axes.plot(priced, asked, "_", color=LINE, ms=22, mew=2, label="tariff")
             axes.set_xticks(places, labels=[str(band) for band in part["band"]], fontsize=7)
+            axes.set_xlim(-0.6, max(len(part), _FEWEST_BANDS) - 0.4)
             beside = "" if one else f"\n{named(currency)}, {mode}"
             axes.set_ylabel(f"{named(channel)}{beside}")
             axes.yaxis.set_major_formatter(FuncFormatter(short))
             bare(axes)
         if len(frame):
-            stack[0].legend(frameon=False, ncols=2, loc="upper left")
+            stack[0].legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
         return titled(chart, "Fees by amount band: charged, and what the tariff asks")
 
 

@@ -265,7 +265,8 @@ def gap(found: "GapAnswer | None") -> Styler:
 def verdict(made: "Report") -> Styler:
     """Return how the period stands: the verdict, and every finding with its count and sum."""
     findings = _findings(made)
-    told = {"verdict": made.verdict().value, **findings}
+    nothing = ": nothing is proven, no ledger was given" if made.matched is None else ""
+    told = {"verdict": f"{made.verdict().value}{nothing}", **findings}
     weighs = {name for name, text in findings.items() if text[0] in "123456789"}
     weight = [name == "verdict" or name in weighs for name in told]
     return facts(told, "How the period stands").apply(_total, axis=None, rows=weight)
