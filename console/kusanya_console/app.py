@@ -34,7 +34,6 @@ from kusanya_console.actions.messages import (
     TimelineRequested,
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.alarm_bell import AlarmBell
 from kusanya_console.commands import wrong_keys
 from kusanya_console.feed import Feed
 from kusanya_console.feed_runner import FeedRunner
@@ -43,6 +42,7 @@ from kusanya_console.palette import CommandProvider
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui import language
+from kusanya_console.ui.alarm_bell import AlarmBell
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce

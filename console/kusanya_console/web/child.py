@@ -92,7 +92,7 @@ def _of_role(
 ) -> dict[str, Any]:
     """Return what asks and acts in the person's name, as far as the role goes."""
     from kusanya.profiles import load
-    from kusanya_console.cli.console.command import client_for, operator_for, queries_for
+    from kusanya_console.actions.factory import client_for, operator_for, queries_for
 
     found: dict[str, Any] = {}
     profile = msgspec.structs.replace(

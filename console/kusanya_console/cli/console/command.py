@@ -12,13 +12,8 @@ from kusanya_console.cli.options import ClockName, Migrate, ProfileName, StoreUr
 from kusanya_console.output import USAGE, Refused
 
 if TYPE_CHECKING:
-    from kusanya.client import Client
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
-    from kusanya.roles import Role
-    from kusanya.store import Store
-    from kusanya_console.actions.operator import OperatorActions
-    from kusanya_console.actions.queries import ServiceQueries
 
 
 def add_to(app: typer.Typer) -> None:
@@ -165,6 +160,7 @@ def _show(
     """Show the console on a profile until it is left; return the profile to go on with, if any."""
     from kusanya.profiles import has_bell, profile_names
     from kusanya.store import Store
+    from kusanya_console.actions.factory import client_for, operator_for, queries_for
     from kusanya_console.app import ConsoleApp
     from kusanya_console.cli.console.service import embedded_for
     from kusanya_console.cli.process.terminal import apply_settings, run_app
@@ -195,55 +191,3 @@ def _show(
             app.begin_with(notice)
         run_app(app)
         return app.next_profile
-
-
-def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
-    """Return a client where the profile has a key and an address, on the console's clock."""
-    if profile.api_key is None or profile.base_url is None:
-        return None
-    # Late: where nobody can be asked the client is not needed.
-    from kusanya.client import Client
-
-    return stack.enter_context(
-        Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
-    )
-
-
-def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQueries":
-    """Return what asks the service; its room is loaded only where there is somebody to ask."""
-    from kusanya_console.actions.queries import ServiceQueries
-
-    return ServiceQueries(store, client, clock=clock)
-
-
-def operator_for(
-    profile: "Profile",
-    store: "Store",
-    clock: "Clock",
-    client: "Client | None",
-    stack: ExitStack,
-    *,
-    role: "Role | None" = None,
-) -> "OperatorActions":
-    """Return everything that changes something, in the name of whoever the store knows.
-
-    As far as `role` allows, where one is given.
-    """
-    from kusanya.roles import Role
-    from kusanya_console.actions.operator import OperatorActions
-    from kusanya_console.dashboard.client import DashboardClient
-
-    dashboard = None
-    if profile.dashboard_url is not None and profile.dashboard_token is not None:
-        dashboard = stack.enter_context(
-            DashboardClient(profile.dashboard_url, profile.dashboard_token)
-        )
-    return OperatorActions(
-        store,
-        actor=store.audit.actor,
-        clock=clock,
-        profile=profile.name,
-        client=client,
-        dashboard=dashboard,
-        role=role or Role.ADMIN,
-    )

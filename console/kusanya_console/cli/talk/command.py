@@ -51,12 +51,8 @@ def talk(
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.actions.context import AppContext
-    from kusanya_console.cli.console.command import (
-        client_for,
-        migrate_first,
-        operator_for,
-        queries_for,
-    )
+    from kusanya_console.actions.factory import client_for, operator_for, queries_for
+    from kusanya_console.cli.console.command import migrate_first
     from kusanya_console.cli.talk.announcer import Follow
     from kusanya_console.cli.talk.conversation import Conversation
     from kusanya_console.cli.talk.verbs import VERBS

@@ -1,0 +1,65 @@
+"""What asks the service and what acts, built from a profile, for every kind of console."""
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # loaded where there is somebody to ask
+    from kusanya.client import Client
+    from kusanya.clock import Clock
+    from kusanya.profiles import Profile
+    from kusanya.roles import Role
+    from kusanya.store import Store
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.queries import ServiceQueries
+
+
+def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
+    """Return a client where the profile has a key and an address, on the console's clock."""
+    if profile.api_key is None or profile.base_url is None:
+        return None
+    # Late: where nobody can be asked the client is not needed.
+    from kusanya.client import Client
+
+    return stack.enter_context(
+        Client(profile.api_key, base_url=profile.base_url, mode=profile.mode, clock=clock)
+    )
+
+
+def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQueries":
+    """Return what asks the service; its room is loaded only where there is somebody to ask."""
+    from kusanya_console.actions.queries import ServiceQueries
+
+    return ServiceQueries(store, client, clock=clock)
+
+
+def operator_for(
+    profile: "Profile",
+    store: "Store",
+    clock: "Clock",
+    client: "Client | None",
+    stack: ExitStack,
+    *,
+    role: "Role | None" = None,
+) -> "OperatorActions":
+    """Return everything that changes something, in the name of whoever the store knows.
+
+    As far as `role` allows, where one is given.
+    """
+    from kusanya.roles import Role
+    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.dashboard.client import DashboardClient
+
+    dashboard = None
+    if profile.dashboard_url is not None and profile.dashboard_token is not None:
+        dashboard = stack.enter_context(
+            DashboardClient(profile.dashboard_url, profile.dashboard_token)
+        )
+    return OperatorActions(
+        store,
+        actor=store.audit.actor,
+        clock=clock,
+        profile=profile.name,
+        client=client,
+        dashboard=dashboard,
+        role=role or Role.ADMIN,
+    )
