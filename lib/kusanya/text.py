@@ -57,6 +57,14 @@ def safe(text: str, limit: int = DEFAULT_LIMIT) -> str:
     return result
 
 
+def shorten(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` characters: its begin and its end, … for what is between."""
+    if len(text) <= limit:
+        return text
+    end = (limit - 1) // 2
+    return f"{text[: limit - 1 - end]}…{text[len(text) - end :]}"
+
+
 def _mark(character: str) -> str:
     code = ord(character)
     return _NAMED.get(code) or f"⟨{code:04X}⟩"

@@ -146,13 +146,13 @@ def test_the_pairs_are_the_lines_that_agree_whether_they_were_counted_or_carried
     month = sample_faults.month(rows=1_200)
     carried = match(month, pairs=True)
     rows = carried.rows[carried.rows["break_code"] == "matched"]
-    assert carried.pairs is not None
+    assert isinstance(carried.pairs, pd.DataFrame)
     due = rows.sort_values("row_no")[["row_no", "collection_id"]].reset_index(drop=True)
     assert len(due) > 500
     pd.testing.assert_frame_equal(carried.pairs[["row_no", "collection_id"]], due)
     assert carried.pairs["amount_ledger"].equals(carried.pairs["amount_service"])
     counted = match(month, everything=False, pairs=True)
-    assert counted.pairs is not None
+    assert isinstance(counted.pairs, pd.DataFrame)
     pd.testing.assert_frame_equal(counted.pairs, carried.pairs)
     assert match(month).pairs is None
 

@@ -19,7 +19,8 @@ from kusanya_console.cli.process.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis.report import CloseResult, Progress
+    from kusanya.reconcile.analysis.report import CloseResult
+    from kusanya.reconcile.matching.ledger import Progress
 
 _TICK_S: Final = 1
 _EXAMPLE = (
@@ -140,10 +141,11 @@ def reconcile(
     Exits with 0 when all is explained, 1 for breaks (the pack is written) or a failed run, 3 when a
     notification could not be sent, whatever the verdict.
     """
-    from kusanya.errors import ConfigurationError
-    from kusanya.reconcile.inputs import tolerance_file
-    from kusanya.reconcile.pack.close import run
-    from kusanya.secret_files import find_secret
+    with _progress("starting"):
+        from kusanya.errors import ConfigurationError
+        from kusanya.reconcile.inputs import tolerance_file
+        from kusanya.reconcile.pack.close import run
+        from kusanya.secret_files import find_secret
 
     chosen = profile_of(profile, store)
     which = mode or chosen.mode
@@ -161,7 +163,10 @@ def reconcile(
     asked = () if period is None else find_secret("NOTIFY").text.split()
     news = Notification((*(notify or ()), *asked), which, days)
     try:
-        with interrupted_by_sigterm(), _progress() as progress:
+        with (
+            interrupted_by_sigterm(),
+            _progress("reading what was given") as progress,
+        ):
             result = run(
                 first=days[0],
                 last=days[1],
@@ -271,12 +276,16 @@ class ProgressLine:
 
 
 @contextmanager
-def _progress() -> "Iterator[Progress | None]":
-    """Yield what tells a person at a terminal what is being done; the line is gone at the end."""
+def _progress(first: str) -> "Iterator[Progress | None]":
+    """Yield what tells a person at a terminal what is being done; the line is gone at the end.
+
+    It begins with `first`.
+    """
     if not sys.stderr.isatty():
         yield None
         return
     line, stopped = ProgressLine(), Event()
+    line.step(first)
     drawing = Thread(target=line.keep_drawing, args=(stopped,), daemon=True)
     drawing.start()
     try:

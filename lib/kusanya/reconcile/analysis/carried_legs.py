@@ -66,7 +66,7 @@ def judge(
 
     `new` are the period's own items, `own` is its match of the bank's statements.
     """
-    was = [item for item in _of(carried.items) if is_carried(item)]
+    was = [item for item in columns.dicts(carried.items) if is_carried(item)]
     if not was:
         return Judgement({}, frozenset())
     days = [item["day"].date() for item in was if item["day"] is not None]
@@ -98,7 +98,7 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     Of an operator every line that names what is open, so that a second payment is not taken for the
     first; of a bank all lines and payouts since its first open item.
     """
-    open_ = [item for item in _of(items) if is_carried(item)]
+    open_ = [item for item in columns.dicts(items) if is_carried(item)]
     given = _given(inputs)
     every = given if inputs.carried is None else inputs.carried.with_movements(given)
     of_bank = [item for item in open_ if item["leg"] == BANK]
@@ -246,7 +246,7 @@ class _Offsets:
     """Lines that came since, each of which may clear one open item of its amount."""
 
     def __init__(self, inputs: Inputs, new: Iterable[Item], own: pd.DataFrame) -> None:
-        self._given, self._books = _given(inputs), inputs.ledger
+        self._given, self._books = _given(inputs), inputs.books
         self._new = [item for item in new if item["leg"] in LEGS]
         alone = own[(own["standing"] == "break") | own["break_code"].isin(_LEFT_ALONE)]
         self._alone = set(zip(alone["input"], alone["line_no"], strict=True))
@@ -322,14 +322,6 @@ def _clear_reversals(was: list[Item], now: dict[str, Item | None]) -> None:
     for item in both:
         if cleared & {_key(item["subject"]), _key(item["reference"])}:
             now[item["break_id"]] = None
-
-
-def _of(items: pd.DataFrame) -> list[Item]:
-    found = [{name: getattr(row, name) for name in items.columns} for row in columns.records(items)]
-    return [
-        {name: None if _is_missing(value) else value for name, value in item.items()}
-        for item in found
-    ]
 
 
 def _key(text: Any) -> str | None:

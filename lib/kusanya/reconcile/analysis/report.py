@@ -1,12 +1,13 @@
 """One period from every side: all frames of the pack, and the verdict."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 
 from kusanya.reconcile.analysis import (
     carried_legs,
@@ -37,16 +38,14 @@ from kusanya.reconcile.frames.columns import (
 )
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.on_disk import Pieces
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import bank, ledger, operator, settlement
 from kusanya.reconcile.matching.bank import BankMatch
-from kusanya.reconcile.matching.ledger import LedgerMatch
+from kusanya.reconcile.matching.ledger import LedgerMatch, Progress
 from kusanya.reconcile.matching.legs import Leg
 from kusanya.reconcile.matching.operator import OperatorMatch
 from kusanya.reconcile.matching.settlement import SettlementMatch
-
-Progress = Callable[[str], None]
-"""Called with what is being done, for people who wait."""
 
 
 class ReportVerdict(StrEnum):
@@ -62,6 +61,23 @@ class ReportVerdict(StrEnum):
 
 _PAIRS_SHOWN: Final = 5_000
 """Matched pairs on their sheet: enough to sample from; the files have all."""
+_PAIRS_SUMS: Final = Schema(
+    "sums of pairs",
+    {
+        name: PAIRS.columns[name]
+        for name in ("currency", "amount_ledger", "amount_service", "fee_service")
+    },
+)
+_PAIRS_SUMMED: Final = """
+SELECT
+    currency,
+    sum(amount_ledger)::BIGINT AS amount_ledger,
+    sum(amount_service)::BIGINT AS amount_service,
+    sum(fee_service)::BIGINT AS fee_service
+FROM pairs
+GROUP BY currency
+ORDER BY currency
+"""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -72,6 +88,20 @@ class Page(msgspec.Struct, frozen=True):
     frame: pd.DataFrame
     sheet_rows: int | None = None
     """How many rows its sheet shows where that are fewer than a sheet holds."""
+    every: Pieces | None = None
+    """All its rows, where they are too many for memory: `frame` then holds the first ones."""
+    sums: pd.DataFrame | None = None
+    """The sums of all of them by currency, where `every` is there."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the table has."""
+        return len(self.frame) if self.every is None else len(self.every)
+
+    @property
+    def parts(self) -> Iterable[pd.DataFrame]:
+        """Return the frames that the table consists of, in order."""
+        return [self.frame] if self.every is None else self.every
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,9 +126,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     payouts: pd.DataFrame
     """The lines of the settlement statement that the bank's open items are about."""
 
-    @property
-    def closed(self) -> pd.DataFrame:
-        """Return one row per collection of the period: what a later run is compared with."""
+    def closed(self) -> Iterator[pa.Table]:
+        """Yield one row per collection of the period: what a later run is compared with."""
         return closed(self.inputs)
 
     @property
@@ -156,19 +185,18 @@ def report(
     """Compute every frame of a period. `late` is the delta of an earlier, closed one."""
     report_step = progress or (lambda _: None)
     # Of an export that is never loaded whole the pairs are counted, not listed.
-    is_here = isinstance(inputs.collections, pd.DataFrame)
     report_step("matching the ledger")
-    matched = ledger.of(inputs, everything=False, pairs=is_here)
+    matched = ledger.of(inputs, everything=False, pairs=not inputs.is_export, progress=progress)
     report_step("matching the settlement statement")
     settled = settlement.of(inputs)
     report_step("matching the operator's and the bank's statements")
     of_operator, of_bank = operator.of(inputs, everything=False), bank.of(inputs)
-    report_step("auditing fees")
+    report_step("auditing fees: which tariff was charged")
     rows, period = inputs.collections, inputs.period
     charged = fees.tariff(rows, period=period)
     agreed = inputs.tariff if inputs.tariff is not None else charged
+    report_step("auditing fees: by day and channel")
     daily = fees.daily(rows, period=period, tariff=agreed)
-    report_step("counting failures")
     delta = columns.empty(DELTA) if late is None else late
     exceptions = fees.exceptions(rows, period=period, tariff=agreed)
     found = findings.findings(
@@ -181,6 +209,7 @@ def report(
         unpriced=fees.unpriced(rows, period=period, tariff=agreed),
         late=late,
     )
+    report_step("listing what is open")
     items = open_items.items(
         inputs,
         matched=matched,
@@ -201,6 +230,7 @@ def report(
         expected=rolled.expected,
         refunds=open_items.refunds_of(matched, given),
     )
+    report_step("counting failures")
     rest = (
         Page("findings", "What needs a person", found),
         Page("open_items", "What is open, with owner, status and note", items),
@@ -298,12 +328,15 @@ def _front(
     )
 
 
-def closed(inputs: Inputs) -> pd.DataFrame:
-    """Return what a period says about each of its collections, for a later run to compare with."""
+def closed(inputs: Inputs) -> Iterator[pa.Table]:
+    """Yield what a period says about each of its collections, by id, in pieces.
+
+    A later run is compared with it.
+    """
     with open_engine(inputs.collections) as engine:
         engine.register("collections", inputs.collections, COLLECTIONS)
         days = {"first": inputs.period.first, "last": inputs.period.last}
-        return engine.frame(query("closed"), CLOSED, days)
+        yield from engine.pieces(query("closed"), CLOSED, days)
 
 
 def _leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Page]:
@@ -349,7 +382,16 @@ def _pairs(matched: LedgerMatch | None) -> Page:
         return Page("matched", title, columns.empty(PAIRS))
     if matched.pairs is None:
         return Page("matched", f"{title}: counted, not listed, of an export", columns.empty(PAIRS))
-    return Page("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
+    if isinstance(matched.pairs, pd.DataFrame):
+        return Page("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
+    every = Pieces(matched.pairs)
+    shown = every.head(_PAIRS_SHOWN)
+    if len(shown) == len(every):
+        return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN)
+    with open_engine(matched.pairs) as engine:
+        engine.register("pairs", matched.pairs, PAIRS)
+        sums = engine.frame(_PAIRS_SUMMED, _PAIRS_SUMS)
+    return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN, every=every, sums=sums)
 
 
 def _ageing(matched: LedgerMatch | None) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.analysis import carried_legs, findings, open_items
+from kusanya.reconcile.analysis import carried_legs, findings, open_items, open_lines
 from kusanya.reconcile.analysis.open_items import Item
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, Carried, reversed_lines
@@ -41,7 +41,6 @@ CHANGED: Final = "changed"
 _REFUNDABLE: Final = frozenset({"double_payment", "late_success"})
 """Codes whose advice is a refund: a refund in the books clears them."""
 _REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
-_AGREED_LATER: Final = "paid_in_later_period"
 _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 
 
@@ -68,7 +67,7 @@ def roll(
     bank: BankMatch | None = None,
 ) -> RolledForward:
     """Return what is open after a period that begins with what an earlier one left open."""
-    new = {row.break_id: _item(row) for row in columns.records(items)}
+    new = {item["break_id"]: item for item in columns.dicts(items)}
     own = None if matched is None else matched.rows
     carried = inputs.carried
     if carried is None:
@@ -77,14 +76,15 @@ def roll(
             carried=columns.empty(CARRIED),
             expected=columns.empty(ITEMS),
             table=_table([], list(new.values())),
-            lines=_lines(inputs, own),
+            lines=open_lines.of(inputs, own),
         )
-    rows = _judge_books(inputs, carried)
+    books = inputs.books
+    rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
     endings = [
-        (was, _now(was, inputs, judged | other.now, new))
-        for was in map(_item, columns.records(carried.items))
+        (was, _now(was, inputs, judged | other.now, new, books=books))
+        for was in columns.dicts(carried.items)
         if _is_rolled(was)
     ]
     taken = {one["break_id"] for pair in endings for one in pair if one is not None}
@@ -106,24 +106,26 @@ def roll(
         carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
         expected=_frame(ITEMS, expected),
         table=_table(endings, fresh),
-        lines=carried.lines if inputs.ledger is None else _lines(inputs, own, rows),
+        lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
     )
 
 
-def _judge_books(inputs: Inputs, carried: Carried) -> pd.DataFrame | None:
+def _judge_books(
+    inputs: Inputs, carried: Carried, books: pd.DataFrame | None
+) -> pd.DataFrame | None:
     """Return the rows of what was carried, matched again; None where there is nothing to match.
 
     Without books nothing is proven: what was open stays open.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
-    if inputs.ledger is None or items.empty:
+    if books is None or items.empty:
         return None
     keys = carried.keys()
     days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
     first = min([inputs.period.first, *(day.date() for day in days)])
     found = ledger.match(
         _collections(inputs, keys),
-        _books(inputs.ledger, carried, inputs, keys),
+        _books(books, carried, inputs, keys),
         period=msgspec.structs.replace(inputs.period, first=first),
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
@@ -165,16 +167,21 @@ def _is_rolled(item: Item) -> bool:
 
 
 def _now(
-    was: Item, inputs: Inputs, judged: Mapping[str, Item | None], new: dict[str, Item]
+    was: Item,
+    inputs: Inputs,
+    judged: Mapping[str, Item | None],
+    new: dict[str, Item],
+    *,
+    books: pd.DataFrame | None,
 ) -> Item | None:
     """Return what a carried item is now, None where it is cleared."""
     if was["leg"] in carried_legs.LEGS:
         now = judged[was["break_id"]]
     elif was["leg"] == STATEMENT:
         now = _payout_now(was, inputs)
-    elif inputs.ledger is None:
+    elif books is None:
         now = {**was, "finding": _finding(was)}
-    elif _is_refunded(was, inputs.ledger):
+    elif _is_refunded(was, books):
         return None
     else:
         now = judged.get(was["break_id"]) or _same_order(was, judged)
@@ -318,33 +325,6 @@ def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.Dat
         parts = {name: found[name] for name in ROLLED.columns if name.startswith(("rows", "amo"))}
         rows.append({"leg": leg, "currency": currency, "break_code": code, **parts, "foots": foots})
     return _frame(ROLLED, rows)
-
-
-def _lines(inputs: Inputs, *matches: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the lines that a later run needs beside its own books: those of open orders.
-
-    Of an order that is open all lines come along, those that agree too: without the first line of
-    two, its payment would be called unbooked.
-    """
-    every = [
-        *([] if inputs.ledger is None else [inputs.ledger]),
-        *([] if inputs.carried is None else [inputs.carried.lines]),
-    ]
-    if not every:
-        return columns.empty(LEDGER)
-    lines = pd.concat(every, ignore_index=True)
-    keep = pd.Series(False, lines.index)
-    for rows in matches:
-        if rows is not None:
-            is_open = rows["break_id"].notna() | (rows["break_code"] == _AGREED_LATER)
-            for name in ("row_no", "reference", "collection_id"):
-                keep |= lines[name].isin(rows.loc[is_open, name].dropna()).fillna(value=False)
-    return columns.frame(LEDGER, lines[keep])
-
-
-def _item(row: Any) -> Item:
-    found = {name: getattr(row, name) for name in ITEMS.columns}
-    return {name: None if _is_missing(value) else value for name, value in found.items()}
 
 
 def _is_missing(value: Any) -> bool:

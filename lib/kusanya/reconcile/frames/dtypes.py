@@ -153,5 +153,18 @@ def records(data: pd.DataFrame) -> Iterator[Any]:
     return iter(data.itertuples())
 
 
+def dicts(data: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame by their columns, what is missing as None."""
+    listed = []
+    for name in data.columns:
+        missing = data[name].isna().to_numpy()
+        values = list(data[name])
+        if missing.any():
+            values = [None if gone else value for value, gone in zip(values, missing, strict=True)]
+        listed.append(values)
+    names = list(data.columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*listed, strict=True)]
+
+
 T, W, F, AT, D, S = DType.TEXT, DType.WHOLE, DType.FLAG, DType.INSTANT, DType.DAY, DType.SHARE
 """Short names for schemas: text, whole, flag, instant, day, share."""

@@ -5,7 +5,7 @@ extension, sees no Python variable, and its zone is UTC. Its sums are wider than
 own way to pandas turns them to float, so that answers leave as Arrow.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,10 +16,15 @@ import pyarrow as pa
 from kusanya.errors import FrameError
 from kusanya.reconcile.frames import columns, spill
 from kusanya.reconcile.frames.columns import Schema
-from kusanya.reconcile.frames.engine import Engine, Source, column_list, literal
+from kusanya.reconcile.frames.engine import Engine, Source, column_list, exactly, literal
 
 MEMORY: Final = "1GB"
 """What the engine may hold in memory; what is more goes to a folder that is removed at the end."""
+SMALL: Final = "256MB"
+"""The same for files of less than `SMALL_FILES` bytes, such as a month of a million collections."""
+SMALL_FILES: Final = 150_000_000
+
+_PIECE: Final = 100_000
 
 _OVERFLOWS: Final = (duckdb.ConversionException, duckdb.OutOfRangeException)
 
@@ -69,6 +74,8 @@ class DuckDbEngine(Engine):
             self._con.close()
         finally:
             self._spill.cleanup()
+            # Answers that were taken from Arrow into frames are free, and Arrow keeps their room.
+            pa.default_memory_pool().release_unused()
 
     def register(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
@@ -104,3 +111,12 @@ class DuckDbEngine(Engine):
             return asked.to_arrow_table()
         except _OVERFLOWS as error:
             raise OverflowError(str(error)) from error
+
+    def pieces(
+        self, sql: str, schema: Schema, values: Mapping[str, Any] | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield a query's answer in pieces of so many rows, none of which waits for the others."""
+        asked = self._con.sql(self._own(sql), params=dict(values) if values else None)
+        with asked.to_arrow_reader(_PIECE) as reader:
+            for batch in reader:
+                yield exactly(pa.table(batch), schema)

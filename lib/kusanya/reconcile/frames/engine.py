@@ -7,7 +7,7 @@ ran it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -34,6 +34,8 @@ class Dataset(msgspec.Struct, frozen=True):
     engine: str = ""
     """The Spark Connect address of the cluster that reads them, which sees the same paths; DuckDB
     in this process where empty."""
+    held: Any = None
+    """What keeps the files there; None where they are somebody else's."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -72,16 +74,26 @@ class Engine(ABC):
     ) -> pd.DataFrame:
         """Return a query's answer as a frame of exactly the schema's columns and types.
 
+        Raises as `table` does.
+        """
+        return columns.from_arrow(self.table(sql, schema, values))
+
+    def table(self, sql: str, schema: Schema, values: Mapping[str, Any] | None = None) -> pa.Table:
+        """Return a query's answer as a table of exactly the schema's columns and types.
+
         Raises FrameError for anything else, above all a sum that was not cast back to BIGINT, and
         OverflowError for a total past 63 bits: a wrong total is never shown.
         """
         try:
-            table = self.answer(sql, values)
+            return exactly(self.answer(sql, values), schema)
         except OverflowError as error:
             raise OverflowError(f"{schema.name}: a total is past 63 bits") from error
-        if table.schema.names != schema.arrow.names or table.schema.types != schema.arrow.types:
-            raise FrameError(f"{schema.name}: the query answers {table.schema}")
-        return columns.from_arrow(table)
+
+    def pieces(
+        self, sql: str, schema: Schema, values: Mapping[str, Any] | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield a query's answer, all of it or in pieces; raises as `table` does."""
+        yield self.table(sql, schema, values)
 
     def one_mode(self, name: str) -> None:
         """Raise ValueError when the table `name` holds collections of more than one mode."""
@@ -101,6 +113,13 @@ class Engine(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def exactly(table: pa.Table, schema: Schema) -> pa.Table:
+    """Return a table that has the schema's columns and types. Raises FrameError for another one."""
+    if table.schema.names != schema.arrow.names or table.schema.types != schema.arrow.types:
+        raise FrameError(f"{schema.name}: the query answers {table.schema}")
+    return table
 
 
 @cache

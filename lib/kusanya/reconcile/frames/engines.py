@@ -1,7 +1,7 @@
 """Which engine runs over a source: DuckDB in this process, or the Spark that a dataset names."""
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
+from kusanya.reconcile.frames.duckdb_engine import MEMORY, SMALL, SMALL_FILES, DuckDbEngine
 from kusanya.reconcile.frames.engine import Dataset, Engine, Source
 
 
@@ -23,4 +23,13 @@ def open_engine(*sources: Source | None) -> Engine:
             needs = "Spark needs more packages: pip install 'kusanya[spark]'"
             raise ConfigurationError(needs) from error
         return SparkEngine(address)
-    return DuckDbEngine(folders=[folder for dataset in datasets for folder in dataset.folders])
+    return DuckDbEngine(
+        folders=[folder for dataset in datasets for folder in dataset.folders],
+        memory=_memory(datasets) if datasets else MEMORY,
+    )
+
+
+def _memory(datasets: list[Dataset]) -> str:
+    """Return what is enough: an engine fills what it may have, and the program needs room too."""
+    size = sum(path.stat().st_size for dataset in datasets for path in dataset.paths)
+    return SMALL if size <= SMALL_FILES else MEMORY

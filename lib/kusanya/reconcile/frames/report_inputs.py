@@ -8,9 +8,9 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, on_disk
 from kusanya.reconcile.frames.carried import Carried
-from kusanya.reconcile.frames.columns import MOVEMENTS
+from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Source
 from kusanya.reconcile.frames.quality import Quality
@@ -27,7 +27,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     collections: Source
     """Reaches some days past the period on both sides; Parquet that is never loaded whole where the
-    inputs are an export."""
+    inputs are an export, or were to stay on the disk."""
     outside: pd.DataFrame | None = None
     """Collections of other days that the period's lines of the books name; from the whole store."""
     other_mode: pd.DataFrame
@@ -36,7 +36,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """Creations whose outcome is not known."""
     control: pd.DataFrame
     """What was loaded against the store's own rollups."""
-    ledger: pd.DataFrame | None = None
+    ledger: Source | None = None
     """The books; None where none were given, which proves nothing and is no zero."""
     statement: pd.DataFrame | None = None
     movements: pd.DataFrame | None = None
@@ -66,13 +66,23 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """What people said about breaks up to the position, by the break's id."""
 
     @property
+    def is_export(self) -> bool:
+        """Return whether the collections are an export's: as many as no machine holds."""
+        return self.store_id == EXPORT
+
+    @property
+    def books(self) -> pd.DataFrame | None:
+        """Return the lines of the books as a frame; None where none were given."""
+        return None if self.ledger is None else on_disk.whole(self.ledger, LEDGER, order="row_no")
+
+    @property
     def frame(self) -> pd.DataFrame:
         """Return the collections as a frame, for what looks at single rows.
 
         Raises InputRefused where they are an export's: `exported.whole` loads them.
         """
-        if isinstance(self.collections, pd.DataFrame):
-            return self.collections
+        if not self.is_export:
+            return on_disk.whole(self.collections, COLLECTIONS, order="created_at, id")
         raise InputRefused("an export is queried where it lies; load it whole to look at its rows")
 
     @property

@@ -1,10 +1,11 @@
-"""The engine's spill folder: only its user opens it, and it does not outlive its process."""
+"""Folders for what memory does not hold: only their user opens them, none outlives its process."""
 
 import os
 import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,15 @@ def folder() -> tempfile.TemporaryDirectory[str]:
     parent = Path(tempfile.gettempdir())
     _purge_once(parent)
     return tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent)
+
+
+class LastingFolder:
+    """Such a folder for as long as somebody holds this, removed at the end of the process else."""
+
+    def __init__(self) -> None:
+        made = folder()
+        self.path = Path(made.name)
+        weakref.finalize(self, made.cleanup)
 
 
 @cache

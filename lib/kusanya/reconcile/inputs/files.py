@@ -70,7 +70,7 @@ def ledger(
     kept, quality = reader.finish(
         "ledger", amount=amount, currency=currency, written=said, counts=status == "paid"
     )
-    return columns.frame(LEDGER, frame[kept]), quality
+    return columns.frame(LEDGER, frame if kept.all() else frame[kept]), quality
 
 
 def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Quality]:

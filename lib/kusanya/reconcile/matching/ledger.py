@@ -5,13 +5,14 @@ reference; `suggested_match` is a hint for a person. The bridge leads from the l
 service's and must leave nothing unexplained.
 """
 
+from collections.abc import Callable
 from datetime import date
 from typing import Final
 
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import carried, columns
+from kusanya.reconcile.frames import carried, columns, on_disk
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BREAKS,
@@ -35,17 +36,17 @@ from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
+Progress = Callable[[str], None]
+"""Called with what is being done, for people who wait."""
 _ALL: Final = """
 CREATE TEMP VIEW collections AS
 SELECT * FROM loaded UNION ALL SELECT * FROM outside
 """
 
 
-def lines(
-    ledger: pd.DataFrame | None, statement: pd.DataFrame | None, *, period: Period
-) -> pd.DataFrame:
+def lines(ledger: Source | None, statement: pd.DataFrame | None, *, period: Period) -> pd.DataFrame:
     """Return how many lines of each file lie before, in and after the period, and their sums."""
-    with open_engine() as engine:
+    with open_engine(ledger) as engine:
         engine.register("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
         paid_out = columns.empty(STATEMENT) if statement is None else statement
         engine.register("statement", paid_out, STATEMENT)
@@ -61,8 +62,9 @@ class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     ageing: pd.DataFrame
     doubles: pd.DataFrame
-    pairs: pd.DataFrame | None = None
-    """The lines that agree, each with its collection; None where nobody asked for them."""
+    pairs: Source | None = None
+    """The lines that agree, each with its collection; None where nobody asked for them.
+    Parquet where the collections are."""
 
     @property
     def breaks(self) -> int:
@@ -76,7 +78,13 @@ class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
         return int(left.abs().sum())
 
 
-def of(inputs: Inputs, *, everything: bool = True, pairs: bool = False) -> LedgerMatch | None:
+def of(
+    inputs: Inputs,
+    *,
+    everything: bool = True,
+    pairs: bool = False,
+    progress: Progress | None = None,
+) -> LedgerMatch | None:
     """Return the match of the inputs' ledger, or None where no ledger was given: nothing is proven.
 
     Its rows also say what people said about each break. See `match` for what `everything` leaves
@@ -98,18 +106,20 @@ def of(inputs: Inputs, *, everything: bool = True, pairs: bool = False) -> Ledge
         everything=everything,
         pairs=pairs,
         books_from=books_from,
+        progress=progress,
     )
     bridge = with_unread(matched.bridge, inputs.quality, of="ledger")
     rows = break_life.with_life(matched.rows, BREAKS, leg=carried.BOOKS, inputs=inputs)
     return msgspec.structs.replace(matched, bridge=bridge, rows=rows)
 
 
-def _books(given: pd.DataFrame, inputs: Inputs) -> tuple[pd.DataFrame, date | None]:
+def _books(given: Source, inputs: Inputs) -> tuple[Source, date | None]:
     """Return the books with the lines carried from the period before, and where they begin."""
     earlier = inputs.carried
     if earlier is None or not earlier.adjoins(inputs.period):
         return given, None
-    lines = [given, earlier.lines_before(given, inputs.period)]
+    frame = on_disk.whole(given, LEDGER, order="row_no")
+    lines = [frame, earlier.lines_before(frame, inputs.period)]
     return pd.concat(lines, ignore_index=True), earlier.period.first
 
 
@@ -127,6 +137,7 @@ def match(
     everything: bool = True,
     pairs: bool = False,
     books_from: date | None = None,
+    progress: Progress | None = None,
 ) -> LedgerMatch:
     """Match a ledger with the collections of one mode over a period.
 
@@ -160,26 +171,40 @@ def match(
         )
         engine.register("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
         engine.register("verdicts", breaks.table(breaks.LEDGER), RULES)
+        report_step = progress or (lambda _: None)
+        report_step("matching the ledger: reversals and what is said twice")
         engine.run(query("ledger_sides"))
         engine.run(query("ledger_plain"))
+        report_step("matching the ledger: one line with one payment")
         engine.run(_verdicts("plain_verdicts", "met_plainly"))
         engine.run(query("ledger_counted").format(ok_codes=breaks.agreeing()))
+        report_step("matching the ledger: several of one reference")
         engine.run(query("ledger_pairs"))
         engine.run(query("ledger_judged"))
+        report_step("matching the ledger: other spellings")
         engine.run(query("ledger_spelled"))
         engine.run(_verdicts("close_verdicts", "met_closely"))
         engine.run(_verdicts("spelled_verdicts", "met_by_spelling"))
+        report_step("matching the ledger: one for many, many for one")
         engine.run(query("ledger_groups"))
+        report_step("matching the ledger: payments of one customer")
         engine.run(query("ledger_rows"))
         engine.run(query("ledger_hints"))
         engine.run(query("ledger_totals"))
         engine.run(query("ledger_paid_again"))
+        report_step("matching the ledger: listing what agrees")
+        listed: Source | None = None
+        if pairs and isinstance(collections, pd.DataFrame):
+            listed = engine.frame(_agreed(), PAIRS)
+        elif pairs:
+            listed = on_disk.save(PAIRS, engine.pieces(_agreed(), PAIRS))
+        report_step("matching the ledger: listing what does not")
         return LedgerMatch(
             rows=engine.frame(query("ledger_answer"), MATCHES),
             bridge=engine.frame(query("ledger_bridge"), BRIDGE),
             ageing=engine.frame(query("ledger_ageing"), AGEING),
             doubles=engine.frame(query("ledger_doubles"), DOUBLES),
-            pairs=engine.frame(_agreed(), PAIRS) if pairs else None,
+            pairs=listed,
         )
 
 

@@ -268,11 +268,19 @@ def _sums(frame: pd.DataFrame, name: str, currency: str | None) -> dict[str | No
     return {str(key): int(value) for key, value in sums.items()}
 
 
-def with_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Return a table with a row of totals per currency at its end, and how many those are."""
-    sums = list(totals(frame))
-    if not sums:
-        return frame, 0
+def totals_of(sums: pd.DataFrame) -> list[Total]:
+    """Return totals from a table of them, one row for each currency."""
+    return [
+        Total(
+            row["currency"],
+            {name: int(row[name]) for name in added(sums) if not pd.isna(row[name])},
+        )
+        for row in sums.to_dict("records")
+    ]
+
+
+def total_rows(frame: pd.DataFrame, sums: list[Total]) -> pd.DataFrame:
+    """Return totals as rows of a table: a row per currency, which says that it is one."""
     names, label = list(frame.columns), label_of(frame)
     rows: dict[str, list[Any]] = {name: [None] * len(sums) for name in names}
     for at, total in enumerate(sums):
@@ -284,8 +292,7 @@ def with_totals(frame: pd.DataFrame) -> tuple[pd.DataFrame, int]:
                 rows[name][at] = total.currency
         if label is not None:
             rows[label][at] = "total"
-    last = pd.DataFrame({name: pd.Series(rows[name], dtype=frame[name].dtype) for name in names})
-    return pd.concat([frame, last], ignore_index=True), len(sums)
+    return pd.DataFrame({name: pd.Series(rows[name], dtype=frame[name].dtype) for name in names})
 
 
 def label_of(frame: pd.DataFrame) -> str | None:

@@ -12,6 +12,8 @@ import pandas as pd
 
 from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import COLLECTIONS, KEYS
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.matching import breaks
 from kusanya.text import safe
 
@@ -26,6 +28,7 @@ _EXPLORER: Final = (
     "as Collection.</p>"
 )
 """A notebook alone links to another one; a pack is handed on without them."""
+_OPEN: Final = "SELECT * FROM collections SEMI JOIN keys USING (id) ORDER BY created_at, id"
 Fact = tuple[datetime | None, str, str]
 """When, what, and more; what has no time stands at the end."""
 
@@ -71,11 +74,17 @@ def of(made: "Report") -> Stories:
 
 
 def _payments(made: "Report", ids: list[str]) -> Iterator[tuple[str, Fact]]:
-    collections = made.inputs.collections
-    # An export lies in its files; of it books and operator alone are told.
-    if not isinstance(collections, pd.DataFrame):
+    inputs = made.inputs
+    # Of an export books and operator alone are told: its files may be past counting.
+    if inputs.is_export or not ids:
         return
-    for row in columns.records(collections[collections["id"].isin(ids)]):
+    with open_engine(inputs.collections) as engine:
+        engine.register("collections", inputs.collections, COLLECTIONS)
+        engine.register(
+            "keys", columns.frame(KEYS, {"id": ids, "reference": [None] * len(ids)}), KEYS
+        )
+        rows = engine.frame(_OPEN, COLLECTIONS)
+    for row in columns.records(rows):
         money = f"{row.currency} {row.amount:,}, fee {row.fee:,}"
         channel = "" if pd.isna(row.channel) else f", {row.channel}"
         yield row.id, (row.created_at, "asked for", f"{money}{channel}")

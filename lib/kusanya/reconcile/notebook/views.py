@@ -90,20 +90,25 @@ def table(
     *,
     rows: int = ROWS,
     with_totals: bool = False,
+    of: int | None = None,
+    sums: pd.DataFrame | None = None,
     linked: Container[str] = (),
 ) -> Styler:
     """Return `frame` as an escaped table under `title`; the caption says when rows are left out.
 
     Money and counts have thousands separators, instants are East Africa Time, shares are percent,
     the total of all channels and the sums of a bridge are set off. `with_totals` adds the sums of
-    all rows, also of those that are left out. A collection that is in `linked` leads to its story.
+    all rows, also of those that are left out. Where `frame` is the beginning of a table of `of`
+    rows, `sums` are theirs. A collection that is in `linked` leads to its story.
     """
     shown, is_sum = frame.head(rows), layout.is_sum(frame.head(rows))
     if with_totals:
-        summed, added = layout.with_totals(frame)
-        shown = pd.concat([shown, summed.tail(added)], ignore_index=True) if added else shown
-        is_sum = [*is_sum, *[True] * added]
-    cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
+        found = layout.totals(frame) if sums is None else layout.totals_of(sums)
+        last = layout.total_rows(shown, list(found))
+        shown = pd.concat([shown, last], ignore_index=True) if len(last) else shown
+        is_sum = [*is_sum, *[True] * len(last)]
+    count = len(frame) if of is None else of
+    cut = "" if count <= rows else f" · the first {rows:,} of {count:,} rows"
     cells = pd.DataFrame(
         {name: shown[name].map(_form(shown[name])).astype("object") for name in shown.columns}
     )

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
 from kusanya.reconcile.analysis.report import (
     CloseResult,
-    Progress,
     Report,
     ReportVerdict,
     closed,
@@ -38,6 +38,7 @@ from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.inputs import earlier_pack, load
+from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.pack import (
     account_map,
     journal_entries,
@@ -120,7 +121,7 @@ def run(
         )
         if progress is not None:
             progress("writing the pack")
-        result = finish(made, out=str(out), max_breaks=max_breaks)
+        result = finish(made, out=str(out), max_breaks=max_breaks, progress=progress)
         kept = kept_receipts.record_in(keeper, made.report) if keeper else None
     except ConfigurationError:
         raise
@@ -184,6 +185,7 @@ def prepare(
         as_of=as_of,
         carried=None if earlier is None else earlier.carried,
         evidence=True,
+        on_disk=True,
         engine=engine,
         progress=progress,
     )
@@ -194,7 +196,7 @@ def prepare(
     if earlier is not None:
         files["previous"] = str(earlier.manifest["run_id"])
         # An export has one position only, its own.
-        upto = loaded.as_of if isinstance(loaded.collections, pd.DataFrame) else None
+        upto = None if loaded.is_export else loaded.as_of
         late = delta(Path(previous), store=store, as_of=upto, engine=engine)
     try:
         made = report(loaded, late=late, progress=progress)
@@ -205,7 +207,7 @@ def prepare(
 
 def _largest(inputs: Inputs) -> str:
     """Return which collection and which line say the largest amounts."""
-    with open_engine(inputs.collections) as engine:
+    with open_engine(inputs.collections, inputs.ledger) as engine:
         engine.register("collections", inputs.collections, COLLECTIONS)
         engine.register(
             "ledger", columns.empty(LEDGER) if inputs.ledger is None else inputs.ledger, LEDGER
@@ -214,7 +216,9 @@ def _largest(inputs: Inputs) -> str:
         return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
 
 
-def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> CloseResult:
+def finish(
+    closing: Closing, *, out: str, max_breaks: int = 0, progress: Progress | None = None
+) -> CloseResult:
     """Write the pack of a prepared period under `out` and return the result; see `pack`."""
     return pack(
         closing.report,
@@ -223,6 +227,7 @@ def finish(closing: Closing, *, out: str, max_breaks: int = 0) -> CloseResult:
         files=closing.files,
         entity=closing.entity,
         accounts=closing.accounts,
+        progress=progress,
     )
 
 
@@ -252,6 +257,7 @@ def pack(
     files: dict[str, str | None] | None = None,
     entity: str = "",
     accounts: AccountMap | None = None,
+    progress: Progress | None = None,
 ) -> CloseResult:
     """Write the pack of a report and return the result.
 
@@ -279,6 +285,7 @@ def pack(
             "books": made.matched is not None,
         },
         others={} if accounts is None else _journals(made, accounts, run_id),
+        progress=progress,
     )
     return CloseResult(
         verdict=verdict,
@@ -317,6 +324,7 @@ def delta(
     origin = manifest["made_from"]
     now = load.inputs(
         store,
+        on_disk=True,
         mode=origin["mode"],
         period=f"{origin['first']}..{origin['last']}",
         cutoff=origin["cutoff"],
@@ -326,7 +334,8 @@ def delta(
     )
     if now.store_id != origin["store_id"]:
         raise InputRefused(f"{previous.name} was made from another store")
-    return compare(before, closed(now), closed_run_id=manifest["run_id"])
+    found = columns.from_arrow(pa.concat_tables([CLOSED.arrow.empty_table(), *closed(now)]))
+    return compare(before, found, closed_run_id=manifest["run_id"])
 
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:

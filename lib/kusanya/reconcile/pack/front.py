@@ -15,6 +15,7 @@ from kusanya.reconcile.pack.cells import SUM, Formula
 from kusanya.reconcile.pack.imprint import Imprint
 from kusanya.reconcile.pack.sheets import HEAD, Sheet, statement_sums
 from kusanya.reconcile.pack.summary import Summary
+from kusanya.text import safe, shorten
 
 _FIRST, _WORDS, _CODE, _STANDING, _ROWS, _AMOUNT = 0, 0, 3, 5, 6, 7
 _COLUMNS: Final = 8
@@ -24,6 +25,8 @@ _COUNT: Final = 8.0
 _LABEL: Final = 19.5
 _LABEL_LETTERS: Final = 22
 """Letters of a label that its column holds."""
+_SIGNED_LETTERS: Final = 32
+"""Letters of a label on the sheet to sign."""
 _UPRIGHT: Final = 88.0
 """What all of them together are wide."""
 _OPENING, _ADJUSTED = 2, 5
@@ -56,9 +59,12 @@ def fill_statement(sheet: Sheet, made: Report, imprint: Imprint) -> None:
         if not page.frame.empty:
             row = _block(sheet, page.frame, page.title, row + 1)
     row += 1
+    _part_head(sheet, "SHA-256 of what went in and of the facts that were closed", row)
+    row += 1
     for name, digest in imprint.hashes:
-        sheet.write((row, 0), f"SHA-256 of {name}", "line")
-        sheet.write((row, _CODE - 1), digest, "line")
+        # The summary has the whole name; of a hash each digit counts.
+        sheet.write((row, 0), shorten(safe(name), _LABEL_LETTERS), "line")
+        sheet.write((row, 1), digest, "line")
         row += 1
     # Line by line from the second page on: the first one holds for every month.
     sheet.sheet.set_h_pagebreaks([row])
@@ -236,7 +242,10 @@ def fill_sign_off(sheet: Sheet, imprint: Imprint) -> None:
         ("books of", imprint.entity or "–"),
         ("business days", imprint.period),
         ("mode", imprint.mode),
-        *((f"SHA-256 of {name}", digest) for name, digest in imprint.hashes),
+        *(
+            (shorten(f"SHA-256 of {safe(name)}", _SIGNED_LETTERS), digest)
+            for name, digest in imprint.hashes
+        ),
     ]
     row = HEAD
     for name, value in facts:

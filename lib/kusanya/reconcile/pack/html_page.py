@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.reconcile.analysis.report import Page, Report
+from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.notebook import chart, layout, stories, views
 from kusanya.reconcile.pack.imprint import Imprint
 from kusanya.reconcile.pack.summary import Summary
@@ -15,7 +16,13 @@ from kusanya.text import safe
 HTML_ROWS: Final = 200
 
 
-def to_html(made: Report, *, summary: Summary, imprint: Imprint) -> str:
+def to_html(
+    made: Report,
+    *,
+    summary: Summary,
+    imprint: Imprint,
+    report_step: Progress = lambda _: None,
+) -> str:
     """Return the report as one page: plain tables and pictures, no script, nothing from outside.
 
     Of breaks and settlement it shows what differs, in the columns that people read; rows and
@@ -31,6 +38,7 @@ def to_html(made: Report, *, summary: Summary, imprint: Imprint) -> str:
     for page in made.pages:
         if page.name == "findings":
             continue  # they stand on top
+        report_step(f"writing the pack: {page.name} of report.html")
         picture = _picture(page)
         if picture is not None:
             data = base64.b64encode(picture).decode()
@@ -102,7 +110,15 @@ def _table(page: Page, found: stories.Stories) -> Any:
         frame = views.differing(page.frame)
         agree = len(page.frame) - len(frame)
         title = f"{title} · {agree:,} more agree" if agree else title
-    return views.table(layout.read(frame), title, rows=HTML_ROWS, with_totals=True, linked=found)
+    return views.table(
+        layout.read(frame),
+        title,
+        rows=HTML_ROWS,
+        with_totals=True,
+        of=None if page.every is None else page.rows,
+        sums=page.sums,
+        linked=found,
+    )
 
 
 def _picture(page: Page) -> bytes | None:

@@ -1,6 +1,7 @@
 """What stands on every sheet and every printed page: whose it is, which run, and how it ended."""
 
 import hashlib
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -73,6 +74,7 @@ def imprint(
     )
 
 
-def digest(data: bytes) -> str:
-    """Return the SHA-256 of bytes as text."""
-    return hashlib.sha256(data).hexdigest()
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file as text."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

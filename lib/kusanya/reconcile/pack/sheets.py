@@ -101,7 +101,7 @@ def fill(sheet: Sheet, page: Page, imprint: Imprint, *, rows: int) -> None:
     sheet.sheet.repeat_rows(0, HEAD)
     sheet.print_across()
     if page.sheet_rows is None:  # else it is the page's own limit, which its title says
-        sheet.left_out(max(len(page.frame) - rows, 0))
+        sheet.left_out(max(page.rows - rows, 0))
     widths = _headings(sheet, shown)
     kinds = [KIND_LOOKS.get(frame[name].dtype, "text") for name in frame.columns]
     sums = _own_sums(shown)
@@ -125,8 +125,8 @@ def fill(sheet: Sheet, page: Page, imprint: Imprint, *, rows: int) -> None:
 def title(page: Page, shown: pd.DataFrame, rows: int) -> str:
     """Return a page's title and what of it stands in its file only."""
     notes = []
-    if len(page.frame) > rows:
-        notes.append(f"the first {rows:,} of {len(page.frame):,} rows")
+    if page.rows > rows:
+        notes.append(f"the first {rows:,} of {page.rows:,} rows")
     more = len(set(page.frame.columns) - set(shown.columns))
     if more:
         notes.append(f"{more} more columns")

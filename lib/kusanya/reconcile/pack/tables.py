@@ -4,10 +4,10 @@ import codecs
 import csv
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pandas as pd
@@ -37,14 +37,16 @@ _WIDEST_MARK: Final = 10
 """Characters that a mark of `safe` takes at most in place of one."""
 
 
-def write_both(frame: pd.DataFrame, path: Path, raw: Path) -> int:
+def write_both(frames: Iterable[pd.DataFrame], path: Path, raw: Path) -> int:
     """Write a table for spreadsheets and for machines; return how many cells were cut.
 
-    As `to_csv` and `to_raw_csv` do, but a long table that is the same in both is made once.
+    `frames` are its parts in order, at least one. As `to_csv` and `to_raw_csv` do, but a long table
+    that is the same in both is made once.
     """
-    to_raw_csv(frame, raw)
-    if not _is_plain(frame):
-        return to_csv(frame, path)
+    if not _is_plain(frames):
+        _write_raw(frames, raw)
+        return _write_safe(frames, path)
+    _write_plain(frames, raw)
     with raw.open("rb") as written, path.open("wb") as file:
         file.write(codecs.BOM_UTF8)
         shutil.copyfileobj(written, file, _COPIED)
@@ -56,61 +58,84 @@ def to_csv(frame: pd.DataFrame, path: Path) -> int:
 
     It has a BOM, safe text, and nothing that begins like a formula.
     """
-    if _is_plain(frame):
-        _write_plain(frame, path, begin=codecs.BOM_UTF8)
-        return 0
-    cut = 0
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow([escape_formula(str(name)) for name in frame.columns])
-        for row in _rows(frame):
-            cut += sum(isinstance(cell, str) and is_cut(cell) for cell in row)
-            writer.writerow(
-                [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
-            )
-    return cut
+    if not _is_plain([frame]):
+        return _write_safe([frame], path)
+    _write_plain([frame], path, begin=codecs.BOM_UTF8)
+    return 0
 
 
 def to_raw_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a table for machines: exact text, no BOM."""
-    if _is_plain(frame):
-        _write_plain(frame, path)
-        return
+    write = _write_plain if _is_plain([frame]) else _write_raw
+    write([frame], path)
+
+
+def _write_safe(frames: Iterable[pd.DataFrame], path: Path) -> int:
+    cut = 0
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, lineterminator="\r\n")
+        for place, frame in enumerate(frames):
+            if not place:
+                writer.writerow([escape_formula(str(name)) for name in frame.columns])
+            for row in _rows(frame):
+                cut += sum(isinstance(cell, str) and is_cut(cell) for cell in row)
+                writer.writerow(
+                    [escape_formula(cell) if isinstance(cell, str) else cell for cell in row]
+                )
+    return cut
+
+
+def _write_raw(frames: Iterable[pd.DataFrame], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="", errors="surrogatepass") as file:
         # The writer quotes only the characters of its own line end: a lone CR would end the row.
         writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow(frame.columns)
-        writer.writerows(_rows(frame))
+        for place, frame in enumerate(frames):
+            if not place:
+                writer.writerow(frame.columns)
+            writer.writerows(_rows(frame))
 
 
-def _is_plain(frame: pd.DataFrame) -> bool:
+def _is_plain(frames: Iterable[pd.DataFrame]) -> bool:
     """Tell whether a table is long and no cell of it needs a quote, an escape or a cut."""
     known = {DType.TEXT.pandas, DType.WHOLE.pandas, np.dtype(DType.DAY.pandas)}
-    if len(frame) < _LONG or not set(frame.dtypes) <= known:
+    if sum(map(len, frames)) < _LONG:
         return False
-    texts = (frame[name] for name in frame.columns if frame[name].dtype == DType.TEXT.pandas)
     return all(
-        pc.all(pc.match_substring_regex(pa.array(text), _PLAIN), min_count=0).as_py()
-        for text in texts
+        set(frame.dtypes) <= known and all(_is_plain_text(frame[name]) for name in _texts(frame))
+        for frame in frames
     )
 
 
-def _write_plain(frame: pd.DataFrame, path: Path, *, begin: bytes = b"") -> None:
+def _texts(frame: pd.DataFrame) -> list[str]:
+    return [name for name in frame.columns if frame[name].dtype == DType.TEXT.pandas]
+
+
+def _is_plain_text(column: "pd.Series[Any]") -> bool:
+    plain = pc.match_substring_regex(pa.array(column), _PLAIN)
+    return bool(pc.all(plain, min_count=0).as_py())
+
+
+def _write_plain(frames: Iterable[pd.DataFrame], path: Path, *, begin: bytes = b"") -> None:
     """Write a plain table, the same text as the careful way, a column at a time.
 
     The lines of some rows lie side by side in one array, whose bytes are the file's.
     """
     with path.open("wb") as file:
-        file.write(begin + (",".join(map(str, frame.columns)) + "\r\n").encode())
-        for start in range(0, len(frame), _TOGETHER):
-            some = frame.iloc[start : start + _TOGETHER]
-            parts = [pc.fill_null(_as_text(some[name]), "") for name in frame.columns]
-            ended = [*parts[:-1], pc.binary_join_element_wise(parts[-1], "\r\n", "")]
-            lines = pc.binary_join_element_wise(*ended, ",")
-            for piece in lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]:
-                _, ends, text = piece.buffers()
-                places = np.frombuffer(ends, dtype="int32")[piece.offset :]
-                file.write(memoryview(text)[places[0] : places[len(piece)]])
+        for place, frame in enumerate(frames):
+            if not place:
+                file.write(begin + (",".join(map(str, frame.columns)) + "\r\n").encode())
+            for start in range(0, len(frame), _TOGETHER):
+                _write_lines(frame.iloc[start : start + _TOGETHER], file)
+
+
+def _write_lines(some: pd.DataFrame, file: BinaryIO) -> None:
+    parts = [pc.fill_null(_as_text(some[name]), "") for name in some.columns]
+    ended = [*parts[:-1], pc.binary_join_element_wise(parts[-1], "\r\n", "")]
+    lines = pc.binary_join_element_wise(*ended, ",")
+    for piece in lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]:
+        _, ends, text = piece.buffers()
+        places = np.frombuffer(ends, dtype="int32")[piece.offset :]
+        file.write(memoryview(text)[places[0] : places[len(piece)]])
 
 
 def _as_text(column: "pd.Series[Any]") -> Any:

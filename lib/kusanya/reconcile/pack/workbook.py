@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from kusanya.business_day import EAT
 from kusanya.reconcile.analysis.report import Report
+from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.pack import cells, front, sheets
 from kusanya.reconcile.pack.cells import Counts
 from kusanya.reconcile.pack.imprint import Imprint
@@ -19,7 +20,14 @@ ON_FRONT: Final = frozenset({"balances", "reconciliation", "providers", "control
 """Pages that stand on the first sheet together."""
 
 
-def to_xlsx(made: Report, path: Path, *, summary: Summary, imprint: Imprint) -> None:
+def to_xlsx(
+    made: Report,
+    path: Path,
+    *,
+    summary: Summary,
+    imprint: Imprint,
+    report_step: Progress = lambda _: None,
+) -> None:
     """Write the workbook: the statement, the facts, a sheet per table, a place to sign.
 
     Text is cut at 32,767 characters, whole numbers of 16 digits and more are text, a sheet ends at
@@ -41,13 +49,16 @@ def to_xlsx(made: Report, path: Path, *, summary: Summary, imprint: Imprint) -> 
         },
     )
     try:
-        _fill_workbook(book, made, summary, imprint)
+        _fill_workbook(book, made, summary, imprint, report_step)
+        report_step("writing the pack: the workbook")
     finally:
         book.close()
     path.write_bytes(packed.getvalue())
 
 
-def _fill_workbook(book: Any, made: Report, summary: Summary, imprint: Imprint) -> None:
+def _fill_workbook(
+    book: Any, made: Report, summary: Summary, imprint: Imprint, report_step: Progress
+) -> None:
     at = made.inputs.as_of_at.astimezone(EAT).replace(tzinfo=None)
     book.set_properties({"title": "Reconciliation", "author": "", "created": at})
     formats, counts = cells.looks(book), Counts()
@@ -59,6 +70,7 @@ def _fill_workbook(book: Any, made: Report, summary: Summary, imprint: Imprint) 
     facts_sheet = added("summary")
     for page in made.pages:
         if page.name not in ON_FRONT:
+            report_step(f"writing the pack: sheet {page.name}")
             rows = min(page.sheet_rows or SHEET_ROWS, SHEET_ROWS)
             sheets.fill(added(page.name), page, imprint, rows=rows)
     facts = [

@@ -9,17 +9,26 @@ for machines only.
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kusanya.errors import PackRefused
 from kusanya.reconcile.analysis.report import Report
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import CLOSED, ITEMS, LEDGER, MOVEMENTS, STATEMENT
+from kusanya.reconcile.frames.columns import (
+    CLOSED,
+    ITEMS,
+    LEDGER,
+    MOVEMENTS,
+    STATEMENT,
+    Schema,
+)
+from kusanya.reconcile.frames.on_disk import even
 from kusanya.reconcile.inputs.earlier_pack import (
     CLOSED_FILE,
     ITEMS_FILE,
@@ -27,8 +36,9 @@ from kusanya.reconcile.inputs.earlier_pack import (
     MOVEMENTS_FILE,
     PAYOUTS_FILE,
 )
+from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.pack.html_page import to_html
-from kusanya.reconcile.pack.imprint import Imprint, digest
+from kusanya.reconcile.pack.imprint import Imprint, digest_of
 from kusanya.reconcile.pack.summary import Summary
 from kusanya.reconcile.pack.tables import write_both
 from kusanya.reconcile.pack.workbook import to_xlsx
@@ -42,10 +52,12 @@ def write(
     imprint: Imprint,
     manifest: dict[str, Any],
     others: Mapping[str, bytes] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write a report's pack as `folder` and return it; it appears whole or not at all.
 
-    `others` are more files of it, by their path in the folder.
+    `others` are more files of it, by their path in the folder. `progress` is called with what is
+    being written.
 
     Where the folder is there already with the same contents it is left alone. Raises PackRefused
     when it cannot be written, or when what is there differs.
@@ -63,6 +75,7 @@ def write(
             imprint=imprint,
             manifest=manifest,
             others=others or {},
+            report_step=progress or (lambda _: None),
         )
         if not folder.exists():
             beside.rename(folder)
@@ -83,40 +96,58 @@ def _fill(
     imprint: Imprint,
     manifest: dict[str, Any],
     others: Mapping[str, bytes],
+    report_step: Progress,
 ) -> None:
     folder.chmod(0o755)
     tables = folder / "csv"
     tables.mkdir()
     cut = {}
     for page in made.pages:
+        report_step(f"writing the pack: csv/{page.name}.csv")
         names = (tables / f"{page.name}.csv", tables / f"{page.name}.raw.csv")
-        cut[f"csv/{page.name}.csv"] = write_both(page.frame, *names)
-    tables_kept = {
-        CLOSED_FILE: columns.to_arrow(made.closed, CLOSED),
-        ITEMS_FILE: columns.to_arrow(made.items, ITEMS),
-        LINES_FILE: columns.to_arrow(made.lines, LEDGER),
-        MOVEMENTS_FILE: columns.to_arrow(made.movements, MOVEMENTS),
-        PAYOUTS_FILE: columns.to_arrow(made.payouts, STATEMENT),
+        cut[f"csv/{page.name}.csv"] = write_both(page.parts, *names)
+    report_step(f"writing the pack: {CLOSED_FILE}")
+    tables_kept: dict[str, tuple[Schema, Iterable[pa.Table]]] = {
+        CLOSED_FILE: (CLOSED, made.closed()),
+        **{
+            name: (schema, [columns.to_arrow(frame, schema)])
+            for name, schema, frame in (
+                (ITEMS_FILE, ITEMS, made.items),
+                (LINES_FILE, LEDGER, made.lines),
+                (MOVEMENTS_FILE, MOVEMENTS, made.movements),
+                (PAYOUTS_FILE, STATEMENT, made.payouts),
+            )
+        },
     }
-    for name, table in tables_kept.items():
-        pq.write_table(table, folder / name)
-    facts = [(name, digest((folder / name).read_bytes())) for name in tables_kept]
+    facts = [
+        (name, _keep(tables, schema, folder / name))
+        for name, (schema, tables) in tables_kept.items()
+    ]
     signed = msgspec.structs.replace(imprint, hashes=(*imprint.hashes, *facts))
-    to_xlsx(made, folder / "pack.xlsx", summary=summary, imprint=signed)
-    text = to_html(made, summary=summary, imprint=signed)
+    to_xlsx(made, folder / "pack.xlsx", summary=summary, imprint=signed, report_step=report_step)
+    text = to_html(made, summary=summary, imprint=signed, report_step=report_step)
     (folder / "report.html").write_text(text, encoding="utf-8")
     for name, data in others.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
+    report_step("writing the pack: manifest.json")
     files = {
         str(path.relative_to(folder)): {
-            "sha256": digest(path.read_bytes()),
+            "sha256": digest_of(path),
             "bytes": path.stat().st_size,
         }
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    rows = {page.name: len(page.frame) for page in made.pages}
+    rows = {page.name: page.rows for page in made.pages}
     counts = {"rows": rows, "files": files, "cells_cut": {name: n for name, n in cut.items() if n}}
     text = json.dumps({**manifest, **counts}, indent=2, sort_keys=True)
     (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _keep(tables: Iterable[pa.Table], schema: Schema, path: Path) -> str:
+    """Write a table in pieces of as many rows whichever way it came; return the file's digest."""
+    with pq.ParquetWriter(path, schema.arrow) as writer:
+        for table in even(tables):
+            writer.write_table(table.replace_schema_metadata())
+    return digest_of(path)

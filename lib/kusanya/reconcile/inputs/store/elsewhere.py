@@ -5,10 +5,11 @@ that is known, however long ago: what was paid in October is often booked in Nov
 payment is called unbooked, its reference is: it may be the second payment of one order.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
     COLLECTIONS,
     KEYS,
@@ -21,6 +22,7 @@ from kusanya.reconcile.frames.columns import (
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Source, query
 from kusanya.reconcile.frames.engines import open_engine
+from kusanya.wire import Mode
 
 _KNOWN: Final = Schema(
     "known",
@@ -34,13 +36,43 @@ _LINES: Final = Schema(
 _NEW: Final = "SELECT * FROM found ANTI JOIN collections USING (id) ORDER BY created_at, id"
 
 
-def unmet(collections: Source, ledger: pd.DataFrame, *, period: Period) -> pd.DataFrame:
+def keys(
+    collections: Source, files_read: dict[str, Any], span: Period, *, again: list[str]
+) -> pd.DataFrame:
+    """Return the ids and references to look up, of all files that were read and what was carried.
+
+    `again` are references paid in the period and before the days that were read.
+    """
+    said = columns.empty(KEYS)
+    if "movements" in files_read:
+        receipts = files_read.get("receipts", columns.empty(RECEIPTS))
+        said = unmet_movements(collections, files_read["movements"], receipts)
+    if files_read["carried"] is not None:
+        said = joined(said, files_read["carried"].keys())
+    if "ledger" not in files_read:
+        return said
+    found = joined(said, unmet(collections, files_read["ledger"], period=span))
+    paid_twice = columns.frame(KEYS, {"id": [None] * len(again), "reference": again})
+    return joined(found, paid_twice)
+
+
+def other(mode: Mode) -> Mode:
+    """Return the mode that this one is not."""
+    return Mode.TEST if mode is Mode.LIVE else Mode.LIVE
+
+
+def joined(keys: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    """Return the keys of both, each once."""
+    return pd.concat([keys, more], ignore_index=True).drop_duplicates(ignore_index=True)
+
+
+def unmet(collections: Source, ledger: Source, *, period: Period) -> pd.DataFrame:
     """Return the ids and references to look up in everything that is known.
 
     Those of the period's lines that no collection answers (neither the one they name nor a success
     on their reference), and those of the period's successes that no line names.
     """
-    with open_engine(collections) as engine:
+    with open_engine(collections, ledger) as engine:
         engine.register("collections", collections, _KNOWN)
         engine.register("ledger", ledger, _LINES)
         days = {"first": period.first, "last": period.last}

@@ -7,15 +7,32 @@ from typing import Final
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import CONTROL
+from kusanya.reconcile.frames.columns import COLLECTIONS, CONTROL, Schema
 from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.engine import Source
+from kusanya.reconcile.frames.engines import open_engine
 from kusanya.store.records import AMOUNT_COUNTED_MAX, RollupRow
 
 _SUMS: Final = ("rows", "amount", "fee")
+_LOADED: Final = Schema(
+    "loaded", {name: CONTROL.columns[name] for name in ("currency", "status", *_SUMS)}
+)
+# Rollups count a larger number, which is a fault, as the most they count.
+_SUMMED: Final = """
+SELECT
+    currency,
+    status,
+    count(*) AS rows,
+    sum(least(greatest(amount, -$most), $most))::BIGINT AS amount,
+    sum(least(greatest(fee, -$most), $most))::BIGINT AS fee
+FROM collections
+WHERE created_at >= $begins AND created_at < $ends
+GROUP BY currency, status
+"""
 
 
 def control(
-    collections: pd.DataFrame, rollups: Sequence[RollupRow] | None, *, period: Period
+    collections: Source, rollups: Sequence[RollupRow] | None, *, period: Period
 ) -> pd.DataFrame:
     """Return counts and sums of what was created in the period beside the store's rollups.
 
@@ -24,14 +41,11 @@ def control(
     """
     if rollups is None or period.cutoff % timedelta(hours=1):
         return columns.empty(CONTROL)
-    at = collections["created_at"]
-    wanted = ["currency", "status", "amount", "fee"]
-    inside = collections.loc[(at >= period.begins) & (at < period.ends), wanted]
-    # Rollups count a larger number, which is a fault, as this.
-    most = AMOUNT_COUNTED_MAX
-    counted = {name: inside[name].clip(-most, most) for name in ("amount", "fee")}
-    loaded = inside.assign(rows=1, **counted).astype({"rows": "Int64"})
-    ours = loaded.groupby(["currency", "status"])[list(_SUMS)].sum()
+    with open_engine(collections) as engine:
+        engine.register("collections", collections, COLLECTIONS)
+        span = {"begins": period.begins, "ends": period.ends}
+        loaded = engine.frame(_SUMMED, _LOADED, {**span, "most": AMOUNT_COUNTED_MAX})
+    ours = loaded.set_index(["currency", "status"])
     kept = pd.DataFrame(
         [(row.currency, row.status, row.count, row.amount, row.fee) for row in rollups],
         columns=["currency", "status", *_SUMS],

@@ -7,6 +7,8 @@ its first cell.
 from typing import Any, Final
 
 import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
 
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames.columns import DType
@@ -24,6 +26,9 @@ _TOTALS: Final = (
     r"(?i)^\s*(?:grand |sub[- ]?|page )?totals?\b[^A-Za-z]*(?:amount|for .*|of .*)?\s*$"
     r"|^\s*jumla(?: kuu| ndogo)?\b\s*:?\s*$"
 )
+
+_WORD: Final = "(?i)total|jumla"
+"""What every one of them holds."""
 
 
 def skipped(sheet: Sheet, layout: Layout, *, date: str | None, amounts: list[str]) -> Any:
@@ -91,4 +96,9 @@ def _has_digits(column: Any) -> Any:
 
 
 def _says_total(column: Any) -> Any:
-    return column.str.contains(_TOTALS, regex=True).fillna(False).astype(bool)
+    """Tell which cells are the word for a total; few have it in them, and only they are read."""
+    has_word = compute.match_substring_regex(pa.array(column, pa.string()), _WORD)
+    found = pd.Series(has_word.fill_null(False).to_numpy(zero_copy_only=False), index=column.index)
+    if found.any():
+        found[found] = column[found].str.contains(_TOTALS, regex=True).astype(bool)
+    return found

@@ -52,6 +52,15 @@ def _names(layout: Layout, name: str, *, books: bool) -> tuple[str, ...]:
     return (name,) if layout.columns else headers.names_of(name, books=books)
 
 
+def _stripped(text: Any) -> Any:
+    """Return text without blanks around it, missing where nothing is left; itself where it may."""
+    bare = text.str.strip()
+    # A large file is kept once, not twice.
+    bare = text if bare.equals(text) else bare
+    empty = bare == ""
+    return bare.mask(empty) if empty.any() else bare
+
+
 def _said(name: str) -> str:
     return "date" if name == "at" else name
 
@@ -125,8 +134,7 @@ class SheetReader(RowAccount):
         self.headers[name] = header
         if not said and headers.key(header) != headers.key(name):
             self._warn(self.sheet.header_row, f"read as {name}", header)
-        text = frame[header].str.strip()
-        return text.mask(text == "")
+        return _stripped(frame[header])
 
     def has(self, name: str) -> bool:
         """Tell whether the file or the mapping gives a column of ours."""
@@ -152,7 +160,7 @@ class SheetReader(RowAccount):
         header = self.headers.get(name)
         typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
         found = numbers.read(self.text(name), thousands=self._mark, was_number=typed)
-        self._reject_each((f"{name} " + found.reasons).astype(DType.TEXT.pandas), name)
+        self._reject_each(found.reasons, name, of=name)
         values = found.whole
         if not signed:
             below = (values < 0).fillna(False).astype(bool)
@@ -220,7 +228,7 @@ class SheetReader(RowAccount):
             swapped=swapped,
             day_first={"day": True, "month": False}.get(self.layout.date_order or ""),
         )
-        self._reject_each((f"{_said(name)} " + read.reasons).astype(DType.TEXT.pandas), name)
+        self._reject_each(read.reasons, name, of=_said(name))
         return read.instants, read.days_only
 
     def _iso(self, name: str, text: Any) -> tuple[Any, bool]:

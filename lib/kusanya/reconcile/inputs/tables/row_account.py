@@ -33,11 +33,15 @@ class RowAccount:
     def reject(self, rows: Any, reason: str, name: str | None = None) -> None:
         """Reject rows that have no reason yet and were not skipped; `name` is our column's."""
         chosen = pd.Series(rows, index=self.index).fillna(False).astype(bool)
-        self._reject_each(self._nothing().mask(chosen, reason), name)
+        if chosen.any():
+            self._reject_each(self._nothing().mask(chosen, reason), name)
 
-    def _reject_each(self, reasons: Any, name: str | None) -> None:
+    def _reject_each(self, reasons: Any, name: str | None, *, of: str = "") -> None:
+        """Reject every row that has a reason; `of` is what the reasons are about."""
         fresh = reasons.notna() & self.reason.isna() & self.skipped.isna()
         if fresh.any():
+            if of:
+                reasons = (f"{of} " + reasons).astype(DType.TEXT.pandas)
             self.reason = self.reason.mask(fresh, reasons)
             header = self.headers.get(name or "")
             self.where = self.where.mask(fresh, pd.NA if header is None else safe(header, 60))

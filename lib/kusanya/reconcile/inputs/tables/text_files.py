@@ -139,7 +139,8 @@ def _columns(data: bytes, mark: str, width: int) -> list[pa.ChunkedArray]:
             delimiter=mark, newlines_in_values=True, ignore_empty_lines=False
         ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()),
+            # As frames keep text, so that nothing is copied into one.
+            column_types=dict.fromkeys(names, pa.large_string()),
             null_values=[""],
             strings_can_be_null=True,
         ),

@@ -34,45 +34,63 @@ _BITS: Final = {"answer": 1, "event": 2, "poll": 4}
 _STRANGE: Final = 8
 _SCANNED: Final = 12
 """Places of the journal for each collection up to which reading all facts is the quicker way."""
-_SCAN: Final = 500_000
-"""Places of the journal that one query reads."""
-_SCANS: Final = 16
-"""Queries that read the whole journal, however long it is."""
+_SCAN: Final = 125_000
+"""Places of the journal that one query reads at least."""
+_SCANS: Final = 64
+"""Queries that read the whole journal at most, however long it is."""
+_TOGETHER: Final = 500_000
+"""Facts that are looked up at once: each look-up numbers all ids anew."""
 _NAMED: Final = 20_000
 """Collections whose facts one query looks up."""
 
 
-def with_fees_apart(
+def sources_seen(
     connection: Connection,
-    collections: pa.Table,
+    ids: pa.Array,
     *,
     as_of: int,
     progress: Callable[[int], None] | None = None,
-) -> pa.Table:
-    """Return the collections with the fee of each kind of source that spoke up to `as_of`.
+) -> Any:
+    """Return for each id which kinds of source spoke up to `as_of`, as a number.
 
     `progress` is called with how far it has read. Raises StoreError where a fact is of a source
     that does not exist.
     """
-    known = collections["id"].combine_chunks()
-    seen = np.zeros(len(known), dtype="int64")
-    for read, text in _lines(connection, known, as_of):
-        facts = compute.split_pattern(pa.array([text]), "\n").flatten()
-        kinds = compute.utf8_slice_codeunits(facts, 0, 1).cast(pa.int64()).to_numpy()
-        places = compute.index_in(compute.utf8_slice_codeunits(facts, 1), value_set=known)
-        kinds = kinds[places.is_valid().to_numpy(zero_copy_only=False)]
-        if (kinds == _STRANGE).any():
-            raise StoreError("a fact in the store names no known source: run kusanya store check")
-        at = places.drop_null().to_numpy()
-        for bit in _BITS.values():
-            seen[at[kinds == bit]] |= bit
+    seen = np.zeros(len(ids), dtype="int8")
+    waiting: list[Any] = []
+    for read, text in _lines(connection, ids, as_of):
+        waiting.append(compute.split_pattern(pa.array([text]), "\n").flatten())
+        if sum(map(len, waiting)) >= _TOGETHER:
+            _look_up(waiting, ids, seen)
+            waiting = []
         if progress is not None:
             progress(read)
+    if waiting:
+        _look_up(waiting, ids, seen)
+    return seen
+
+
+def _look_up(lines: list[Any], ids: pa.Array, seen: Any) -> None:
+    facts = pa.concat_arrays(lines)
+    kinds = compute.utf8_slice_codeunits(facts, 0, 1).cast(pa.int64()).to_numpy()
+    places = compute.index_in(compute.utf8_slice_codeunits(facts, 1), value_set=ids)
+    kinds = kinds[places.is_valid().to_numpy(zero_copy_only=False)]
+    if (kinds == _STRANGE).any():
+        raise StoreError("a fact in the store names no known source: run kusanya store check")
+    at = places.drop_null().to_numpy()
+    for bit in _BITS.values():
+        seen[at[kinds == bit]] |= bit
+
+
+def with_fees_apart(
+    connection: Connection, collections: pa.Table, seen: Any, *, mode: Mode, as_of: int
+) -> pa.Table:
+    """Return the collections with the fee of each kind of source; `seen` is of their ids."""
     for column, kind, _ in _COLUMNS:
         said = compute.if_else(pa.array(seen & _BITS[kind] > 0), collections["fee"], None)
         place = collections.schema.get_field_index(column)
         collections = collections.set_column(place, column, said)
-    return collections
+    return _with_disputed(connection, collections, mode=mode, as_of=as_of)
 
 
 def _lines(connection: Connection, ids: Any, as_of: int) -> Iterator[tuple[int, str]]:
@@ -106,7 +124,7 @@ def _lines(connection: Connection, ids: Any, as_of: int) -> Iterator[tuple[int, 
             yield min(start + step, end), text
 
 
-def with_disputed(
+def _with_disputed(
     connection: Connection, collections: pa.Table, *, mode: Mode, as_of: int
 ) -> pa.Table:
     """Return the collections where those that contradict themselves have the fees of the fold.

@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from kusanya.store.queries.bulk.fee_sources import (
     facts_of,
-    with_disputed,
+    sources_seen,
     with_fees_apart,
 )
 from kusanya.store.queries.bulk.keys import is_among
@@ -60,6 +60,8 @@ _INTENT_COLUMNS: Final = {
     "amount": pa.int64(),
     "sent_at": pa.timestamp("us", tz="UTC"),
 }
+Progress = Callable[[str, int], None]
+"""Called with what is being read, and how many rows of it are read."""
 _RECEIPT_COLUMNS: Final = {"collection_id": pa.string(), "receipt": pa.string()}
 
 
@@ -82,7 +84,7 @@ class Snapshot:
         until: datetime,
         as_of: int,
         fees_apart: bool = False,
-        progress: Callable[[str, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> pa.Table:
         """Return the collections of a span, as of a place.
 
@@ -93,14 +95,45 @@ class Snapshot:
         what is being read and how far. Raises StoreError for a fact of no known source.
         """
         step = progress or (lambda _, __: None)
-        query = _collections(mode, _around(since, until))
-        found = self._read([query], mode, as_of, progress=partial(step, "reading collections"))
+        pieces = self.pieces(mode, since=since, until=until, as_of=as_of, progress=step)
+        found = pa.concat_tables([collections_arrow().empty_table(), *pieces])
         if not fees_apart:
             return found
-        found = with_fees_apart(
-            self._connection, found, as_of=as_of, progress=partial(step, "reading who said a fee")
-        )
-        return with_disputed(self._connection, found, mode=mode, as_of=as_of)
+        seen = self.sources_of_fees(found["id"].combine_chunks(), as_of=as_of, progress=step)
+        return self.with_fees_apart(found, seen, mode=mode, as_of=as_of)
+
+    def pieces(
+        self,
+        mode: Mode,
+        *,
+        since: datetime,
+        until: datetime,
+        as_of: int,
+        progress: Progress | None = None,
+    ) -> Iterator[pa.Table]:
+        """Yield the same collections in pieces, without `fees_apart`."""
+        query = _collections(mode, _around(since, until))
+        told = None if progress is None else partial(progress, "reading collections")
+        yield from self._read([query], mode, as_of, progress=told)
+
+    def sources_of_fees(
+        self, ids: pa.Array, *, as_of: int, progress: Progress | None = None
+    ) -> Any:
+        """Return for each id which kinds of source said its fee, for `with_fees_apart`.
+
+        Raises StoreError for a fact of no known source.
+        """
+        told = None if progress is None else partial(progress, "reading who said a fee")
+        return sources_seen(self._connection, ids, as_of=as_of, progress=told)
+
+    def with_fees_apart(
+        self, collections: pa.Table, seen: Any, *, mode: Mode, as_of: int
+    ) -> pa.Table:
+        """Return collections with the fees that the 202, the event and the GET said.
+
+        `seen` is what `sources_of_fees` says of their ids, in their order.
+        """
+        return with_fees_apart(self._connection, collections, seen, mode=mode, as_of=as_of)
 
     def collections_named(
         self, mode: Mode, *, ids: Sequence[str], references: Sequence[str], as_of: int
@@ -112,7 +145,8 @@ class Snapshot:
             for column, named in ((it.id, ids), (it.reference, references))
             for part in _parts(named)
         )
-        found = self._read(queries, mode, as_of)
+        empty = collections_arrow().empty_table()
+        found = pa.concat_tables([empty, *self._read(queries, mode, as_of)])
         places = {id_: place for place, id_ in reversed([*enumerate(found["id"].to_pylist())])}
         return found.take(pa.array(sorted(places.values()), pa.int64()))
 
@@ -199,23 +233,23 @@ class Snapshot:
         as_of: int,
         *,
         progress: Callable[[int], None] | None = None,
-    ) -> pa.Table:
-        """Return what the queries find as it was at `as_of`."""
-        pieces = [collections_arrow().empty_table()]
+    ) -> Iterator[pa.Table]:
+        """Yield what the queries find as it was at `as_of`."""
         changed: list[str] = []
         read = 0
         for query in queries:
             for piece in read_pieces(self._connection, query):
                 current = compute.less_equal(piece["seq"], as_of)
-                pieces.append(piece.filter(current))
-                if len(pieces[-1]) < len(piece):
+                if compute.all(current, min_count=0).as_py():
+                    yield piece
+                else:
+                    yield piece.filter(current)
                     changed += piece["id"].filter(compute.invert(current)).to_pylist()
                 read += len(piece)
                 if progress is not None:
                     progress(read)
         if changed:
-            pieces.append(self._folded(changed, mode, as_of))
-        return pa.concat_tables(pieces)
+            yield self._folded(changed, mode, as_of)
 
     def _folded(self, ids: Sequence[str], mode: Mode, as_of: int) -> pa.Table:
         rows = []

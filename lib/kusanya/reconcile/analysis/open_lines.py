@@ -1,0 +1,52 @@
+"""The lines of the books that a later period needs beside its own: those of open orders."""
+
+from typing import Final
+
+import pandas as pd
+
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import LEDGER, Schema
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.report_inputs import Inputs
+
+_AGREED_LATER: Final = "paid_in_later_period"
+_ORDERS: Final = Schema(
+    "orders", {name: LEDGER.columns[name] for name in ("row_no", "reference", "collection_id")}
+)
+_OF_ORDERS: Final = """
+SELECT * FROM ledger
+WHERE row_no IN (SELECT row_no FROM wanted WHERE row_no IS NOT NULL)
+    OR reference IN (SELECT reference FROM wanted WHERE reference IS NOT NULL)
+    OR collection_id IN (SELECT collection_id FROM wanted WHERE collection_id IS NOT NULL)
+ORDER BY row_no
+"""
+
+
+def of(inputs: Inputs, *matches: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the lines of the orders that the rows of a match leave open.
+
+    Of an order that is open all lines come along, those that agree too: without the first line of
+    two, its payment would be called unbooked.
+    """
+    wanted = pd.concat(
+        [_of_open_orders(rows) for rows in matches if rows is not None] or [columns.empty(_ORDERS)]
+    )
+    lines = []
+    if inputs.ledger is not None:
+        with open_engine(inputs.ledger) as engine:
+            engine.register("ledger", inputs.ledger, LEDGER)
+            engine.register("wanted", columns.frame(_ORDERS, wanted), _ORDERS)
+            lines.append(engine.frame(_OF_ORDERS, LEDGER))
+    if inputs.carried is not None:
+        earlier = inputs.carried.lines
+        keep = pd.Series(False, earlier.index)
+        for name in _ORDERS.columns:
+            keep |= earlier[name].isin(wanted[name].dropna()).fillna(value=False)
+        lines.append(earlier[keep])
+    return pd.concat(lines, ignore_index=True) if lines else columns.empty(LEDGER)
+
+
+def _of_open_orders(rows: pd.DataFrame) -> pd.DataFrame:
+    is_open = rows["break_id"].notna() | (rows["break_code"] == _AGREED_LATER)
+    found: pd.DataFrame = rows.loc[is_open, list(_ORDERS.columns)]
+    return found

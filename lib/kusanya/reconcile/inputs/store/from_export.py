@@ -1,0 +1,60 @@
+"""What a report needs of the folder that `kusanya store export` wrote."""
+
+from pathlib import Path
+from typing import Any
+
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import CONTROL, INTENTS, KEYS
+from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.quality import Quality
+from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
+from kusanya.reconcile.frames.tolerance import Tolerance
+from kusanya.reconcile.inputs.store import elsewhere, exported
+from kusanya.reconcile.inputs.store.from_store import judged_on
+from kusanya.wire import Mode
+
+
+def inputs(
+    folder: Path,
+    mode: Mode,
+    span: Period,
+    *,
+    tolerance: Tolerance,
+    files_read: dict[str, Any],
+    engine: str,
+) -> Inputs:
+    """Return the inputs of an export's folder; see `load.inputs`."""
+    wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
+    found = exported.collections(folder, mode=mode, period=wide, engine=engine)
+    reached = exported.head(found)
+    at = reached.at or span.begins
+    intents = columns.empty(INTENTS)
+    if "ledger" in files_read:
+        # Without books nothing is called unpaid, and an older export does.
+        intents = exported.unknown_intents(folder, mode=mode)
+    again = exported.paid_before(folder, mode=mode, period=span, before=wide, engine=engine)
+    keys = elsewhere.keys(found, files_read, span, again=again)
+    other = exported.references(folder, mode=elsewhere.other(mode), period=wide, engine=engine)
+    more = exported.of_keys(folder, keys, mode=elsewhere.other(mode), engine=engine)
+    loaded = Quality(
+        source="collections",
+        rows=reached.rows,
+        kept=reached.rows,
+        sha256=exported.digest(folder),
+    )
+    return Inputs(
+        collections=found,
+        outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode, engine=engine), found),
+        other_mode=elsewhere.joined(other, columns.frame(KEYS, more)),
+        intents=intents,
+        control=columns.empty(CONTROL),
+        tolerance=tolerance,
+        period=span,
+        mode=mode,
+        source=f"export {folder.resolve().name}",
+        store_id=EXPORT,
+        as_of=reached.seq,
+        as_of_at=at,
+        judged_on=judged_on(at, span, tolerance),
+        **{**files_read, "quality": (loaded, *files_read["quality"])},
+    )
