@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.text import safe
+from kusanya.text import safe, shorten
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,11 @@ def test_the_result_is_one_short_line_without_anything_a_terminal_acts_on(
     }
     assert len(shown.splitlines()) <= 1
     assert safe(shown, limit) == shown
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"),
+    [(12, "ledger.csv"), (10, "ledger.csv"), (9, "ledg….csv"), (8, "ledg…csv"), (1, "…")],
+)
+def test_a_long_name_keeps_its_begin_and_its_end(limit: int, shown: str) -> None:
+    assert shorten("ledger.csv", limit) == shown

@@ -102,7 +102,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     for name in names:
         assert (closed.folder / name).read_bytes() == (again.folder / name).read_bytes(), name
     assert closed.said[:2] == ["reading the books", "reading collections"]
-    assert closed.said[-1] == "writing the pack"
+    assert closed.said[-1] == "writing the pack: manifest.json"
     manifest = json.loads((closed.folder / "manifest.json").read_text())
     assert manifest["files"]["pack.xlsx"]["bytes"] == (closed.folder / "pack.xlsx").stat().st_size
     assert "tmp" not in json.dumps(first.to_dict()["by_code"])
