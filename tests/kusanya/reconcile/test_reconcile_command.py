@@ -256,10 +256,11 @@ def test_a_person_at_a_terminal_sees_what_is_being_done_and_then_a_clean_line(
     # Each second a step is drawn again, with how long it has taken.
     drawn = terminal.getvalue().split("\r\x1b[K")
     steps = [step for step in drawn if not re.search(r", \d+ s$", step)]
-    assert steps[1:3] == ["reading collections", "reading collections: 4"]
-    assert "auditing fees" in steps
+    assert steps[1:4] == ["starting", "", "reading what was given"]
+    assert steps[4:6] == ["reading collections", "reading collections: 4"]
+    assert "auditing fees: by day and channel" in steps
     # The last thing drawn is nothing, so that the answer begins on an empty line.
-    assert steps[-2:] == ["writing the pack", ""]
+    assert steps[-2:] == ["writing the pack: manifest.json", ""]
     broken = Terminal()
     monkeypatch.setattr(sys, "stderr", broken)
     kusanya("--mode", "live", "--as-of", "99")
