@@ -67,8 +67,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_export(self) -> bool:
-        """Return whether the collections are an export's: as many as no machine holds."""
-        return self.store_id == EXPORT
+        """Return whether the collections lie in an export: as many as no machine may hold."""
+        return self.store_id == EXPORT and not isinstance(self.collections, pd.DataFrame)
 
     @property
     def books(self) -> pd.DataFrame | None:
