@@ -22,7 +22,7 @@ from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.pack import close, tables
 from kusanya.store import Store
-from kusanya.store.bulk import fee_sources, pieces
+from kusanya.store.queries.bulk import fee_sources, pieces
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
