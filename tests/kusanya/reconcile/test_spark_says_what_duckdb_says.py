@@ -184,7 +184,12 @@ def asked() -> Iterator[Asked]:
 
 
 def equal(on_duckdb: Any, on_spark: Any) -> int:
-    """Compare two frames, or two results that hold frames, and return how many rows they have."""
+    """Compare two frames, or two results that hold some, and return how many rows they have."""
+    if isinstance(on_duckdb, Dataset):
+        assert isinstance(on_spark, Dataset)
+        first, second = (pq.read_table(list(one.paths)) for one in (on_duckdb, on_spark))
+        assert second.equals(first)
+        return int(first.num_rows)
     if isinstance(on_duckdb, pd.DataFrame):
         pd.testing.assert_frame_equal(on_spark, on_duckdb)
         return len(on_duckdb)
