@@ -151,7 +151,9 @@ async def test_an_open_window_is_no_matter_for_a_person(
 ) -> None:
     seed.intents()
     async with opened(size=SIZE, operator=operator) as (app, pilot):
-        await pilot.press("5", "j")
+        await pilot.press("5")
+        await settled(pilot)
+        await pilot.press("j")
         await settled(pilot)
         await pilot.press("D")
         await settled(pilot)
