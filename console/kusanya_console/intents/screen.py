@@ -84,6 +84,16 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
 _ONE_BY_ONE: Final = "a replay can charge a customer: each is confirmed by itself; {key} unmarks"
 
 
+def _selection(row: IntentRow) -> Selection:
+    """Return an intent with its collection where that is known."""
+    return Selection(
+        name=format_text(row.reference, 60),
+        collection_id=row.collection_id,
+        intent_id=row.id,
+        copied=copyable(row.reference, row.id),
+    )
+
+
 class IntentsScreen(TableScreen[IntentRow]):
     """Creations of one mode, those without an answer first."""
 
@@ -94,7 +104,7 @@ class IntentsScreen(TableScreen[IntentRow]):
     UNSORTED = "what may have charged somebody stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context, COLUMNS)
+        super().__init__(context, COLUMNS, selection_of=_selection)
         self._more = False
         self._details: IntentDetails | None = None
         self._seq = 0
@@ -244,15 +254,6 @@ class IntentsScreen(TableScreen[IntentRow]):
     def marks_changed(self) -> None:
         """Say how many are marked."""
         self._foot()
-
-    def selection_of(self, row: IntentRow) -> Selection:
-        """Return an intent with its collection where that is known."""
-        return Selection(
-            name=format_text(row.reference, 60),
-            collection_id=row.collection_id,
-            intent_id=row.id,
-            copied=copyable(row.reference, row.id),
-        )
 
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the intents that are marked, or else those that are listed, to a file."""

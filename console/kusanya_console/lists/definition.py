@@ -57,11 +57,6 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     keyed_by_time: bool = True
     """False where the keys of its pages are no instants."""
 
-    @property
-    def orders(self) -> tuple[SortOrder, ...]:
-        """Return the orders that have an index, the usual one first."""
-        return tuple(column.order for column in self.columns if column.order is not None)
-
     def empty_lines(self, context: AppContext, query: Filter) -> list[Line]:
         """Return what the empty list says."""
         mode, _ = vocabulary.mode_words(context.mode)

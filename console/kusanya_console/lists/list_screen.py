@@ -139,7 +139,7 @@ class ListScreen(ListView[R]):
 
     def action_order(self) -> None:
         """List in the next order that has an index; the cursor stays on its record."""
-        orders = self.definition.orders
+        orders = self.orders
         self.sort_by(Heading(orders[(orders.index(self.order) + 1) % len(orders)]))
 
     def action_turn(self) -> None:

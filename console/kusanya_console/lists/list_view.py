@@ -16,7 +16,7 @@ from textual.containers import Horizontal, VerticalScroll
 from kusanya.filters import Filter, describe
 from kusanya.store.records import SortOrder
 from kusanya.text import safe
-from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.saved_views import load_views
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import Hours, ListDefinition
@@ -56,7 +56,7 @@ class ListView(TableScreen[R]):
     """A list with a detail pane beside it, kept up to date."""
 
     def __init__(self, context: AppContext, definition: ListDefinition[R]) -> None:
-        super().__init__(context, definition.columns)
+        super().__init__(context, definition.columns, selection_of=definition.selection)
         self.definition = definition
         self.filter = Filter()
         self.newer = 0
@@ -72,10 +72,6 @@ class ListView(TableScreen[R]):
         self.complaint = ""
         self._hours: Hours = ()
         self._counted_at: datetime | None = None
-
-    def selection_of(self, row: R) -> Selection:
-        """Return what a record of this list is about."""
-        return self.definition.selection(row)
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below, and a line on where one is."""
@@ -123,7 +119,7 @@ class ListView(TableScreen[R]):
 
     def load(self, query: Filter) -> None:
         """Show the newest of what somebody wants to see, in the usual order."""
-        self.heading = Heading(self.definition.orders[0])
+        self.heading = Heading(self.orders[0])
         self.show_columns()
         self.paused_at = None
         self.filter = query

@@ -37,13 +37,21 @@ class TableScreen(PaymentScreen, Generic[R]):
     """Why the list cannot be sorted by a column."""
 
     def __init__(
-        self, context: AppContext, declared: tuple[Column[R], ...], *, table_id: str = "table"
+        self,
+        context: AppContext,
+        declared: tuple[Column[R], ...],
+        *,
+        selection_of: Callable[[R], Selection],
+        table_id: str = "table",
     ) -> None:
         super().__init__(context)
         self.declared = declared
+        self.orders = tuple(column.order for column in declared if column.order is not None)
+        """The orders that have an index, the usual one first."""
+        self.selection_of = selection_of
+        """Returns what a record of this list is about."""
         self.arrangement = context.lists.of(self.NAME)
-        orders = tuple(column.order for column in declared if column.order is not None)
-        self.heading = self.arrangement.sorting(orders)
+        self.heading = self.arrangement.sorting(self.orders)
         columns = self.arrangement.arrange(declared, self.heading)
         self.table: RecordTable[R] = RecordTable(columns, look=context.look, id=table_id)
         self.table.heading = self.heading
@@ -105,10 +113,6 @@ class TableScreen(PaymentScreen, Generic[R]):
         """Return what the cursor points at."""
         return None if self.table.row is None else self.selection_of(self.table.row)
 
-    def selection_of(self, row: R) -> Selection:
-        """Return what a record of this list is about."""
-        raise NotImplementedError
-
     def copy_marked(self) -> bool:
         """Copy the references of what is marked, a line each; tell whether anything is."""
         marked = self.marked()
@@ -167,8 +171,7 @@ class TableScreen(PaymentScreen, Generic[R]):
 
     def _arrange(self, arrangement: Arrangement) -> None:
         self.arrangement = arrangement
-        orders = tuple(column.order for column in self.declared if column.order is not None)
-        self.sort_by(arrangement.sorting(orders))
+        self.sort_by(arrangement.sorting(self.orders))
 
     def _keep(self, arrangement: Arrangement | None) -> None:
         if arrangement is None or arrangement == self.context.lists.of(self.NAME):

@@ -140,6 +140,13 @@ def record_of(details: Details) -> LookupRecord:
     return details.intent if isinstance(details, CreationTimeline) else details.story.row
 
 
+def _selection(row: LookupRecord) -> Selection:
+    name, copied = format_text(row.reference, 60), copyable(row.reference, row.id)
+    if isinstance(row, IntentRow):
+        return Selection(name=name, intent_id=row.id, copied=copied)
+    return Selection(name=name, collection_id=row.id, copied=copied)
+
+
 class LookupScreen(TableScreen[LookupRecord]):
     """Support's one box."""
 
@@ -151,7 +158,7 @@ class LookupScreen(TableScreen[LookupRecord]):
     UNSORTED = "the best match stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context, COLUMNS, table_id="matches")
+        super().__init__(context, COLUMNS, selection_of=_selection, table_id="matches")
         self.table.follow = False
         self._found = LookupResult(text="")
         self._details: Details | None = None
@@ -366,13 +373,6 @@ class LookupScreen(TableScreen[LookupRecord]):
         if self._details is None or not self._found.count:
             return None
         return self.selection_of(record_of(self._details))
-
-    def selection_of(self, row: LookupRecord) -> Selection:
-        """Return a match."""
-        name, copied = format_text(row.reference, 60), copyable(row.reference, row.id)
-        if isinstance(row, IntentRow):
-            return Selection(name=name, intent_id=row.id, copied=copied)
-        return Selection(name=name, collection_id=row.id, copied=copied)
 
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the matches that are marked, or else all of them, to a file."""

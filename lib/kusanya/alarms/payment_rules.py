@@ -82,7 +82,7 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             )
 
 
-def _failure_rate(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.failure_rates:
         if one.is_unusual:
             channel = safe(channel_label(one.channel), 40)
@@ -97,7 +97,7 @@ def _failure_rate(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Ala
                 name=f"payments by {channel}",
                 sentence=(
                     f"failures: {one.failed:,} of {one.finals:,} payments by {channel} since "
-                    f"{_format_time(one.since)} ended without money{usual}."
+                    f"{format_time(one.since)} ended without money{usual}."
                 ),
                 next_step="To do: look at their failure codes; ask the network where it is theirs.",
                 rows=AlarmList.COLLECTIONS,
