@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
         folder = Path(made)
         folder.chmod(0o755)
         file = folder / "store.sqlite"
-        big_store.fill(str(file), count)
+        big_store.fill(str(file), count, copies=1)
         server = server_of.get_server(folder / "data", cleanup_mode="stop")
         try:
             return _moved(file, server.get_uri())
