@@ -6,9 +6,9 @@ became of its fact, then what becomes of a delivery that says the same.
 """
 
 import importlib.util
-import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,22 @@ from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
 
 
+def stop() -> None:
+    """Stop before the next line of this thread runs."""
+    # Sent to the process, the signal may be taken by another thread while this one goes on.
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+
 def stop_between(_writing: Transaction) -> None:
     """Stop while the journal's row is locked and nothing is under way."""
-    os.kill(os.getpid(), signal.SIGSTOP)
+    stop()
 
 
 def stop_in_copy(writing: Transaction) -> None:
     """Stop while the server waits for the rest of the data."""
     raw: Any = writing.connection.connection.cursor()
     with raw.copy("COPY observation FROM STDIN"):
-        os.kill(os.getpid(), signal.SIGSTOP)
+        stop()
 
 
 def main(url: str, idle_s: float, where: str) -> None:

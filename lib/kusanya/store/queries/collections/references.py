@@ -36,8 +36,8 @@ from kusanya.wire import Mode
 
 PIECE: Final = 3
 """Characters of an indexed piece, and the fewest of a fragment."""
-STEP: Final = 100
-"""Places of the journal that are indexed in one transaction: some milliseconds."""
+STEP: Final = 400
+"""Places of the journal that are indexed in one transaction: about ten milliseconds."""
 _PIECES_ASKED: Final = 12
 """More pieces of a long fragment exclude nothing that looking at the candidates would not."""
 _PIECES_ALL: Final = 6
