@@ -31,7 +31,7 @@ from kusanya.store.records import (
 from kusanya.webhooks.schedule import Fuse
 from kusanya.wire import Mode
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 QUIET = AlarmInputs(

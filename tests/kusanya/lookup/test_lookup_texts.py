@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.kit.intents import prepare_intent
-from tests.kusanya.test_lookup import NOW, ask, collection, heard, ways
+from tests.kusanya.lookup.test_lookup import NOW, ask, collection, heard, ways
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
