@@ -52,9 +52,18 @@ def described(connection: Connection) -> dict[str, Any]:
                 found[f"sql of {name}"] = re.sub(r"\s+", "", sql).replace('"', "")
     else:
         rows = connection.execute(
-            text("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'")
+            text(
+                "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+            )
         )
-        found |= {f"index {n}": d for n, d in rows if not n.startswith("alembic")}
+        of_months: list[str] = []
+        for table, name, definition in rows:
+            if re.fullmatch(r"delivery_(\d{4}_\d{2}|other)", table):
+                # PostgreSQL names these itself, in the order in which it happens to copy them.
+                of_months.append(definition.replace(name, "copied"))
+            elif not name.startswith("alembic"):
+                found[f"index {name}"] = definition
+        found["indexes of months"] = sorted(of_months)
     return found
 
 
