@@ -55,7 +55,10 @@ class Indexed(StrEnum):
 
 
 class CollectionColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """One column; its values are those of the field of the same name in `CollectionState`."""
+    """One column, with the value of the field of the same name in `CollectionState`.
+
+    `seq`, `event_id` and `unwell` are no fields of it: `store/writer/projection.py` makes them.
+    """
 
     name: str
     type: ColumnType

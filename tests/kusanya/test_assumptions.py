@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kusanya.assumptions import Assumption, every
+from kusanya.assumptions import REPLAY_HOURS, Assumption, every
 
-LIB = Path(__file__).parents[2] / "lib"
+ROOT = Path(__file__).parents[2]
+LIB = ROOT / "lib"
 CITED = re.compile(r"(?:[Aa]ssum(?:es|ption|ptions))\s+((?:[A-Z][A-Z_]{3,}(?:,\s+|\s+and\s+)?)+)")
 
 
@@ -27,3 +28,10 @@ def test_what_the_code_cites_exists() -> None:
     }
     assert len({name for name, _ in cited}) > 5
     assert {pair for pair in cited if pair[0] not in every()} == set()
+
+
+@pytest.mark.parametrize("paper", ["lib/README.md", "console/README.md"])
+def test_the_papers_name_the_hours_in_which_a_create_may_be_replayed(paper: str) -> None:
+    said = " ".join((ROOT / paper).read_text().split())
+    named = re.findall(r"(?:only for|After) (\d+) hours", said)
+    assert named == [str(REPLAY_HOURS)]

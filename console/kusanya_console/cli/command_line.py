@@ -1,4 +1,4 @@
-"""The command line: one room per group of commands, each importing late what it needs.
+"""The command line: one module for each group of commands, each importing late what it needs.
 
 Exit codes: 0 done, 1 refused or failed (also where a command's packages are not installed), 2 wrong
 usage, 130 stopped by Ctrl-C. An error is one line on standard error: never a traceback, never a

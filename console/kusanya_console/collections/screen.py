@@ -1,6 +1,6 @@
 """A screen whose cursor points at a payment: asking about it, copying it, noting on it.
 
-What the cursor points at is a `Subject`; the record is always looked up again by its id, and the
+What the cursor points at is a `Selection`; the record is always looked up again by its id, and the
 text on the screen is never read back.
 """
 

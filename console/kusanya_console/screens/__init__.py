@@ -1,1 +1,1 @@
-"""One module per screen; each answers one question of the person who opens it."""
+"""What every screen uses: the base, help, dialogs, questions. Each screen has its own folder."""

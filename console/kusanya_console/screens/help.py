@@ -29,7 +29,10 @@ _GRAMMAR: Final = (
     ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
     ("amount:5000..20000", "ranges, and = < <= > >= for amounts, fees, ages and attempts"),
     ("age<15m at:2025-11-19", "15m 2h 3d; a day or 15:00..15:30 in East Africa's time"),
-    ("meta:order_id=A-1", 'an entry of the metadata; description:"school fees" a part of that'),
+    (
+        "meta:order_id=A-1",
+        'an entry of the metadata; description:"school fees" is a part of the description',
+    ),
     ("INV-48 phone:412", "anything else is a part of a reference; of a phone its last digits do"),
 )
 _GRAMMARS: Final = {

@@ -1,4 +1,4 @@
-"""Three themes of our own, and the colours of the roles that `words` names."""
+"""Three themes of our own, and the colours of the roles that `vocabulary` names."""
 
 from typing import Final
 

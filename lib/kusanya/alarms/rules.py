@@ -1,8 +1,8 @@
 """The list of all alarm rules. Pure: a rule judges one reading and returns the alarms it raises.
 
-To add an alarm, write its function and its entry in the module of its subject, and its paragraph in
-the runbook; health report, status line, notifications, metrics and acknowledgements follow. What a
-rule infers it says so.
+To add an alarm, write its function and its entry in the module of its subject, name it in `_ORDER`
+here, and write its paragraph in the runbook; health report, status line, notifications, metrics and
+acknowledgements follow. A rule that infers something says so in its sentence.
 """
 
 from collections.abc import Iterable
@@ -30,8 +30,10 @@ _ORDER: Final = (
     "contradictions", "closing", "stuck", "store_full", "clock_skew", "silent", "stalled",
     "failure_rate", "missing_events", "unwatched", "backup_old", "fee_changes", "unsent",
 )  # fmt: skip
-RULES: Final[tuple[Rule, ...]] = tuple(_BY_CODE[code] for code in _ORDER)
-"""Every rule, the most urgent first."""
+RULES: Final[tuple[Rule, ...]] = tuple(
+    sorted(_BY_CODE.values(), key=lambda rule: _ORDER.index(rule.code))
+)
+"""Every rule, the most urgent first; one without its place raises ValueError at the import."""
 
 
 def raised(inputs: AlarmInputs, *, format_time: FormatTime) -> tuple[Alarm, ...]:

@@ -112,10 +112,10 @@ def decide(
     `collection_id` names the collection that it became, None says that nothing was created. It is
     compared with the intent in the store, and at the service with `client`; another mode,
     reference, amount or phone is refused. `actor` is kept beside the name that the store knows the
-    person by. Where neither knows it, `unseen` says that the person
-    decides all the same.
-    While the intent may still be replayed it decides itself, so a person only may where the store
-    knows the named collection under the intent's reference.
+    person by. Where neither the store nor the service knows the collection, `unseen` says that the
+    person decides all the same. While the intent may still be replayed, the replay resolves it:
+    until then a person may decide only where the store knows the named collection under the
+    intent's reference.
     Raises IntentError where it is not waiting for a decision or the collection is not its own,
     ValueError without a reason.
     """

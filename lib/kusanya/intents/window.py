@@ -1,7 +1,7 @@
 """How long an intent may still be sent. Pure: instants come in, nothing here reads a clock.
 
-Past 24 hours the service has forgotten the key and would charge the customer again; we stop at 23,
-because clocks differ. Assumes REPLAY_STOPS_EARLY (assumptions.py).
+Past 24 hours the service has forgotten the key and would charge the customer again; we stop an hour
+earlier, because clocks differ. Assumes REPLAY_STOPS_EARLY (assumptions.py).
 """
 
 from collections.abc import Iterable

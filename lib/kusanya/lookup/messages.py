@@ -1,4 +1,4 @@
-"""Which collection a customer's pasted confirmation message is about, or why none."""
+"""One pasted confirmation message, looked up: for a notebook's cell and a program of one line."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""What was observed about a collection, and the state that follows from it."""
+"""Observations of collections, and the fold that makes a state of them."""
 
 from kusanya.state.fold import fold
 from kusanya.state.observation import (

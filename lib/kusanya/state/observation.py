@@ -1,4 +1,4 @@
-"""What was observed about a collection, and the state that follows from it.
+"""One observation of a collection, and the record of the state that `fold` makes of many.
 
 An observation is one fact with its source: the answer to a create, a verified event, an answer to a
 GET. Observations are never changed or removed; the state is computed from them by `fold`.

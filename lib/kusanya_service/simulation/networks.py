@@ -1,4 +1,4 @@
-"""The simulated operators: what becomes of a push, decided once, when it is sent.
+"""The simulated mobile networks: what becomes of a push, decided once, when it is sent.
 
 In test mode the phone number scripts the outcome; any other number, and every number in live mode,
 follows the mix, which is success unless the service was started with another. Source: States and

@@ -1,1 +1,1 @@
-"""What every room stands on: frames and their columns, days, the engine, prices, tolerances."""
+"""What all of `reconcile` uses: frames and their columns, days, the engines, prices, tolerances."""

@@ -1,7 +1,8 @@
 """The break rules of ledger and statement: ordered, disjoint, exhaustive.
 
-The first rule that applies to a row gives its code. To add a rule of the ledger, add a row to
-`LEDGER`: the query's CASE, the labels and the advice are read from here.
+The first rule that applies to a row gives its code. To add a rule of the ledger, the operator or
+the bank, add a row to its table here: the query's CASE, the labels and the advice are read from it.
+The settlement's rows have no condition: `sql/settlement.sql` decides them.
 """
 
 from enum import StrEnum

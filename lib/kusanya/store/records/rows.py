@@ -1,4 +1,4 @@
-"""What the store takes and gives: frozen values, one class per kind of record.
+"""The rows that lists and look-ups return: collections, intents, notes, audit, rollups.
 
 Instants are aware UTC datetimes, amounts integers in whole units of their currency, durations
 integer microseconds (`_us`). `kusanya.store.records` gives them all, with those of what arrives

@@ -5,14 +5,12 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from kusanya.failure_codes import CHANNELS, FAILURE_CODES
 from kusanya.reconcile.analysis import failures
 from kusanya.reconcile.analysis.wilson import wilson
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS
 from kusanya.reconcile.frames.days import period
 from kusanya_service.simulation.networks import FAILURES
-from kusanya_service.simulation.tariff import DEFAULT_TARIFF, channel_of
 
 MARCH = period("2026-03")
 Make = Callable[..., pd.DataFrame]
@@ -81,18 +79,3 @@ def test_a_month_without_failures_has_no_row_and_the_same_types(collections_of: 
         result = failures.pareto(frame, period=MARCH)
         assert len(result) == 0
         assert str(result["share"].dtype) == "Float64"
-
-
-def test_the_table_and_the_service_know_the_same_codes_and_channels() -> None:
-    assert {*FAILURE_CODES, "unknown"} == {*FAILURES}
-    assert {*CHANNELS} == {*DEFAULT_TARIFF}
-
-
-def test_the_sample_months_shares_make_a_whole_and_its_prices_are_the_services() -> None:
-    assert sum(known.sample_share for known in FAILURE_CODES.values()) == pytest.approx(1)
-    assert sum(known.sample_share for known in CHANNELS.values()) == pytest.approx(1)
-    assert {code: (known.basis_points, known.least_fee) for code, known in CHANNELS.items()} == {
-        code: (rate.basis_points, rate.least) for code, rate in DEFAULT_TARIFF.items()
-    }
-    for code, known in CHANNELS.items():
-        assert channel_of(known.sample_prefix + "1234567") == code
