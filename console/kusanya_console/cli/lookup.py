@@ -1,4 +1,4 @@
-"""`kusanya find`, `show`, `verify`: look things up without the console."""
+"""`kusanya find`, `show`, `audit`, `verify`: look things up without the console."""
 
 import sys
 from pathlib import Path

@@ -14,9 +14,9 @@ from kusanya.store.tables.schema.collections import (
     metadata_entry,
     rollup,
 )
+from kusanya.store.tables.schema.deliveries import delivery, event, observation
 from kusanya.store.tables.schema.intents import intent, intent_attempt, intent_change
 from kusanya.store.tables.schema.journal import claim, feed_head, store_meta
-from kusanya.store.tables.schema.payments import delivery, event, observation
 from kusanya.store.tables.schema.people import audit, break_fact, note, receipt
 from kusanya.store.tables.schema.search import SEARCHED
 

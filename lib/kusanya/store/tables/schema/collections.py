@@ -1,4 +1,4 @@
-"""Collections, and what counts and finds them: all of it follows from facts."""
+"""Collections, what finds them, and the sums of an hour: all of it follows from facts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

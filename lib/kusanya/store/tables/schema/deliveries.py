@@ -1,4 +1,4 @@
-"""What arrived and was observed, and what follows from it."""
+"""Deliveries, their events, and what was observed of collections."""
 
 from typing import Final
 
