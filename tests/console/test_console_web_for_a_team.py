@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kusanya.errors import ConfigurationError, StoreUnavailable
+from kusanya.profiles import load
 from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.cli.console.elsewhere import WebPlace, door_of
 from kusanya_console.web.child import SETTINGS, Settings
-from kusanya_console.web.door import ProxyDoor
+from kusanya_console.web.door import ProxyDoor, Visitor
 from kusanya_console.web.process import environment
 from kusanya_console.web.server import WebConsole
 
@@ -40,14 +43,22 @@ def path(tmp_path: Path, store: Store, seed: Any, monkeypatch: pytest.MonkeyPatc
     return tmp_path / "kusanya.db"
 
 
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
 @asynccontextmanager
 async def serving(
-    path: Path, *, proxies: tuple[str, ...] = ("127.0.0.1/32",)
+    path: Path,
+    *,
+    proxies: tuple[str, ...] = ("127.0.0.1/32",),
+    role_of: Callable[[str], Role | None] = ROLES.get,
+    pause: Callable[[], Awaitable[object]] = for_ever,
 ) -> AsyncIterator[tuple[WebConsole, aiohttp.ClientSession]]:
     """Serve a store to people whom we, the proxy, name."""
     settings = Settings(store=str(path), mode=Mode.LIVE, profile="main", clock="real")
-    door = ProxyDoor(HEADER, proxies, ROLES.get)
-    console = WebConsole(settings, environ=SURROUNDINGS, door=door)
+    door = ProxyDoor(HEADER, proxies, role_of)
+    console = WebConsole(settings, environ=SURROUNDINGS, door=door, pause=pause)
     await console.start()
     try:
         async with aiohttp.ClientSession() as proxy:
@@ -75,6 +86,12 @@ async def read_until(
             if message.type is aiohttp.WSMsgType.BINARY:
                 seen += message.data
     return bytes(seen)
+
+
+async def until_closed(socket: aiohttp.ClientWebSocketResponse) -> None:
+    async with asyncio.timeout(60):
+        while not socket.closed:
+            await socket.receive()
 
 
 async def keys(socket: aiohttp.ClientWebSocketResponse, text: str) -> None:
@@ -175,6 +192,7 @@ async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
         async with visit("asha") as asha:
             wanted = (b"INV-482900", b"asha@main", b"WRITES ON")
             await read_until(asha, lambda seen: all(one in seen for one in wanted))
+            await keys(asha, "\x1a")  # there is no shell to go back to
             await keys(asha, "A")
             await read_until(asha, lambda seen: b"note" in seen.lower())
             await keys(asha, "seen at the till\r")
@@ -199,6 +217,84 @@ async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
     assert rows[1].detail.endswith(f"(through {store.audit.actor})")
     [note] = store.notes.of(rows[1].subject or "", Mode.LIVE)
     assert (note.author, note.text) == ("asha", "seen at the till")
+
+
+async def test_a_role_that_was_taken_away_ends_the_console_of_its_person_alone(path: Path) -> None:
+    roles: dict[str, Role] = {"asha": Role.DECIDE, "juma": Role.ACT}
+    asked: asyncio.Queue[None] = asyncio.Queue()
+    now = asyncio.Condition()
+
+    async def pause() -> None:
+        asked.put_nowait(None)
+        async with now:
+            await now.wait()
+
+    async def all_asked() -> None:
+        for _ in range(2):
+            await asked.get()
+
+    async def ask_again() -> None:
+        async with now:
+            now.notify_all()
+
+    async with serving(path, role_of=roles.get, pause=pause) as (console, proxy):
+
+        def visit(name: str) -> Any:
+            return proxy.ws_connect(
+                f"{console.origin}/ws?width=240&height=36",
+                origin=console.origin,
+                headers={HEADER: name},
+            )
+
+        async with visit("asha") as asha, visit("juma") as juma:
+            for socket in (asha, juma):
+                await read_until(socket, lambda seen: b"WRITES ON" in seen)
+            await all_asked()
+            await ask_again()
+            await all_asked()
+            assert not asha.closed, "nobody's role has changed"
+            del roles["asha"]
+            await ask_again()
+            await until_closed(asha)
+            await keys(juma, "A")
+            await read_until(juma, lambda seen: b"note" in seen.lower())
+        async with visit("asha") as asha:
+            await read_until(asha, lambda seen: b"read-only" in seen)
+
+
+@pytest.mark.parametrize(
+    ("found", "stays"),
+    [
+        (Role.ACT, True), (Role.ASK, False), (Role.DECIDE, False), (None, False),
+        (StoreUnavailable("the server is away"), True), (ConfigurationError("broken"), False),
+    ],
+)  # fmt: skip
+async def test_a_person_stays_with_the_role_that_they_came_with_and_no_other(
+    found: Role | Exception | None, *, stays: bool
+) -> None:
+    def role_of(_name: str) -> Role | None:
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    door = ProxyDoor(HEADER, ("127.0.0.1/32",), role_of)
+    juma = Visitor(name="juma", role=Role.ACT, origin="http://x")
+    assert await door.still_admits(juma) is stays
+
+
+def test_a_role_is_taken_from_the_configuration_as_it_stands_now(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    monkeypatch.setenv("KUSANYA_CONFIG", str(config))
+    config.write_text('[profiles.main.roles]\nasha = "decide"\n')
+    place = WebPlace(host="x", port=0, header=HEADER, proxies=("127.0.0.1/32",))
+    door = door_of(place, load("main"), store)
+    asha = Visitor(name="asha", role=Role.DECIDE, origin="http://x")
+    assert door is not None
+    assert asyncio.run(door.still_admits(asha))
+    config.write_text('[profiles.main.roles]\nasha = "act"\n')
+    assert not asyncio.run(door.still_admits(asha))
 
 
 async def test_one_person_opens_so_many_and_leaves_room_for_others(path: Path) -> None:

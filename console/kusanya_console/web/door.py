@@ -5,6 +5,7 @@ A door admits a request and says whose it is, or raises `NotAdmitted` with words
 
 import asyncio
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Callable
@@ -13,9 +14,11 @@ from typing import Final, Protocol
 import msgspec
 from aiohttp import web
 
+from kusanya.errors import ConfigurationError, StoreError
 from kusanya.http_limits.forwarded import check_networks, is_in
 from kusanya.roles import Role
 
+_log: Final = logging.getLogger("kusanya.web")
 _TOKEN_BYTES: Final = 32
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+\\-]{0,63}")
 """As logins and addresses are written; nothing that could mean more in a log or on a screen."""
@@ -49,7 +52,11 @@ class Door(Protocol):
     """And of them, how many of one person."""
 
     async def admit(self, request: web.Request) -> Visitor:
-        """Return whose request it is; raises NotAdmitted, and StoreError where roles are kept."""
+        """Return whose request it is; raises NotAdmitted, and KusanyaError where nobody can say."""
+        ...
+
+    async def still_admits(self, visitor: Visitor) -> bool:
+        """Tell whether a visitor may go on with a console as it was opened."""
         ...
 
 
@@ -90,6 +97,10 @@ class TokenDoor:
         kept = (self._cookie, self._visitor) if fresh and self._visitor is not None else None
         return Visitor(origin=self.origin, cookie=kept)
 
+    async def still_admits(self, visitor: Visitor) -> bool:
+        """Tell that the one visitor stays: nobody is told apart."""
+        return not visitor.name
+
     def _spend(self, token: str | None) -> bool:
         if token is None or self.token is None or not _same(token, self.token):
             return False
@@ -122,7 +133,7 @@ class ProxyDoor:
         self._role_of = role_of
 
     async def admit(self, request: web.Request) -> Visitor:
-        """Return whom the proxy names; raises NotAdmitted."""
+        """Return whom the proxy names; raises NotAdmitted, and KusanyaError as `role_of` does."""
         if not is_in(request.remote or "", self._proxies):
             raise NotAdmitted("This console is reached through its proxy alone.")
         named = request.headers.getall(self._header, [])
@@ -139,6 +150,22 @@ class ProxyDoor:
         opens = request.path == "/ws"
         role = await asyncio.to_thread(self._role_of, named[0]) if opens else None
         return Visitor(name=named[0], role=role, origin=_origin(request))
+
+    async def still_admits(self, visitor: Visitor) -> bool:
+        """Tell whether a person has the role that they came with, no less and no more.
+
+        Where the store cannot say, they have: what they do would be written there. Where the
+        configuration cannot be read, they have none.
+        """
+        try:
+            role = await asyncio.to_thread(self._role_of, visitor.name)
+        except StoreError as error:
+            _log.warning("roles unknown", extra={"user": visitor.name, "why": str(error)})
+            return True
+        except ConfigurationError as error:
+            _log.warning("roles unreadable", extra={"user": visitor.name, "why": str(error)})
+            role = None
+        return role is visitor.role
 
 
 def _origin(request: web.Request) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 from textual_serve.server import Server, to_int
 
-from kusanya.errors import StoreError
+from kusanya.errors import KusanyaError
 from kusanya_console.web.child import Settings
 from kusanya_console.web.door import Door, NotAdmitted, ProxyDoor, TokenDoor, Visitor
 from kusanya_console.web.process import ConsoleService, bounded
@@ -27,10 +27,16 @@ _log: Final = logging.getLogger("kusanya.web")
 HOST: Final = "127.0.0.1"
 CONSOLES_MAX: Final = TokenDoor.consoles
 """So many consoles at once: each is a process, and a person has few screens."""
+ROLES_EVERY_S: Final = 10.0
+"""So soon a role that was taken away or given ends the consoles that were opened without it."""
 _MESSAGE_MAX: Final = 64 * 1024
 _PAGE: Final = Path(__file__).with_name("page")
 _VISITOR: Final = web.RequestKey("visitor", Visitor)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def _pause() -> None:
+    await asyncio.sleep(ROLES_EVERY_S)
 
 
 class WebConsole(Server):
@@ -45,12 +51,15 @@ class WebConsole(Server):
         host: str = HOST,
         port: int = 0,
         door: ProxyDoor | None = None,
+        pause: Callable[[], Awaitable[object]] = _pause,
     ) -> None:
+        """Serve whom `door` lets in; `pause` comes before a person's role is asked for again."""
         super().__init__("kusanya console", host=host, port=port, templates_path=_PAGE)
         self._settings = settings
         self._environ = environ
         self._own_door = TokenDoor(HOST, token)
         self._door: Door = door or self._own_door
+        self._pause = pause
         self._consoles: dict[ConsoleService, str] = {}
         self._sockets: dict[web.WebSocketResponse, asyncio.Task[Any] | None] = {}
         self._runner: web.AppRunner | None = None
@@ -111,8 +120,8 @@ class WebConsole(Server):
         except NotAdmitted as refusal:
             _log.warning("refused", extra={"peer": request.remote, "why": str(refusal)})
             return _refused(str(refusal))
-        except StoreError:
-            return _refused("The store cannot say what you may do here. Try again.", status=503)
+        except KusanyaError:
+            return _refused("Nobody can say now what you may do here. Try again.", status=503)
         request[_VISITOR] = visitor
         response = await handler(request)
         if visitor.cookie is not None:
@@ -155,6 +164,7 @@ class WebConsole(Server):
             settings, self._environ, socket=socket, downloads=self.download_manager
         )
         self._consoles[console] = visitor.name
+        role = asyncio.create_task(self._end_with_role(visitor, console))
         who = {"user": visitor.name, "role": visitor.role or "none", "peer": request.remote}
         try:
             await socket.prepare(request)
@@ -170,6 +180,7 @@ class WebConsole(Server):
                 ):
                     break
         finally:
+            role.cancel()
             await console.stop()
             del self._consoles[console]
             await socket.close()
@@ -177,6 +188,19 @@ class WebConsole(Server):
             if visitor.name:
                 _log.info("console closed", extra=who)
         return socket
+
+    async def _end_with_role(self, visitor: Visitor, console: ConsoleService) -> None:
+        """Close a visitor's socket, and so the console, once their role is another one.
+
+        A question that fails in an unforeseen way closes it too.
+        """
+        try:
+            await self._pause()
+            while await self._door.still_admits(visitor):
+                await self._pause()
+            _log.info("role changed", extra={"user": visitor.name, "was": visitor.role or "none"})
+        finally:
+            await console.remote_close()
 
 
 async def serve(

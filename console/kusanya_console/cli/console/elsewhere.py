@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -94,7 +95,7 @@ def in_a_browser(
         say(f"  {address}")
 
     with Store.open(profile.store, clock=SystemClock(), read_only=True, create=False) as opened:
-        door = _door(place, profile, opened)
+        door = door_of(place, profile, opened)
         try:
             asyncio.run(
                 serve(
@@ -110,12 +111,20 @@ def in_a_browser(
             raise Refused(f"cannot listen on port {place.port}: {error.strerror}") from error
 
 
-def _door(place: WebPlace, profile: "Profile", store: "Store") -> "ProxyDoor | None":
+def _configured_role(profile: str, user: str) -> "Role | None":
+    """Return the role that config.toml gives a person now; raises ConfigurationError."""
+    from kusanya.profiles import load
+
+    return load(profile).roles.get(user)
+
+
+def door_of(place: WebPlace, profile: "Profile", store: "Store") -> "ProxyDoor | None":
+    """Return the door behind a proxy, or None for one browser here; raises Refused."""
     from kusanya_console.web.door import ProxyDoor
 
     if not place.header:
         return None
-    role_of: Callable[[str], Role | None] = profile.roles.get
+    role_of: Callable[[str], Role | None] = partial(_configured_role, profile.name)
     if store.roles.are_kept:
         if profile.roles:
             raise Refused(
