@@ -126,6 +126,12 @@ PANELS: Final = (
         legend="verified",
         unit="s",
     ),
+    Panel(
+        title="Until the months of deliveries end",
+        expression="min(kusanya_months_left_seconds)",
+        legend="left",
+        unit="s",
+    ),
 )
 _COLUMNS: Final = 3
 _WIDTH, _HEIGHT = 8, 7

@@ -185,4 +185,13 @@ METRICS: Final[tuple[Metric[Figures], ...]] = (
             if one is not None
         ],
     ),
+    Metric(
+        name="kusanya_months_left_seconds",
+        help="Until the tables of deliveries end; left out where deliveries are in one table.",
+        read=lambda it: [
+            ((), (until - it.at).total_seconds())
+            for until in (it.inputs.months_until,)
+            if until is not None
+        ],
+    ),
 )

@@ -54,6 +54,8 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     """The last restore of the store from a backup."""
     backup: BackupStatus = BackupStatus()
     """The newest verified backup of the store, and how old it may become."""
+    months_until: datetime | None = None
+    """Until when deliveries have tables of their months; None where they are in one."""
     sender: tuple[SenderEndpoint, ...] = ()
     """What the sender says of the endpoints of this mode, where it can be asked."""
 
@@ -109,6 +111,7 @@ class AlarmReader:
             send_failures=store.alarm_notices.unsent(mode),
             restore=store.restores.of(mode),
             backup=store.backups.status(),
+            months_until=store.retention.months_until(),
         )
 
 

@@ -24,6 +24,8 @@ SKEW_URGENT: Final = timedelta(seconds=150)
 FREE_WARNED: Final = 1_000_000_000
 FREE_URGENT: Final = 200_000_000
 """Bytes: some hundred thousand deliveries."""
+MONTHS_WARNED: Final = timedelta(days=60)
+"""An opening by who owns the tables makes twelve months: it has not come for ten of them."""
 
 
 def _unwatched(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
@@ -141,6 +143,28 @@ def _backup_old(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]
     )
 
 
+def _months_ahead(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    until = inputs.months_until
+    if until is None or until - inputs.at > MONTHS_WARNED:
+        return
+    if until > inputs.at:
+        said = f"deliveries have tables of their months until {format_time(until)} only"
+    else:
+        said = f"what arrived since {format_time(until)} lies in no table of its month"
+    yield Alarm(
+        code="months_ahead",
+        mode=inputs.mode,
+        onset=until.isoformat(),
+        severity=Severity.WARNING,
+        mark="▤",
+        name="the tables of the months to come",
+        sentence=f"months: {said}; nothing is lost, and old months cannot be dropped from there.",
+        next_step="To do: run kusanya store migrate as the owner of the tables.",
+        rows=AlarmList.DELIVERIES,
+        header="▤ months",
+    )
+
+
 def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.send_failures:
         yield Alarm(
@@ -182,6 +206,12 @@ RULES: Final = (
             "kusanya store expect-backups says."
         ),
         judge=_backup_old,
+    ),
+    Rule(
+        code="months_ahead",
+        severity=Severity.WARNING,
+        condition="On PostgreSQL the tables of deliveries end within 60 days, or have ended.",
+        judge=_months_ahead,
     ),
     Rule(
         code="clock_skew",

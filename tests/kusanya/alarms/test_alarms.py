@@ -191,6 +191,7 @@ def every_alarm() -> list[Alarm]:
         send_failures=(UnsentNotice(target="slack://…", since=NOON, reason="answered 404"),),
         restore=Restore(at=NOON, known_to=NOON - HOUR),
         backup=backed_up(hours_ago=37),
+        months_until=NOON + 60 * 24 * HOUR,
         sender=(
             SenderEndpoint(id="we_1", status="disabled", **sender),
             SenderEndpoint(id="we_2", status="enabled", failing_since=NOON - HOUR, **sender),
@@ -252,6 +253,17 @@ def test_a_backup_may_be_as_old_as_it_may_and_none_is_wanted_before_the_first() 
         "backup: none was made since backups were asked for at 23:00; one is wanted every 36 hours."
     ]
     assert said(msgspec.structs.replace(asked, expected_since=NOON - HOUR)) == []
+
+
+def test_the_months_to_come_are_wanted_60_days_ahead() -> None:
+    def said(days: int) -> list[str]:
+        inputs = msgspec.structs.replace(QUIET, months_until=NOON + days * 24 * HOUR)
+        return [one.sentence for one in alarms(inputs)]
+
+    rest = "; nothing is lost, and old months cannot be dropped from there."
+    assert said(61) == []
+    assert said(60) == [f"months: deliveries have tables of their months until 12:00 only{rest}"]
+    assert said(-1) == [f"months: what arrived since 12:00 lies in no table of its month{rest}"]
 
 
 def test_a_disabled_endpoint_is_a_new_stage_of_the_same_outbreak() -> None:

@@ -1,6 +1,7 @@
 """Deliveries by month: nothing is refused for its date, and what is let go changes no figure."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import Connection, inspect, text
 
+from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.inputs import load
+from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
 from kusanya.store import Store, roles_sql
 from kusanya.store.maintenance import migrations
@@ -153,6 +157,58 @@ def test_months_are_made_ahead_and_no_date_is_refused(
         newest_first = [row.arrived_at for row in store.deliveries.page(Mode.TEST).rows]
         assert newest_first == sorted(newest_first, reverse=True)
         assert store.deliveries.get("dlv_0000000000000001") is not None
+
+
+@pytest.mark.postgres
+def test_who_owns_the_tables_makes_the_months_to_come_by_opening_the_store(
+    postgres_url: str, make: Any, clock: ManualClock
+) -> None:
+    Store.open(postgres_url, clock=clock).close()
+    clock.sleep(400 * 86_400)
+    with Store.open(postgres_url, clock=clock, read_only=True) as store:
+        assert store.retention.months_until() == month_begin(make.noon, later=AHEAD + 1)
+        [alarm] = (one for one in alarms(store, clock) if one.code == "months_ahead")
+        assert "lies in no table of its month" in alarm.sentence
+    with Store.open(postgres_url, clock=clock, create=False) as store:
+        late = month_begin(clock.now(), later=AHEAD + 1)
+        assert store.retention.months_until() == late
+        store.record(make.arrival(1, at=clock.now()))
+        assert holding(postgres_url) == {f"delivery_{clock.now():%Y_%m}": 1}
+        assert not [one for one in alarms(store, clock) if one.code == "months_ahead"]
+
+
+@pytest.mark.postgres
+def test_an_opening_waits_for_nobody_who_reads_the_deliveries_and_the_next_makes_the_months(
+    postgres_url: str, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    Store.open(postgres_url, clock=clock).close()
+    until = month_begin(clock.now(), later=AHEAD + 1)
+    clock.sleep(62 * 86_400)
+    reader = engines(postgres_url)
+    with reader.reading() as connection, connection.begin():
+        connection.execute(text("SELECT count(*) FROM delivery"))
+        with Store.open(postgres_url, clock=clock) as store:
+            assert store.retention.months_until() == until
+            assert "months not made" in caplog.messages
+    reader.dispose()
+    with Store.open(postgres_url, clock=clock) as store:
+        assert store.retention.months_until() == month_begin(clock.now(), later=AHEAD + 1)
+
+
+@pytest.mark.postgres
+def test_two_openings_at_once_make_each_month_once(postgres_url: str, clock: ManualClock) -> None:
+    Store.open(postgres_url, clock=clock).close()
+    clock.sleep(400 * 86_400)
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda _: Store.open(postgres_url, clock=clock), range(4)))
+    for store in opened:
+        assert store.retention.months_until() == month_begin(clock.now(), later=AHEAD + 1)
+        store.close()
+
+
+def alarms(store: Store, clock: ManualClock) -> tuple[Alarm, ...]:
+    inputs = load(store, Mode.TEST, now=clock.now())
+    return raised(inputs, format_time=str)
 
 
 @pytest.mark.postgres

@@ -1,5 +1,6 @@
 """How a store is opened: made where there is none, refused where it is not what it should be."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,10 +15,13 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreAway, StoreUnavailable
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.migrations.parting_deliveries import prove_bound
+from kusanya.store.tables.delivery_months import add_months
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
 from kusanya.store.tables.schema import store_meta
+from kusanya.store.tables.sessions import is_lock_timeout
 from kusanya.store.tables.sqlite_file import SqliteFile
 
+_log: Final = logging.getLogger("kusanya.store")
 _SYSTEM: Final = SystemClock()
 
 
@@ -59,8 +63,8 @@ def prepare(
                     "has this version, run kusanya store migrate"
                 )
             bring_up_to_date(found, clock)
-        elif (migrate or upgrade) and not found.sqlite:
-            bring_up_to_date(found, clock)  # the months to come
+        elif not (read_only or found.sqlite):
+            _make_months(found, clock)
         store_id = _store_id(found)
         if found.file is not None and not read_only:
             # Kept in the file: readers go on reading while the one writer writes.
@@ -69,6 +73,18 @@ def prepare(
         if found.identity is not None:
             found.identity.remember(read_only=read_only)
         return store_id
+
+
+def _make_months(found: Engines, clock: Clock) -> None:
+    """Make the months to come, so that nobody has to think of them."""
+    try:
+        with found.writing() as connection, connection.begin():
+            add_months(connection, clock.now())
+    except OperationalError as error:
+        if not is_lock_timeout(error):
+            raise
+        # There are months for long still; the next opening makes them.
+        _log.warning("months not made", extra={"reason": why(error)})
 
 
 @contextmanager

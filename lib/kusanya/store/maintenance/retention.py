@@ -30,6 +30,16 @@ _SINCE: Final = "deliveries_since"
 class Retention(StorePart):
     """Letting go of what arrived long ago."""
 
+    def months_until(self) -> datetime | None:
+        """Return the end of the last month that deliveries have a table for, on PostgreSQL.
+
+        None where they are in one table, or this login sees masked views alone.
+        """
+        if self._engines.sqlite:
+            return None
+        with self._reading("read the months") as connection:
+            return delivery_months.months_until(connection)
+
     def forget_bodies(self, *, before: datetime) -> int:
         """Remove the raw bodies and headers of deliveries that arrived before an instant.
 

@@ -5,8 +5,8 @@ the keys of `event` and `observation`, and a key of a parted table holds within 
 The place of a delivery in the journal is unique because the journal's counter gives it out; each
 month keeps a key of its own that says so.
 
-Months are made ahead, and what belongs to none of them goes to a part of its own, so that no
-arrival is ever refused for its date.
+Months are made ahead by whoever opens the store for writing and owns the tables. What belongs to
+none of them goes to a part of its own, so that no arrival is ever refused for its date.
 """
 
 import re
@@ -64,21 +64,28 @@ def parts(connection: Connection) -> tuple[DeliveryPart, ...]:
     return tuple(sorted(found, key=lambda part: -1 if part.begin is None else part.begin))
 
 
+def months_until(connection: Connection) -> datetime | None:
+    """Return the end of the last month that is there; None where deliveries are in one table."""
+    ends = [part.end for part in parts(connection) if part.end is not None]
+    return from_us(max(ends)) if ends else None
+
+
 def add_months(connection: Connection, now: datetime) -> int:
     """Make the months up to `AHEAD` from now that are missing; return how many were made.
 
     In the caller's transaction. Rows of such a month that arrived before it was there go into it.
-    Nothing is made by a login that does not own the tables.
+    Nothing is made by a login that does not own the tables. Fails after a second where somebody
+    reads the deliveries for longer: arrivals wait for as long.
     """
+    until = month_begin(now, later=AHEAD + 1)
     if not is_parted(connection) or not is_owner(connection):
         return 0
-    there = parts(connection)
-    last = max((part.end for part in there if part.end is not None), default=None)
-    begin = month_begin(now) if last is None else from_us(last)
-    until, made = month_begin(now, later=AHEAD + 1), 0
-    if begin >= until:
+    if (months_until(connection) or month_begin(now)) >= until:
         return 0
+    connection.execute(text(f"SET LOCAL lock_timeout = {_LOCK_MS}"))
     lock_journal(connection)
+    # Once more: another program may have been faster.
+    begin, made = months_until(connection) or month_begin(now), 0
     while begin < until:
         end = month_begin(begin, later=1)
         name = f"{WHOLE}_{begin:%Y_%m}"
