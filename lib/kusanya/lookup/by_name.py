@@ -67,10 +67,8 @@ def by_spelling(store: Store, question: Question) -> Found:
     mode, limit = question.mode, question.limit
     joined = [joint.join(pieces) for joint in _JOINED_BY]
     spelled = dict.fromkeys([*joined, *(text.upper() for text in joined)])
-    rows = [
-        row for text in spelled for row in store.collections.by_reference(mode, text, limit=limit)
-    ]
-    intents = [row for text in spelled for row in store.intents.by_reference(mode, text)[:limit]]
+    rows = store.collections.by_reference(mode, *spelled, limit=limit)
+    intents = store.intents.by_reference(mode, *spelled)[:limit]
     return Found(
         [Match(row, MatchKind.SPELLING) for row in rows],
         [CreationMatch(row, MatchKind.SPELLING) for row in intents if became(store, row) is None],

@@ -171,6 +171,14 @@ def test_no_page_is_sorted(sqlite_store: Store, make: Any, name: str) -> None:
 
 NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
     "reference": (FEW["reference"], "ix_collection_mode_reference"),
+    "references": (
+        lambda s, _: s.collections.by_reference(TEST, "INV 000001", "INV-000001"),
+        "ix_collection_mode_reference",
+    ),
+    "intents by references": (
+        lambda s, _: s.intents.by_reference(TEST, "INV 1", "INV-1"),
+        "ix_intent_mode_reference",
+    ),
     "phone": (FEW["phone"], "ix_collection_mode_phone_created_at"),
     "listed phone": (listed(phone="255754000001"), "ix_collection_mode_phone_created_at"),
     "unwell": (listed(unwell=True), "ix_collection_unwell"),

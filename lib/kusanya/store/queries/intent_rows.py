@@ -30,7 +30,7 @@ _BY_REFERENCE: Final = (
     select(*INTENT_COLUMNS)
     .where(
         intent.c.mode == bindparam("of_mode"),
-        intent.c.reference.in_((bindparam("of_reference"), bindparam("erased_reference"))),
+        intent.c.reference.in_(bindparam("of_references", expanding=True)),
     )
     .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
 )
@@ -61,10 +61,11 @@ def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> Int
     return one(connection, _BY_KEY, **wanted, erased_key=maybe_erased(key))
 
 
-def same_reference(connection: Connection, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
-    """Return the intents with exactly this reference, newest first."""
-    said = clean(reference, NAME_MAX)
-    wanted = {"of_mode": mode.value, "of_reference": said, "erased_reference": maybe_erased(said)}
+def same_reference(connection: Connection, mode: Mode, *references: str) -> tuple[IntentRow, ...]:
+    """Return the intents with exactly this reference, or one of several, newest first."""
+    said = [clean(reference, NAME_MAX) for reference in references]
+    names = list(dict.fromkeys([*said, *map(maybe_erased, said)]))
+    wanted = {"of_mode": mode.value, "of_references": names}
     return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
 
 

@@ -242,10 +242,10 @@ class Intents(IntentAttempts):
                 for row in connection.execute(query).mappings()
             )
 
-    def by_reference(self, mode: Mode, reference: str) -> tuple[IntentRow, ...]:
-        """Return the intents with exactly this reference, newest first."""
+    def by_reference(self, mode: Mode, *references: str) -> tuple[IntentRow, ...]:
+        """Return the intents with exactly this reference, or one of several, newest first."""
         with self._reading("read intents") as connection:
-            return same_reference(connection, mode, reference)
+            return same_reference(connection, mode, *references)
 
 
 def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:

@@ -148,13 +148,14 @@ class Collections(TextSearch):
             return {row[0]: to_row(row) for row in connection.execute(_BY_ID, asked)}
 
     def by_reference(
-        self, mode: Mode, reference: str, *, limit: int = 50
+        self, mode: Mode, *references: str, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
-        """Return the collections with exactly this reference, newest first."""
+        """Return the collections with exactly this reference, or one of several, newest first."""
         it = collection.c
+        asked = [clean(reference, NAME_MAX) for reference in references]
         query = (
             select(*SELECTED)
-            .where(it.mode == mode.value, it.reference == clean(reference, NAME_MAX))
+            .where(it.mode == mode.value, it.reference.in_(asked))
             .order_by(unindexed(it.created_at).desc(), it.id.desc())
             .limit(limit)
         )
