@@ -90,6 +90,18 @@ def test_any_part_of_a_description_in_any_case_finds_it(
     assert listed(store, description_part="school", metadata=(met("order_id=A-2"),)) == ["col_1"]
 
 
+def test_a_name_beside_a_number_that_a_thousand_have_is_found(store: Store, make: Any) -> None:
+    store.record(make.arrival(0, description="Fees 2026 of Baraka"))
+    for number in range(1, 1_002):
+        store.submit(make.arrival(number, description=f"Fees 2026 of Neema, {number}"))
+    store.record(make.arrival(1_002, description="Fees 2026 of Asha"))
+    index(store)
+    found = [row.id for row in store.collections.described(Mode.TEST, "fees 2026 of baraka")]
+    assert found == ["col_0"]
+    found = [row.id for row in store.collections.described(Mode.TEST, "2026 of Neema, 777")]
+    assert found == ["col_777"]
+
+
 def test_pages_of_one_entry_follow_one_another(store: Store, make: Any) -> None:
     for number in range(7):
         store.record(make.arrival(number, metadata={"branch": "dar"}))
