@@ -253,6 +253,47 @@ def test_an_amount_of_a_time_in_which_little_was_made_is_met_on_the_way(
     assert "ix_collection_mode_created_at_id" in steps[-1]
 
 
+@pytest.mark.parametrize(
+    ("others", "index"),
+    [(49, "ix_collection_mode_created_at_id"), (60, "ix_collection_mode_amount_id")],
+)
+def test_a_rare_amount_is_fetched_from_the_past_only_where_its_time_holds_fifty_times_as_many(
+    tmp_path: Path, make: Any, others: int, index: str
+) -> None:
+    with Store.open(str(tmp_path / "store.db")) as store:
+        for number in range(others):
+            store.submit(make.arrival(number))
+        store.record(make.arrival(others, amount=7_777))
+        since = make.noon - timedelta(days=1)
+        asked = listed(amount_min=7_777, amount_max=7_777, created_from=since)
+        searched = [step for step in plans(store, asked, make.noon) if step.startswith("SEARCH")]
+        assert index in searched[-1]
+        where = CollectionFilter(amount_min=7_777, amount_max=7_777, created_from=since)
+        [row] = store.collections.page(TEST, where=where).rows
+        assert row.id == f"col_{others}"
+
+
+def test_the_words_around_a_number_are_not_looked_for_where_the_number_tells_enough(
+    sqlite_store: Store, make: Any
+) -> None:
+    def pieces(part: str) -> str:
+        """Return what the index of descriptions is asked for last."""
+        asked: list[str] = []
+
+        def listen(_c: Any, _cursor: Any, sql: str, values: Any, _x: Any, _many: bool) -> None:
+            if "MATCH" in sql:
+                asked.append(values[0])
+
+        engine = sqlite_store._engines.reader
+        event.listen(engine, "before_cursor_execute", listen)
+        sqlite_store.collections.described(TEST, part)
+        event.remove(engine, "before_cursor_execute", listen)
+        return asked[-1]
+
+    assert pieces("4153 for kariakoo") == '"415" AND "153" AND "53 " AND "3 f"'
+    assert '"koo"' in pieces("for kariakoo")
+
+
 def test_what_was_paid_before_is_found_by_its_reference_and_not_in_the_whole_past(
     sqlite_store: Store, make: Any
 ) -> None:

@@ -59,6 +59,8 @@ _LOOKED_AT: Final = 20_000
 """Rows that are looked at one by one in some tens of milliseconds."""
 _SORTED: Final = 20_000
 """So many rows of an amount are sorted sooner than walking the list would meet a page of fewer."""
+_WALKED: Final = 50
+"""Rows of a time lie side by side: so many are walked while one row of an amount is fetched."""
 # Made once: building a statement costs more than running it does.
 _BY_ID: Final = select(*SELECTED).where(
     collection.c.id.in_(bindparam("of", expanding=True)), collection.c.mode == bindparam("in")
@@ -340,8 +342,8 @@ class Collections(TextSearch):
                 return False
             if where.created_from is None:
                 return True
-            within = created_within(where, it.created_at)
-            return _upto(connection, paid, of_mode, *within) > paid
+            within, most = created_within(where, it.created_at), paid * _WALKED
+            return _upto(connection, most, of_mode, *within) > most
 
     def _rows(self, query: Select[Any]) -> tuple[CollectionRow, ...]:
         with self._reading("read collections") as connection:
