@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
@@ -205,9 +205,10 @@ def fill(
         with store._engines.writer.begin() as connection:
             _index(connection)
         if not store._engines.sqlite:
-            engine = store._engines.writer.execution_options(isolation_level="AUTOCOMMIT")
-            with engine.connect() as connection:
-                connection.execute(text("VACUUM ANALYZE"))
+            # Past SQLAlchemy, whose connections here begin a transaction before anything else.
+            with closing(store._engines.writer.raw_connection()) as pooled:
+                server: Any = pooled.driver_connection
+                server.execute("VACUUM ANALYZE")
     tell("filled")
 
 
