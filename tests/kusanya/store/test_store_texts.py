@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from tests.kusanya.store.older import Journaled
 
 from kusanya.state.observation import Source
@@ -100,6 +100,34 @@ def test_a_name_beside_a_number_that_a_thousand_have_is_found(store: Store, make
     assert found == ["col_0"]
     found = [row.id for row in store.collections.described(Mode.TEST, "2026 of Neema, 777")]
     assert found == ["col_777"]
+
+
+@pytest.mark.postgres
+def test_a_server_walks_what_everybody_has_in_its_order_and_sorts_nothing(
+    postgres_url: str, make: Any
+) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def listen(_c: Any, _cursor: Any, sql: str, values: Any, _x: Any, _many: bool) -> None:
+        asked.append((sql, values))
+
+    with Store.open(postgres_url) as store:
+        for number in range(2_000):
+            store.submit(make.arrival(number, metadata={"shop": "4"}))
+        store.record(make.arrival(2_000, metadata={"shop": "4"}))
+        index(store)
+        with store._engines.writing() as connection, connection.begin():
+            connection.execute(text("ANALYZE"))
+        engine = store._engines.reader
+        event.listen(engine, "before_cursor_execute", listen)
+        where = CollectionFilter(metadata=(met("shop=4"),))
+        page = store.collections.page(Mode.TEST, where=where, limit=5)
+        assert [row.id for row in page.rows][:2] == ["col_2000", "col_1999"]
+        event.remove(engine, "before_cursor_execute", listen)
+        [(sql, values)] = [one for one in asked if "JOIN collection" in one[0]]
+        with engine.connect() as connection:
+            plan = connection.exec_driver_sql(f"EXPLAIN {sql}", values).scalars().all()
+    assert not [step for step in plan if "Sort" in step or "Hash" in step], plan
 
 
 def test_pages_of_one_entry_follow_one_another(store: Store, make: Any) -> None:

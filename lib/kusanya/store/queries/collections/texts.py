@@ -115,7 +115,9 @@ def with_entry(mode: Mode, name: str, value: str) -> tuple[FromClause, ColumnEle
         and_(
             it.id == entry.collection_id,
             it.mode == entry.mode,
-            it.created_at == entry.created_at,
+            # Not "equals": PostgreSQL takes that for rare, expects no second row and would rather
+            # join and sort the whole history than walk it in its order until the page is full.
+            it.created_at.between(entry.created_at, entry.created_at),
         ),
     )
     held = and_(entry.mode == mode.value, entry.value == folded(value), entry.name == folded(name))
