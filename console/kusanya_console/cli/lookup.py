@@ -64,7 +64,7 @@ def find(
     from kusanya import lookup
     from kusanya.business_day import day_start
     from kusanya_console.cli import lookup_words
-    from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
+    from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
 
     speak()
     chosen, present = profile_of(profile, store), now()
@@ -79,17 +79,17 @@ def find(
             said = {"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present)
             lines = tuple(lookup_words.found_lines(opened, found, present))
             why = "" if found.count else lookup_words.nothing_line(chosen.mode, found)
-            ended = Ended.DONE
+            exit_code = ExitCode.DONE
             if why or any(message.is_doubtful for message in found.messages):
-                ended = Ended.NOT_FOUND
+                exit_code = ExitCode.NOT_FOUND
             elif any(match.row.contradictions for match in found.matches):
-                ended = Ended.CONTRADICTION
-            return Answer(lines, said, ended, why)
+                exit_code = ExitCode.CONTRADICTION
+            return Answer(lines, said, exit_code, why)
 
         texts = read_texts(sys.stdin) if text == "-" else iter((text,))
-        ended = answer_all(texts, ask, as_json=as_json)
-    if ended is not Ended.DONE:
-        stop(ended)
+        exit_code = answer_all(texts, ask, as_json=as_json)
+    if exit_code is not ExitCode.DONE:
+        stop(exit_code)
 
 
 def show(
@@ -110,7 +110,7 @@ def show(
     Exits with 1 when one is unknown, with 3 when facts about one contradict each other.
     """
     from kusanya_console.cli import lookup_words
-    from kusanya_console.cli.lookup_batch import Answer, Ended, answer_all, read_texts
+    from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
 
     speak()
     chosen, present = profile_of(profile, store), now()
@@ -120,18 +120,18 @@ def show(
             timeline = _story_of(opened, asked, chosen.mode, present)
             if timeline is None:
                 why = f"the store knows no {safe(mask_text(asked), 60)}; try kusanya find"
-                return Answer((), {}, Ended.NOT_FOUND, why)
+                return Answer((), {}, ExitCode.NOT_FOUND, why)
             return Answer(
                 tuple(lookup_words.story_lines(opened, timeline)),
                 lookup_words.story_json(opened, timeline),
-                Ended.CONTRADICTION if timeline.contradicts else Ended.DONE,
+                ExitCode.CONTRADICTION if timeline.contradicts else ExitCode.DONE,
             )
 
         many = identifier == "-"
         texts = read_texts(sys.stdin, messages=False) if many else iter((identifier,))
-        ended = answer_all(texts, ask, as_json=as_json)
-    if ended is not Ended.DONE:
-        stop(ended)
+        exit_code = answer_all(texts, ask, as_json=as_json)
+    if exit_code is not ExitCode.DONE:
+        stop(exit_code)
 
 
 def audit(

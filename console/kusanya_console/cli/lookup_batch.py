@@ -18,7 +18,7 @@ _ASKED_MAX: Final = 200
 """Characters of a line as an answer repeats it."""
 
 
-class Ended(IntEnum):
+class ExitCode(IntEnum):
     """How one look-up ends, and with it the command."""
 
     DONE = DONE
@@ -26,7 +26,7 @@ class Ended(IntEnum):
     CONTRADICTION = 3
 
 
-_WORST_FIRST: Final = (Ended.NOT_FOUND, Ended.CONTRADICTION, Ended.DONE)
+_WORST_FIRST: Final = (ExitCode.NOT_FOUND, ExitCode.CONTRADICTION, ExitCode.DONE)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     lines: Sequence[str]
     document: dict[str, Any]
-    ended: Ended
+    exit_code: ExitCode
     why: str = ""
     """Why nothing was found."""
 
@@ -66,7 +66,7 @@ def _is_one_message(text: str) -> bool:
     return not names or in_lines < len(whole.confirmations)
 
 
-def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: bool) -> Ended:
+def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: bool) -> ExitCode:
     """Answer each text in turn and return how the command ends: well only if all were found.
 
     A text alone is answered as if it had been given on the command line. Of several each is
@@ -82,7 +82,7 @@ def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: b
         try:
             found = ask(text)
         except Refused as error:
-            found = Answer((), {}, Ended.NOT_FOUND, str(error))
+            found = Answer((), {}, ExitCode.NOT_FOUND, str(error))
         asked = safe(mask_text(text), _ASKED_MAX)
         if as_json:
             said = {"trouble": found.why} if found.why else {}
@@ -91,11 +91,11 @@ def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: b
             say(f"{asked}:")
             for line in (*found.lines, *((found.why,) if found.why else ())):
                 say(f"  {line}")
-        ends.add(found.ended)
+        ends.add(found.exit_code)
     return next(end for end in _WORST_FIRST if end in ends)
 
 
-def _answer_one(found: Answer, *, as_json: bool) -> Ended:
+def _answer_one(found: Answer, *, as_json: bool) -> ExitCode:
     if as_json and found.document:
         say_json(found.document)
     elif not as_json:
@@ -103,4 +103,4 @@ def _answer_one(found: Answer, *, as_json: bool) -> Ended:
             say(line)
     if found.why:
         raise Refused(found.why)
-    return found.ended
+    return found.exit_code

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
-from kusanya.alarms.disputes import anomaly_id
+from kusanya.alarms.open_anomalies import anomaly_id
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow

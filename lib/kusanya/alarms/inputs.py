@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from kusanya.alarms.disputes import Dispute, DisputeReader
 from kusanya.alarms.history import FailureRate, HistoryReader, load_failure_rates
+from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
@@ -43,7 +43,7 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     """Intents whose outcome is unknown, the newest 100."""
     missing_events: int = 0
     """Events of the last day that have been missing for an hour."""
-    disputes: tuple[Dispute, ...] = ()
+    anomalies: tuple[OpenAnomaly, ...] = ()
     failure_rates: tuple[FailureRate, ...] = ()
     pollers: tuple[Poller, ...] = ()
     """Those that ran within minutes, with what they noted of their clocks."""
@@ -84,7 +84,7 @@ class AlarmReader:
         self._store = store
         self._mode = mode
         self._history = HistoryReader(store, mode)
-        self._disputes = DisputeReader(store, mode)
+        self._anomalies = OpenAnomalyReader(store, mode)
 
     def read(self, *, now: datetime) -> AlarmInputs:
         """Return what the store says of the mode; bounded lists and rollups. Raises StoreError."""
@@ -100,7 +100,7 @@ class AlarmReader:
             missing_events=store.deliveries.count_missing(
                 mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER
             ),
-            disputes=self._disputes.read(now=now),
+            anomalies=self._anomalies.read(now=now),
             failure_rates=load_failure_rates(store, mode, history, now=now),
             pollers=tuple(
                 one

@@ -13,8 +13,8 @@ from kusanya.alarms.alarm import (
     hour,
     instant,
 )
-from kusanya.alarms.disputes import Dispute
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
 from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.failure_codes import channel_label
@@ -107,7 +107,7 @@ def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
 
 
 def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
-    found = [one for one in inputs.disputes if not one.is_fee]
+    found = [one for one in inputs.anomalies if not one.is_fee]
     if found:
         what = ", ".join(sorted({one.kind.value.replace("_", " ") for one in found}))
         which = "1 payment has" if _payments(found) == 1 else f"{_payments(found):,} payments have"
@@ -130,7 +130,7 @@ def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
 
 
 def _fee_changes(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
-    found = [one for one in inputs.disputes if one.is_fee]
+    found = [one for one in inputs.anomalies if one.is_fee]
     if found:
         which = "1 payment was" if _payments(found) == 1 else f"{_payments(found):,} payments were"
         yield Alarm(
@@ -199,7 +199,7 @@ def _closes_soon(row: IntentRow, now: datetime) -> bool:
     return timedelta() < left <= CLOSING_WITHIN
 
 
-def _payments(found: list[Dispute]) -> int:
+def _payments(found: list[OpenAnomaly]) -> int:
     return len({one.collection_id for one in found})
 
 

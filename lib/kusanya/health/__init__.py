@@ -3,9 +3,9 @@
 from kusanya.health.report import (
     EndpointHealth,
     Health,
+    PollerAbsence,
     UnusableDeliveries,
-    Unwatched,
     health,
 )
 
-__all__ = ["EndpointHealth", "Health", "UnusableDeliveries", "Unwatched", "health"]
+__all__ = ["EndpointHealth", "Health", "PollerAbsence", "UnusableDeliveries", "health"]

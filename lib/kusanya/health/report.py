@@ -184,7 +184,7 @@ class UnusableDeliveries(msgspec.Struct, frozen=True, kw_only=True):
     """The first instant of the hour in which the newest came."""
 
 
-class Unwatched(msgspec.Struct, frozen=True, kw_only=True):
+class PollerAbsence(msgspec.Struct, frozen=True, kw_only=True):
     """Collections are open past any expiry, and no poller asks the service about them."""
 
     open_since: datetime
@@ -208,7 +208,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     unusable: tuple[UnusableDeliveries, ...] = ()
     """Those of the wrong mode at endpoints of either mode: the event was one of the other."""
 
-    unwatched: Unwatched | None = None
+    unwatched: PollerAbsence | None = None
     """Set where no poller runs though there is something to ask about."""
 
     @property
@@ -266,13 +266,13 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
 
 def _unwatched(
     store: Store, mode: Mode, opened: Sequence[CollectionRow], now: datetime
-) -> Unwatched | None:
+) -> PollerAbsence | None:
     if not opened or now - opened[0].created_at < _UNWATCHED:
         return None
     last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
     if last is not None and now - last < _UNWATCHED:
         return None
-    return Unwatched(open_since=opened[0].created_at, last_poll_at=last)
+    return PollerAbsence(open_since=opened[0].created_at, last_poll_at=last)
 
 
 def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:

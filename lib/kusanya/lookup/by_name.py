@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from kusanya.lookup.by_id import became
-from kusanya.lookup.matches import CreationMatch, Found, Match, MatchKind, Question
+from kusanya.lookup.matches import Candidates, CreationMatch, Match, MatchKind, Question
 from kusanya.store import Store
 from kusanya.wire import Mode, is_collection_id
 
@@ -56,20 +56,20 @@ def by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[Cre
     return [Match(row, MatchKind.NOTE) for row in rows.values()], created
 
 
-def by_spelling(store: Store, question: Question) -> Found:
+def by_spelling(store: Store, question: Question) -> Candidates:
     """Return what has the reference in another spelling: INV 000100 where INV-000100 stands.
 
     The same letters and digits in the same order, whole: nothing is guessed.
     """
     pieces = [piece for piece in _JOINTS.split(question.text) if piece]
     if not 1 < len(pieces) <= _MOST_PIECES or sum(map(len, pieces)) < PART_LENGTH:
-        return Found()
+        return Candidates()
     mode, limit = question.mode, question.limit
     joined = [joint.join(pieces) for joint in _JOINED_BY]
     spelled = dict.fromkeys([*joined, *(text.upper() for text in joined)])
     rows = store.collections.by_reference(mode, *spelled, limit=limit)
     intents = store.intents.by_reference(mode, *spelled)[:limit]
-    return Found(
+    return Candidates(
         [Match(row, MatchKind.SPELLING) for row in rows],
         [CreationMatch(row, MatchKind.SPELLING) for row in intents if became(store, row) is None],
     )

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from kusanya.lookup.matches import CreationMatch, Found, Match, MatchKind, Question
+from kusanya.lookup.matches import Candidates, CreationMatch, Match, MatchKind, Question
 from kusanya.privacy import PhoneError, is_phone_like, is_wire_phone, normalise_phone
 from kusanya.store import Store
 
@@ -30,15 +30,15 @@ def as_phone(asked: str) -> tuple[str | None, str | None]:
         return (compact if known else None), str(error) if meant else None
 
 
-def by_phone_end(store: Store, question: Question) -> Found:
+def by_phone_end(store: Store, question: Question) -> Candidates:
     """Return what was asked lately of phones that end so: customers say their last digits."""
     digits = _SEPARATORS.sub("", question.text)
     if not _PHONE_END.fullmatch(digits):
-        return Found()
+        return Candidates()
     mode, limit = question.mode, question.limit
     rows = store.collections.by_phone_end(mode, digits, limit=limit)
     opened = store.intents.still_open(mode, limit=_OPEN_LOOKED_AT)
-    return Found(
+    return Candidates(
         [Match(row, MatchKind.PHONE_END) for row in rows],
         [CreationMatch(row, MatchKind.PHONE_END) for row in opened if row.phone.endswith(digits)][
             :limit

@@ -5,7 +5,7 @@ from typing import Final
 
 from kusanya.filters import FilterError, parse
 from kusanya.lookup.by_name import PART_LENGTH
-from kusanya.lookup.matches import Found, LookupResult, Match, MatchKind, Question
+from kusanya.lookup.matches import Candidates, LookupResult, Match, MatchKind, Question
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, MetadataTerm
 
@@ -47,9 +47,9 @@ def by_text(store: Store, question: Question) -> LookupResult:
     return LookupResult(text=question.text, matches=matches, more=page.more)
 
 
-def by_description(store: Store, question: Question) -> Found:
+def by_description(store: Store, question: Question) -> Candidates:
     """Return what has the text in its description."""
     if len(question.text) < PART_LENGTH:
-        return Found()
+        return Candidates()
     rows = store.collections.described(question.mode, question.text, limit=question.limit)
-    return Found([Match(row, MatchKind.DESCRIPTION) for row in rows])
+    return Candidates([Match(row, MatchKind.DESCRIPTION) for row in rows])

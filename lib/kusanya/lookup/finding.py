@@ -16,7 +16,14 @@ from kusanya.lookup.by_message import MessageMatch, match_messages
 from kusanya.lookup.by_name import PART_LENGTH, by_note, by_receipt, by_spelling, creations
 from kusanya.lookup.by_phone import as_phone, by_phone_end
 from kusanya.lookup.by_text import by_description, by_text, is_text
-from kusanya.lookup.matches import CreationMatch, Found, LookupResult, Match, MatchKind, Question
+from kusanya.lookup.matches import (
+    Candidates,
+    CreationMatch,
+    LookupResult,
+    Match,
+    MatchKind,
+    Question,
+)
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
@@ -148,11 +155,11 @@ def _is_dated_amount(question: Question) -> bool:
     return asked is not None and asked.is_dated
 
 
-def _by_amount(store: Store, question: Question) -> Found:
+def _by_amount(store: Store, question: Question) -> Candidates:
     asked = read_amount(question.text, now=question.now, day=question.day)
     # A whole phone number is no amount, and is repeated in no sentence.
     if asked is None or as_phone(question.text)[0] is not None:
-        return Found()
+        return Candidates()
     where = CollectionFilter(
         amount_min=asked.amount,
         amount_max=asked.up_to,
@@ -170,7 +177,7 @@ def _by_amount(store: Store, question: Question) -> Found:
         limit=limit if is_one else _OPEN_LOOKED_AT,
     )
     amounts = f"{asked.amount:,}" if is_one else f"{asked.amount:,} to {asked.up_to:,}"
-    return Found(
+    return Candidates(
         [Match(row, MatchKind.AMOUNT) for row in rows],
         [
             CreationMatch(intent, MatchKind.AMOUNT)

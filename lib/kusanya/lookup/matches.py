@@ -73,7 +73,7 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.creations) + len(self.matches)
 
 
-class Found(msgspec.Struct, frozen=True):
+class Candidates(msgspec.Struct, frozen=True):
     """What one way of reading a text leads to."""
 
     matches: list[Match] = []

@@ -35,7 +35,7 @@ from kusanya_service.errors import (
 )
 from kusanya_service.http import idempotency
 from kusanya_service.http.auth import Caller, KeyRing
-from kusanya_service.http.creation import CreateAnswer, KeyReused, create, earlier_answer
+from kusanya_service.http.creation import CreateAnswer, KeyConflict, create, earlier_answer
 from kusanya_service.http.rate import RateLimit
 from kusanya_service.http.requests import BODY_MAX_BYTES, parse, validate
 from kusanya_service.simulation.faults import FaultKind, Faults
@@ -215,7 +215,7 @@ class Api:
             monotonic_ms=self._timeline.monotonic_ms(),
             rules=self._rules,
         )
-        if isinstance(outcome, KeyReused):
+        if isinstance(outcome, KeyConflict):
             raise idempotency.reused()
         if not outcome.replayed:
             await self._schedule_outcome(outcome, script)
@@ -236,7 +236,7 @@ class Api:
         if self._earlier_answer(claim) is not None:
             raise idempotency.reused()
 
-    def _earlier_answer(self, claim: idempotency.Claim) -> CreateAnswer | KeyReused | None:
+    def _earlier_answer(self, claim: idempotency.Claim) -> CreateAnswer | KeyConflict | None:
         """Return what a key was answered with, or None for one that is free."""
         return earlier_answer(self._storage.reader, claim, self._timeline.monotonic_ms())
 

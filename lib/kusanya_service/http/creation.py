@@ -32,13 +32,13 @@ class CreateAnswer(msgspec.Struct, frozen=True):
     due_at: int | None = None
 
 
-class KeyReused(msgspec.Struct, frozen=True):
+class KeyConflict(msgspec.Struct, frozen=True):
     """The key was used with another body."""
 
 
 def earlier_answer(
     connection: Connection, claim: Claim, monotonic_ms: int
-) -> CreateAnswer | KeyReused | None:
+) -> CreateAnswer | KeyConflict | None:
     """Return what a key was answered with, or None for one that is free."""
     found = queries.claim_answer(connection, claim.scope)
     if found is None:
@@ -46,7 +46,7 @@ def earlier_answer(
     body, received_at, answer = found
     if not is_kept(received_at, monotonic_ms):
         return None
-    return CreateAnswer(answer, replayed=True) if body == claim.body else KeyReused()
+    return CreateAnswer(answer, replayed=True) if body == claim.body else KeyConflict()
 
 
 def create(
@@ -58,7 +58,7 @@ def create(
     now_ms: int,
     monotonic_ms: int,
     rules: Rules,
-) -> CreateAnswer | KeyReused:
+) -> CreateAnswer | KeyConflict:
     """Create the collection of a key, or replay what the key was answered with."""
     earlier = earlier_answer(connection, claim, monotonic_ms)
     if earlier is not None:

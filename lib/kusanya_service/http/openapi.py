@@ -72,7 +72,7 @@ def _paths() -> Json:
                             ("400", "BadRequest"),
                             ("401", "Unauthorized"),
                             ("403", "Forbidden"),
-                            ("409", "KeyReused"),
+                            ("409", "KeyConflict"),
                             ("422", "Unacceptable"),
                             ("429", "TooManyRequests"),
                         )
@@ -188,7 +188,7 @@ def _responses() -> Json:
         "NotFound": "There is no such object in the mode of the API key",
         "MethodNotAllowed": "405: the path does not take this method",
         "RequestTimeout": "408: the request did not arrive in time",
-        "KeyReused": "The idempotency key was used before with a different body",
+        "KeyConflict": "The idempotency key was used before with a different body",
         "BodyTooLarge": "413: the body is too large",
         "UnsupportedMediaType": "415: the body is not application/json",
         "Unacceptable": "The body is well-formed and its values are not acceptable",

@@ -1,4 +1,4 @@
-"""What the alarm rules read of a store: usual times, failure rates, disputes, pollers."""
+"""What the alarm rules read of a store: usual times, failure rates, anomalies, pollers."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -134,8 +134,8 @@ def test_a_contradiction_stands_until_somebody_acknowledges_it_and_a_second_is_n
     second = shop.alarms()["contradictions"]
     assert second.key == first["contradictions"].key
     assert (second.stage, first["contradictions"].stage) == ("col_b", "col_a")
-    for dispute in shop.reader.read(now=NOON).disputes:
-        shop.store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=dispute.id, detail="asked")
+    for anomaly in shop.reader.read(now=NOON).anomalies:
+        shop.store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=anomaly.id, detail="asked")
     assert not shop.alarms().keys() & {"contradictions", "fee_changes"}
 
 

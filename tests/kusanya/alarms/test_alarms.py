@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from kusanya.alarms.alarm import Alarm, HeaderAlarm, Severity
-from kusanya.alarms.disputes import Dispute
 from kusanya.alarms.history import FailureRate
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
-from kusanya.health.report import EndpointHealth, Health, UnusableDeliveries, Unwatched
+from kusanya.health.report import EndpointHealth, Health, PollerAbsence, UnusableDeliveries
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.state.anomalies import AnomalyKind
 from kusanya.store.records import (
@@ -87,7 +87,7 @@ def test_an_alarm_of_each_kind_says_what_is_wrong_and_what_helps() -> None:
                     overdue=3,
                 ),
             ),
-            unwatched=Unwatched(open_since=NOON - 3 * HOUR, last_poll_at=None),
+            unwatched=PollerAbsence(open_since=NOON - 3 * HOUR, last_poll_at=None),
         ),
         silence=Silence(since=NOON, missed=1, last_arrival_at=None),
         stalled=StalledIntents(unsent=2, since=NOON - HOUR),
@@ -153,7 +153,7 @@ def test_every_rule_has_a_paragraph_of_the_runbook_and_an_entry_of_its_own() -> 
 
 def every_alarm() -> list[Alarm]:
     """Return an alarm of each rule, as one reading raises them."""
-    dispute: Any = {"collection_id": "col_1", "urgent": True}
+    anomaly: Any = {"collection_id": "col_1", "urgent": True}
     sender: Any = {"url": "http://127.0.0.1/a", "mode": "live"}
     unusable: Any = {"endpoint": "shop", "mode": Mode.LIVE, "count": 2, "last_hour": NOON}
     inputs = msgspec.structs.replace(
@@ -170,7 +170,7 @@ def every_alarm() -> list[Alarm]:
                     oldest_at=NOON - HOUR,
                 ),
             ),
-            unwatched=Unwatched(open_since=NOON - 3 * HOUR, last_poll_at=None),
+            unwatched=PollerAbsence(open_since=NOON - 3 * HOUR, last_poll_at=None),
             unusable=(
                 UnusableDeliveries(verdict=Verdict.UNPARSEABLE, **unusable),
                 UnusableDeliveries(verdict=Verdict.WRONG_MODE, **unusable),
@@ -179,9 +179,9 @@ def every_alarm() -> list[Alarm]:
         stalled=StalledIntents(unsent=2, since=NOON - HOUR),
         unknown=(intent(first_sent_at=NOON - 22 * HOUR),),
         missing_events=2,
-        disputes=(
-            Dispute(kind=AnomalyKind.TWO_FINALS, **dispute),
-            Dispute(kind=AnomalyKind.FEE_CHANGED, **dispute),
+        anomalies=(
+            OpenAnomaly(kind=AnomalyKind.TWO_FINALS, **anomaly),
+            OpenAnomaly(kind=AnomalyKind.FEE_CHANGED, **anomaly),
         ),
         failure_rates=(
             FailureRate(channel="MPESA_TZ", since=NOON, finals=100, failed=90, usual=0.1),

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import BreakSubject, Rebuilt
+from kusanya.store.records import BreakSubject, RebuildResult
 from kusanya.wire import Mode
 
 
@@ -41,7 +41,7 @@ def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
     fill(store, make)
     before = (store.collections.page(Mode.TEST), store.feed.head())
     assert store.maintenance.check() == ()
-    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert store.maintenance.rebuild() == RebuildResult(collections=0, rollups=0)
     assert (store.collections.page(Mode.TEST), store.feed.head()) == before
 
 

@@ -20,7 +20,7 @@ from kusanya.privacy import mask_phone
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance.masks import Masks
-from kusanya.store.records import BreakSubject, IntentState, Rebuilt
+from kusanya.store.records import BreakSubject, IntentState, RebuildResult
 from kusanya.store.tables.schema import (
     claim,
     feed_head,
@@ -188,7 +188,7 @@ def test_a_copy_as_of_an_instant_is_the_store_that_knew_no_more(
             now = everything(copy)
             assert {name: rows for name, rows in now.items() if rows != then[name]} == {}
             assert copy.maintenance.check() == ()
-            assert copy.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+            assert copy.maintenance.rebuild() == RebuildResult(collections=0, rollups=0)
             assert done.seq == copy.feed.head()
             assert done.left_out == 0
             assert done.facts == sum(
@@ -252,7 +252,7 @@ def test_a_masked_copy_holds_no_phone_and_no_words_and_is_sound(
         assert b"asha" in contents
     with Store.open(path, clock=clock) as copy:
         assert copy.maintenance.check() == ()
-        assert copy.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+        assert copy.maintenance.rebuild() == RebuildResult(collections=0, rollups=0)
         shown = {row.id: row for row in copy.collections.page(Mode.TEST).rows}
         for row in store.collections.page(Mode.TEST).rows:
             masked = shown[row.id]

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Rebuilt, Verdict
+from kusanya.store.records import Arrival, RebuildResult, Verdict
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -116,7 +116,7 @@ def test_all_endpoints_and_reasons_together_have_a_bound_too(open_store: Opener,
     assert held == [1_000] * 5
     assert counted(store, make) == {f"why{n}": 1 for n in range(20)}
     assert store.maintenance.check() == ()
-    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert store.maintenance.rebuild() == RebuildResult(collections=0, rollups=0)
 
 
 def test_an_event_that_is_repeated_without_end_is_counted_and_kept_twenty_times(
@@ -143,7 +143,7 @@ def test_an_event_that_is_repeated_without_end_is_counted_and_kept_twenty_times(
         Verdict.REPEAT: 50,
     }
     assert store.maintenance.check() == ()
-    assert store.maintenance.rebuild() == Rebuilt(collections=0, rollups=0)
+    assert store.maintenance.rebuild() == RebuildResult(collections=0, rollups=0)
 
 
 def without_effect(make: Any, verdict: Verdict, number: int) -> Arrival:

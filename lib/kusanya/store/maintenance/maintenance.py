@@ -16,7 +16,7 @@ from kusanya.store.maintenance.retention import deliveries_since
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
-from kusanya.store.records import BackupResult, CopyResult, Finding, IntentState, Rebuilt
+from kusanya.store.records import BackupResult, CopyResult, Finding, IntentState, RebuildResult
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
@@ -82,7 +82,7 @@ class Maintenance(StorePart):
                 found.extend(_few(part(connection)))
             return tuple(found)
 
-    def rebuild(self) -> Rebuilt:
+    def rebuild(self) -> RebuildResult:
         """Compute projection and rollups again from the facts; return how many rows changed.
 
         Nothing changes in a sound store. Writers wait until it is done.

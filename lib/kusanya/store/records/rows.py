@@ -274,7 +274,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
+class RebuildResult(msgspec.Struct, frozen=True, kw_only=True):
     """How many rows a rebuild changed; both are 0 for a sound store."""
 
     collections: int

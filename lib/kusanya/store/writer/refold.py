@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select, 
 
 from kusanya.errors import StoreUnavailable, WireError
 from kusanya.state.observation import Observation
-from kusanya.store.records import Finding, Rebuilt
+from kusanya.store.records import Finding, RebuildResult
 from kusanya.store.tables.payload import mode_of, pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
 from kusanya.store.writer.batch import Transaction
@@ -114,7 +114,7 @@ def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Fi
     )
 
 
-def rebuild(writing: Transaction) -> Rebuilt:
+def rebuild(writing: Transaction) -> RebuildResult:
     """Compute all rows and rollups again; return how many changed.
 
     Raises StoreUnavailable for a damaged fact: from what is left nothing follows.
@@ -130,7 +130,7 @@ def rebuild(writing: Transaction) -> Rebuilt:
     if differing:
         connection.execute(delete(rollup))
         _write_sums(writing, sums)
-    return Rebuilt(collections=changed + len(lost), rollups=len(differing))
+    return RebuildResult(collections=changed + len(lost), rollups=len(differing))
 
 
 def _replaced(writing: Transaction, pairs: Iterable[Pair | Finding], sums: Sums) -> int:

@@ -18,7 +18,7 @@ _PAGES: Final = 25
 """So many pages of payments that are not well are looked through at the first time."""
 
 
-class Dispute(msgspec.Struct, frozen=True, kw_only=True):
+class OpenAnomaly(msgspec.Struct, frozen=True, kw_only=True):
     """One field of one payment for which different facts were observed."""
 
     collection_id: str
@@ -41,8 +41,8 @@ def anomaly_id(kind: AnomalyKind, collection_id: str) -> str:
     return f"odd:{kind.value}:{collection_id}"
 
 
-class DisputeReader:
-    """Finds the disputes of the last week; what was found once is looked up by its id again.
+class OpenAnomalyReader:
+    """Finds the anomalies of the last week; what was found once is looked up by its id again.
 
     `read` reads the store: on one thread, one call at a time.
     """
@@ -50,10 +50,10 @@ class DisputeReader:
     def __init__(self, store: Store, mode: Mode) -> None:
         self._store = store
         self._mode = mode
-        self._known: dict[str, tuple[CollectionRow, tuple[Dispute, ...]]] = {}
+        self._known: dict[str, tuple[CollectionRow, tuple[OpenAnomaly, ...]]] = {}
         self._looked_back = False
 
-    def read(self, *, now: datetime) -> tuple[Dispute, ...]:
+    def read(self, *, now: datetime) -> tuple[OpenAnomaly, ...]:
         """Return those that nobody has acknowledged, the newest payment first; raises StoreError.
 
         Facts of little weight that differ, such as a description, are left to Health.
@@ -62,12 +62,12 @@ class DisputeReader:
         for row in self._candidates(since):
             known = self._known.get(row.id)
             if known is None or known[0].seq != row.seq:
-                self._known[row.id] = (row, self._disputes(row))
+                self._known[row.id] = (row, self._anomalies(row))
         self._known = {
             name: known for name, known in self._known.items() if known[0].created_at >= since
         }
         newest = sorted(self._known.values(), key=lambda known: known[0].key, reverse=True)
-        found = [one for _, disputes in newest for one in disputes if one.urgent or one.is_fee]
+        found = [one for _, anomalies in newest for one in anomalies if one.urgent or one.is_fee]
         if not found:
             return ()
         acknowledged = acknowledgements(self._store)
@@ -90,11 +90,11 @@ class DisputeReader:
             found |= self._store.collections.by_id(sorted(self._known), self._mode)
         return list(found.values())
 
-    def _disputes(self, row: CollectionRow) -> tuple[Dispute, ...]:
+    def _anomalies(self, row: CollectionRow) -> tuple[OpenAnomaly, ...]:
         state = self._store.collections.state(row.id, row.mode)
         if state is None:
             return ()
         anomalies = [anomaly_of(one) for one in state.contradictions]
         return tuple(
-            Dispute(collection_id=row.id, kind=one.kind, urgent=one.urgent) for one in anomalies
+            OpenAnomaly(collection_id=row.id, kind=one.kind, urgent=one.urgent) for one in anomalies
         )
