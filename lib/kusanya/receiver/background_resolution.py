@@ -17,7 +17,7 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
 from kusanya.intents import resolve_waiting
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 
 _log: Final = logging.getLogger("kusanya.receiver")
 EVERY_S: Final = 1.0
@@ -59,7 +59,7 @@ class IntentResolver:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
-    def offer(self, arrival: Arrival, receipt: Receipt) -> None:
+    def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         if receipt.verdict is Verdict.VERIFIED and arrival.reference is not None:
             self.start()

@@ -23,7 +23,7 @@ from kusanya.clock import Clock, SystemClock
 from kusanya.errors import KusanyaError, NotFound
 from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.wire import Collection, Event, Mode
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -109,11 +109,13 @@ class DoubleCheck:
         self._begin_thread()
 
     def _begin_thread(self) -> None:
-        self._queue: queue.Queue[tuple[Arrival, Receipt] | None] = queue.Queue(self._queue_events)
+        self._queue: queue.Queue[tuple[Arrival, DeliveryReceipt] | None] = queue.Queue(
+            self._queue_events
+        )
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def offer(self, arrival: Arrival, receipt: Receipt) -> None:
+    def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         if (
             receipt.verdict not in {Verdict.VERIFIED, Verdict.CONFLICT}
@@ -177,7 +179,7 @@ class DoubleCheck:
 
     def _run(
         self,
-        offers: "queue.Queue[tuple[Arrival, Receipt] | None]",
+        offers: "queue.Queue[tuple[Arrival, DeliveryReceipt] | None]",
         stopping: threading.Event,
     ) -> None:
         while (offered := offers.get()) is not None:
@@ -191,7 +193,7 @@ class DoubleCheck:
             except Exception:  # noqa: BLE001 - one mistake, or a callback's, ends no later check
                 _log.exception("a double check failed")
 
-    def _check(self, arrival: Arrival, receipt: Receipt) -> CheckResult | None:
+    def _check(self, arrival: Arrival, receipt: DeliveryReceipt) -> CheckResult | None:
         event_id, mode = arrival.event_id or "", arrival.heard_in
         differences: tuple[str, ...] | None = None
         try:
@@ -209,7 +211,7 @@ class DoubleCheck:
             event_id=event_id, mode=mode, outcome=outcome, differences=differences or ()
         )
 
-    def _wanted(self, arrival: Arrival, receipt: Receipt) -> bool:
+    def _wanted(self, arrival: Arrival, receipt: DeliveryReceipt) -> bool:
         if self._policy is Policy.ALWAYS or receipt.verdict is Verdict.CONFLICT:
             return True
         if self._policy is Policy.SAMPLED and is_sampled(arrival.event_id or "", self._share):

@@ -33,7 +33,7 @@ from kusanya.receiver.deadlines import Deadlines
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.tracing import SpanName, is_on, record_span
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -50,7 +50,7 @@ class Journal(Protocol):
         """How many rows wait to be written."""
         ...
 
-    def submit(self, item: Arrival, /) -> "Future[Receipt]":
+    def submit(self, item: Arrival, /) -> "Future[DeliveryReceipt]":
         """Queue an arrival; the future resolves once it is durable. Raises StoreError."""
         ...
 
@@ -62,7 +62,7 @@ class Journal(Protocol):
 class Follower(Protocol):
     """What works on deliveries in the background, after they were acknowledged."""
 
-    def offer(self, arrival: Arrival, receipt: Receipt, /) -> None:
+    def offer(self, arrival: Arrival, receipt: DeliveryReceipt, /) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         ...
 
@@ -79,7 +79,7 @@ class DurableDelivery(msgspec.Struct, frozen=True):
     """A delivery that was committed and may be answered."""
 
     arrival: Arrival
-    receipt: Receipt
+    receipt: DeliveryReceipt
     began: float
     """The stopwatch's reading when its request began."""
 
@@ -94,7 +94,7 @@ class DeliveryHandler:
         *,
         clock: Clock,
         limits: Limits,
-        on_receipt: Callable[[Arrival, Receipt], None] | None = None,
+        on_receipt: Callable[[Arrival, DeliveryReceipt], None] | None = None,
         followers: Sequence[Follower] = (),
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -215,7 +215,7 @@ _NO_EFFECT: Final = {
 }
 
 
-def log_receipt(arrival: Arrival, receipt: Receipt, sender: Sender = dict) -> None:
+def log_receipt(arrival: Arrival, receipt: DeliveryReceipt, sender: Sender = dict) -> None:
     """Log and trace a durable delivery: info where all is well, a warning where it had no effect.
 
     Never the body, a header or what a forged delivery claims to be.
@@ -243,7 +243,7 @@ def log_receipt(arrival: Arrival, receipt: Receipt, sender: Sender = dict) -> No
         _log.warning(warning, extra=details)
 
 
-def _trace(arrival: Arrival, receipt: Receipt) -> None:
+def _trace(arrival: Arrival, receipt: DeliveryReceipt) -> None:
     # What a forged delivery claims is in no trace of a payment.
     is_authentic = receipt.verdict is not Verdict.REJECTED
     took = timedelta(microseconds=arrival.took_us)

@@ -32,7 +32,7 @@ from kusanya.store.queries.poll_leases import PollLeases
 from kusanya.store.queries.receipts import Receipts
 from kusanya.store.queries.restores import Restores
 from kusanya.store.queries.rollups import Rollups
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
 from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
@@ -162,10 +162,10 @@ class Store(StorePart):
         return 0 if self._journal is None else self._journal.depth
 
     @overload
-    def submit(self, item: Arrival) -> Future[Receipt]: ...
+    def submit(self, item: Arrival) -> Future[DeliveryReceipt]: ...
     @overload
     def submit(self, item: Observation) -> Future[int]: ...
-    def submit(self, item: Arrival | Observation) -> Future[Receipt] | Future[int]:
+    def submit(self, item: Arrival | Observation) -> Future[DeliveryReceipt] | Future[int]:
         """Queue a fact; the future resolves once it is durable.
 
         An arrival resolves to its receipt, an observation to its place in the journal: that of the
@@ -176,10 +176,10 @@ class Store(StorePart):
         return self._writer().submit(item)
 
     @overload
-    def record(self, item: Arrival) -> Receipt: ...
+    def record(self, item: Arrival) -> DeliveryReceipt: ...
     @overload
     def record(self, item: Observation) -> int: ...
-    def record(self, item: Arrival | Observation) -> Receipt | int:
+    def record(self, item: Arrival | Observation) -> DeliveryReceipt | int:
         """Submit a fact and wait until it is durable; see `submit`."""
         return self.submit(item).result()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from kusanya.errors import StoreBusy
-from kusanya.store.records import Arrival, Receipt
+from kusanya.store.records import Arrival, DeliveryReceipt
 
 
 class SlowJournal:
@@ -13,11 +13,11 @@ class SlowJournal:
 
     def __init__(self) -> None:
         self.queue_depth = 0
-        self.submitted: queue.Queue[Future[Receipt]] = queue.Queue()
+        self.submitted: queue.Queue[Future[DeliveryReceipt]] = queue.Queue()
 
-    def submit(self, _item: Arrival, /) -> Future[Receipt]:
+    def submit(self, _item: Arrival, /) -> Future[DeliveryReceipt]:
         """Leave the commit to the test."""
-        commit: Future[Receipt] = Future()
+        commit: Future[DeliveryReceipt] = Future()
         self.submitted.put(commit)
         return commit
 
@@ -33,13 +33,13 @@ class FaultyJournal:
     ) -> None:
         self.busy = busy
         self.queue_depth = 0
-        self.submitted: list[tuple[Arrival, Future[Receipt]]] = []
+        self.submitted: list[tuple[Arrival, Future[DeliveryReceipt]]] = []
         self.prove_writable = prove_writable
 
-    def submit(self, item: Arrival, /) -> Future[Receipt]:
+    def submit(self, item: Arrival, /) -> Future[DeliveryReceipt]:
         """Refuse, or leave the commit to the test."""
         if self.busy:
             raise StoreBusy("full")
-        commit: Future[Receipt] = Future()
+        commit: Future[DeliveryReceipt] = Future()
         self.submitted.append((item, commit))
         return commit

@@ -20,7 +20,7 @@ from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
-from kusanya.store.records import Arrival, IntentRow, IntentState, Receipt
+from kusanya.store.records import Arrival, DeliveryReceipt, IntentRow, IntentState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -56,10 +56,12 @@ class Rests:
 
 
 @pytest.fixture
-def delivered(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple[Arrival, Receipt]]:
+def delivered(
+    store: Store, body: Body, signed: Signed
+) -> Callable[[int], tuple[Arrival, DeliveryReceipt]]:
     """Return a maker of acknowledged deliveries."""
 
-    def make(number: int) -> tuple[Arrival, Receipt]:
+    def make(number: int) -> tuple[Arrival, DeliveryReceipt]:
         payload = body(number)
         arrival = classify(
             payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
@@ -69,7 +71,7 @@ def delivered(store: Store, body: Body, signed: Signed) -> Callable[[int], tuple
     return make
 
 
-Delivered = Callable[[int], tuple[Arrival, Receipt]]
+Delivered = Callable[[int], tuple[Arrival, DeliveryReceipt]]
 
 
 def state_of(store: Store, intent: IntentRow) -> IntentState:

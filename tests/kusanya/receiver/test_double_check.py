@@ -22,7 +22,7 @@ from kusanya.receiver.double_check import (
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.state import Source
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.wire import Collection, Event, Mode, decode_collection, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -62,10 +62,10 @@ class Service:
 @pytest.fixture
 def acknowledged(
     store: Store, body: Body, signed: Signed
-) -> Callable[..., tuple[Arrival, Receipt]]:
+) -> Callable[..., tuple[Arrival, DeliveryReceipt]]:
     """Return a maker of deliveries that are already durable."""
 
-    def make(payload: bytes | None = None) -> tuple[Arrival, Receipt]:
+    def make(payload: bytes | None = None) -> tuple[Arrival, DeliveryReceipt]:
         payload = payload or body()
         arrival = classify(
             payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
@@ -75,7 +75,7 @@ def acknowledged(
     return make
 
 
-Acknowledged = Callable[..., tuple[Arrival, Receipt]]
+Acknowledged = Callable[..., tuple[Arrival, DeliveryReceipt]]
 Check = Callable[..., CheckResult]
 
 
@@ -84,7 +84,7 @@ def check(store: Store, clock: Clock) -> Check:
     """Return a checker of one delivery that waits for the result."""
 
     def run(
-        service: Service, offered: tuple[Arrival, Receipt], policy: Policy = Policy.ALWAYS
+        service: Service, offered: tuple[Arrival, DeliveryReceipt], policy: Policy = Policy.ALWAYS
     ) -> CheckResult:
         results: queue.Queue[CheckResult] = queue.Queue()
         with DoubleCheck(

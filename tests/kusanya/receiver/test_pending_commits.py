@@ -11,11 +11,11 @@ import pytest
 
 from kusanya.errors import StoreUnavailable
 from kusanya.receiver.pending import PendingCommits
-from kusanya.store.records import Receipt, Verdict
+from kusanya.store.records import DeliveryReceipt, Verdict
 
 
-def receipt(number: int) -> Receipt:
-    return Receipt(delivery_id=f"dlv_{number}", verdict=Verdict.REJECTED, seq=number)
+def receipt(number: int) -> DeliveryReceipt:
+    return DeliveryReceipt(delivery_id=f"dlv_{number}", verdict=Verdict.REJECTED, seq=number)
 
 
 @pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_every_result_of_a_batch_comes_back_once_in_order_and_with_one_wak
         return wake(call, *given)
 
     pending = PendingCommits(loop)
-    commits = [Future[Receipt]() for _ in range(500)]
+    commits = [Future[DeliveryReceipt]() for _ in range(500)]
     ended: list[int] = []
     waiting = [pending.wait_for(commit) for commit in commits]
     for number, one in enumerate(waiting):
@@ -59,7 +59,7 @@ async def test_every_result_of_a_batch_comes_back_once_in_order_and_with_one_wak
 @pytest.mark.anyio
 async def test_a_receipt_that_comes_too_late_disturbs_nobody() -> None:
     pending = PendingCommits(asyncio.get_running_loop())
-    late, other = Future[Receipt](), Future[Receipt]()
+    late, other = Future[DeliveryReceipt](), Future[DeliveryReceipt]()
     given_up, waiting = pending.wait_for(late), pending.wait_for(other)
     given_up.cancel()
     late.set_result(receipt(1))
@@ -69,7 +69,7 @@ async def test_a_receipt_that_comes_too_late_disturbs_nobody() -> None:
 
 
 def test_a_commit_after_the_loop_has_closed_disturbs_nobody() -> None:
-    commit = Future[Receipt]()
+    commit = Future[DeliveryReceipt]()
 
     async def leave() -> None:
         PendingCommits(asyncio.get_running_loop()).wait_for(commit)

@@ -16,8 +16,8 @@ from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.store import Store
 from kusanya.store.records import (
     Arrival,
+    DeliveryReceipt,
     DeliveryRow,
-    Receipt,
     Verdict,
 )
 from kusanya.wire import Mode
@@ -83,7 +83,7 @@ async def test_nothing_is_answered_while_the_commit_is_under_way(
         await asyncio.sleep(0)
     assert not task.done()
     arrival, future = journal.submitted[0]
-    receipt = Receipt(delivery_id="dlv_1", verdict=Verdict.REPEAT, seq=1)
+    receipt = DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.REPEAT, seq=1)
     threading.Thread(target=future.set_result, args=(receipt,)).start()
     assert (await task).status == 200
     assert arrival.verdict is Verdict.VERIFIED
@@ -228,12 +228,12 @@ def test_what_cannot_be_a_signing_secret_is_refused_without_repeating_it(
     assert "whsec_a" not in str(caught.value)
 
 
-async def _later(arrival: Arrival, receipt: Receipt) -> None:
+async def _later(arrival: Arrival, receipt: DeliveryReceipt) -> None:
     """Never called."""
 
 
 class _Later:
-    async def __call__(self, arrival: Arrival, receipt: Receipt) -> None:
+    async def __call__(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
         """Never called."""
 
 
@@ -383,7 +383,7 @@ async def test_more_deliveries_at_once_than_allowed_are_503(
     await until(lambda: len(journal.submitted) == 2)
     assert (await ask(receiver, payload, signed(payload))).status == 503
     for _, future in journal.submitted:
-        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
     assert [one.status for one in await asyncio.gather(*waiting)] == [200, 200]
 
 

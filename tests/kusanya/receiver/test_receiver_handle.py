@@ -17,7 +17,7 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, app, handle
 from kusanya.store import Store
-from kusanya.store.records import Arrival, IntentState, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, IntentState, Verdict
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -146,11 +146,11 @@ class Unable:
     def __init__(self, fault: Exception | None) -> None:
         self._fault = fault
 
-    def submit(self, item: Arrival) -> "Future[Receipt]":
+    def submit(self, item: Arrival) -> "Future[DeliveryReceipt]":
         """Refuse, fail, or never end."""
         if isinstance(self._fault, StoreBusy):
             raise self._fault
-        future: Future[Receipt] = Future()
+        future: Future[DeliveryReceipt] = Future()
         if self._fault is not None:
             future.set_exception(self._fault)
         return future

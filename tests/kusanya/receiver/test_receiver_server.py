@@ -25,7 +25,7 @@ from kusanya.http_limits import AddressRefused, ConnectionLimits, PortTaken
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver, run, serve
 from kusanya.store import Store
-from kusanya.store.records import Receipt, Verdict
+from kusanya.store.records import DeliveryReceipt, Verdict
 from kusanya.wire import Mode
 
 SECRET = "whsec_" + "a" * 32
@@ -412,7 +412,9 @@ def test_a_connection_that_is_being_answered_never_gives_way(
         with connect(serving) as third:
             assert read_answer(third) == b"503 Service Unavailable"
         for promise in promises:
-            promise.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+            promise.set_result(
+                DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1)
+            )
         assert (read_answer(first), read_answer(second)) == (b"200 OK", b"200 OK")
 
 
@@ -439,7 +441,7 @@ def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
                 break
         else:
             pytest.fail("a stopping receiver still takes connections")
-        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(peer) == b"200 OK"
     thread.join(10)
     assert not thread.is_alive()
@@ -519,14 +521,14 @@ def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
         future = journal.submitted.get(timeout=10)
         late.sendall(request(payload, signed(payload)))
         last = journal.submitted.get(timeout=10)
-        future.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(peer) == b"200 OK"
         assert closed_by_the_other_side(peer)
         # Told again it does not wait for the end of the drain; what it has read is acknowledged.
         serving.stop()
         while thread.is_alive() and not _is_refused(serving):
             pass
-        last.set_result(Receipt(delivery_id="dlv_2", verdict=Verdict.REPEAT, seq=2))
+        last.set_result(DeliveryReceipt(delivery_id="dlv_2", verdict=Verdict.REPEAT, seq=2))
         assert read_answer(late) == b"200 OK"
     thread.join(10)
     assert not thread.is_alive()
@@ -570,19 +572,21 @@ def test_secrets_are_read_again_without_losing_a_delivery(
         under_way = journal.submitted.get(timeout=10)
         serving.hang_up()
         assert told() == "the secrets were read again"
-        under_way.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        under_way.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(old) == b"200 OK"
         for number, answer in ((2, b"200 OK"), (3, b"200 OK")):
             new.sendall(request(payload, signed(payload, secret="whsec_new")))
             future = journal.submitted.get(timeout=10)
-            future.set_result(Receipt(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number))
+            future.set_result(
+                DeliveryReceipt(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number)
+            )
             assert read_answer(new) == answer
             if held:
                 serving.hang_up()
                 assert told() == "the secrets stay as they were"
         old.sendall(request(payload, signed(payload, secret="whsec_old")))
         last = journal.submitted.get(timeout=10)
-        last.set_result(Receipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
+        last.set_result(DeliveryReceipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
         assert read_answer(old) == b"400 Bad Request"
     caplog.handler.removeFilter(hear)
     serving.stop()
@@ -621,7 +625,7 @@ def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
         promise = journal.submitted.get(timeout=10)
     # Whoever connects after it left is answered after its leaving was noticed.
     assert [in_flight() for _ in range(3)] == [b"1.0"] * 3
-    promise.set_result(Receipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+    promise.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
     while (found := in_flight()) == b"1.0":
         pass
     assert found == b"0.0"

@@ -12,7 +12,7 @@ from sqlalchemy import event, text
 
 from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Receipt, Verdict
+from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -134,7 +134,7 @@ def test_what_was_queued_before_closing_is_written(open_store: Opener, make: Any
 
 
 def test_many_threads_share_one_writer(store: Store, make: Any) -> None:
-    receipts: list[Receipt] = []
+    receipts: list[DeliveryReceipt] = []
 
     def work(which: int) -> None:
         receipts.extend(store.record(make.arrival(100 * which + n)) for n in range(10))

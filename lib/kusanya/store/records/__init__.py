@@ -4,10 +4,10 @@ from kusanya.store.records.arrivals import (
     Arrival,
     DeliveryBody,
     DeliveryFilter,
+    DeliveryReceipt,
     DeliveryRollupRow,
     DeliveryRow,
     EventRow,
-    Receipt,
     Verdict,
 )
 from kusanya.store.records.breaks import (
@@ -86,6 +86,7 @@ __all__ = [
     "Decision",
     "DeliveryBody",
     "DeliveryFilter",
+    "DeliveryReceipt",
     "DeliveryRollupRow",
     "DeliveryRow",
     "ErasureResult",
@@ -105,7 +106,6 @@ __all__ = [
     "PendingNotice",
     "Poller",
     "RebuildResult",
-    "Receipt",
     "ReceiptFact",
     "Record",
     "Repeat",
