@@ -8,12 +8,16 @@ import pytest
 from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App, ComposeResult
 from textual.strip import Strip
+from textual.widget import Widget
 
 from kusanya_console.ui.compaction import compact
+from kusanya_console.ui.format import Line
 from kusanya_console.widgets.repainting import changed_cells
+from kusanya_console.widgets.sheet import Draw, Sheet
 
-_TOKEN = re.compile(r"\x1b\[([0-9;]*)([mH])|([^\x1b]|\x1b(?!\[[0-9;]*[mH]))", re.DOTALL)
+_TOKEN = re.compile(r"(\x1b\[([0-9;]*)([mH])|\x1b\[\?[0-9]+[hl]|\x1b\][^\x07]*\x07|.)", re.DOTALL)
 _STYLES = (
     "", "bold", "underline red", "#7d878e on #111518", "#d5d8da on #111518", "bold #f0727b",
     "color(9) on color(200)", "reverse", "dim italic", "bright_black", "on bright_red",
@@ -21,19 +25,34 @@ _STYLES = (
 
 
 class _Terminal:
-    """Draws letters, each with every attribute that it was told since the last reset."""
+    """Draws letters where the cursor stands, each in the style that was told before it."""
 
     def __init__(self) -> None:
         self.style: dict[str, str] = {}
-        self.drawn: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+        self.at = (1, 1)
+        self.picture: dict[tuple[int, int], tuple[str, tuple[tuple[str, str], ...]]] = {}
+        self.obeyed: list[str] = []
 
     def take(self, text: str) -> None:
-        for numbers, kind, letter in _TOKEN.findall(text):
+        for whole, numbers, kind in _TOKEN.findall(text):
             if kind == "m":
                 self._set(numbers or "0")
+            elif kind == "H":
+                line, _, column = numbers.partition(";")
+                self.at = int(line), int(column)
+            elif whole == "\n":
+                self.at = self.at[0] + 1, 1
+            elif len(whole) > 1:
+                self.obeyed.append(whole)
             else:
-                told = tuple(sorted(self.style.items()))
-                self.drawn.append((f"go {numbers}", ()) if kind else (letter, told))
+                self._draw(whole)
+
+    def _draw(self, letter: str) -> None:
+        # The colour of letters is not seen in a blank, unless something is drawn with it there.
+        unseen = letter == " " and not any(name.startswith("a") for name in self.style)
+        told = {name: said for name, said in self.style.items() if not (unseen and name == "0")}
+        self.picture[self.at] = letter, tuple(sorted(told.items()))
+        self.at = self.at[0], self.at[1] + 1
 
     def _set(self, numbers: str) -> None:
         parts = re.findall(r"[34]8;(?:5;\d+|2;\d+;\d+;\d+)|\d+", numbers)
@@ -51,11 +70,11 @@ class _Terminal:
                 self.style[f"a{number}"] = ""
 
 
-def _drawn(*texts: str) -> list[Any]:
+def _drawn(*texts: str) -> Any:
     terminal = _Terminal()
     for text in texts:
         terminal.take(text)
-    return terminal.drawn
+    return terminal.picture, terminal.obeyed
 
 
 def _written(rng: random.Random) -> str:
@@ -63,7 +82,7 @@ def _written(rng: random.Random) -> str:
     for _ in range(rng.randrange(1, 30)):
         style = Style.parse(rng.choice(_STYLES))
         word = rng.choice(
-            ["", "x", "INV-48 ", "漢字", "\x1b[?2026h", "\r\n", "\x1b]22;default\x07"]
+            ["", "x", "INV-48 ", "  ", "漢字", "\x1b[?2026h", "\n", "\x1b]22;default\x07"]
         )
         parts.append(style.render(word, color_system=ColorSystem.TRUECOLOR))
         if rng.random() < 0.3:
@@ -74,7 +93,7 @@ def _written(rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_letter_keeps_its_style_whatever_was_written_before(seed: int) -> None:
+def test_every_letter_keeps_its_place_and_style_whatever_was_written_before(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311 - chance for a test
     written = [_written(rng) for _ in range(6)]
     assert _drawn(*map(compact, written)) == _drawn(*written)
@@ -87,6 +106,84 @@ def test_a_line_of_a_list_costs_less_than_half() -> None:
     pieces = [piece for text, style in cells for piece in ((text, style), ("  ", plain))]
     line = "".join(style.render(text, color_system=ColorSystem.TRUECOLOR) for text, style in pieces)
     assert len(compact(line)) < len(line) / 2
+
+
+def test_an_end_of_a_line_and_a_move_before_a_move_are_not_sent() -> None:
+    written = "\x1b[3;1Hone\n\x1b[9;9H\x1b[4;1Htwo\n"
+    assert compact(written) == "\x1b[3;1Hone\x1b[4;1Htwo\n"
+
+
+def test_blanks_need_their_ground_and_no_colour_of_letters() -> None:
+    muted, plain, loud = "38;5;8;48;5;16", "38;5;7;48;5;16", "38;5;7;48;5;9"
+    word = f"\x1b[0m\x1b[{muted}ma\x1b[0m"
+    assert compact(f"{word}\x1b[{plain}m  \x1b[0m\x1b[{muted}mb") == f"\x1b[0;{muted}ma  b"
+    assert compact(f"{word}\x1b[{loud}m  ") == f"\x1b[0;{muted}ma\x1b[38;5;7;48;5;9m  "
+    underlined = compact(f"{word}\x1b[4;{muted}m  ")
+    assert underlined == f"\x1b[0;{muted}ma\x1b[4m  ", "a line under blanks is seen"
+
+
+class _Sheets(App[None]):
+    CSS = "Sheet { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def compose(self) -> ComposeResult:
+        yield Sheet()
+
+
+def _any_line(rng: random.Random) -> Line:
+    words = ("INV-482928", "succeeded ", "", " ", "漢字", "Z\u0301", "x" * 25)
+    return tuple((rng.choice(words), rng.choice(["", "bold"])) for _ in range(rng.randrange(4)))
+
+
+def _drawing(lines: list[Line]) -> Draw:
+    return lambda _width: lines
+
+
+def _stands(app: App[None]) -> list[list[tuple[str, bool]]]:
+    return [
+        [(letter, bool(letter != " " and piece.style and piece.style.bold))
+         for piece in line for letter in piece.text]
+        for line in app.screen._compositor.render_strips()
+    ]  # fmt: skip
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_sheet_that_draws_only_what_changes_shows_all_of_it(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 - chance for a test
+    lines: list[Line] = [_any_line(rng) for _ in range(4)]
+    app = _Sheets()
+    async with app.run_test(size=(30, 8)) as pilot:
+        sheet = app.query_one(Sheet)
+        for _ in range(30):
+            lines = [line if rng.random() < 0.7 else _any_line(rng) for line in lines]
+            lines = [*lines, ()][: rng.randrange(3, 6)]
+            sheet.show(_drawing(lines))
+            await pilot.pause()
+            changed = _stands(app)
+            sheet.refresh(layout=True)
+            await pilot.pause()
+            assert changed == _stands(app)
+
+
+@pytest.mark.anyio
+async def test_a_sheet_draws_no_line_again_that_stands_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app, drawn = _Sheets(), []
+    async with app.run_test(size=(30, 8)) as pilot:
+        sheet = app.query_one(Sheet)
+        sheet.show(lambda _width: [(("first", ""),), (("count 1", ""),)])
+        await pilot.pause()
+        _stands(app)
+        refresh = Widget.refresh
+
+        def noted(self: Widget, *regions: Any, **how: Any) -> Widget:
+            drawn.extend([regions, *how] if self is sheet else [])
+            return refresh(self, *regions, **how)
+
+        monkeypatch.setattr(Widget, "refresh", noted)
+        sheet.show(lambda _width: [(("first", ""),), (("count 2", ""),)])
+        assert drawn == [((0, 1, 7, 1),)]
 
 
 def _strip(*pieces: tuple[str, str]) -> Strip:

@@ -1,16 +1,18 @@
-"""A widget that shows lines: what it shows is a function of its width, made by `present`."""
+"""A widget that shows lines: what it shows is a function of its width."""
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
 from kusanya_console.ui.format import Line, text
+from kusanya_console.widgets.repainting import changed_cells
 
 Draw = Callable[[int], Sequence[Line]]
 
@@ -22,13 +24,24 @@ class Sheet(Widget):
         super().__init__(id=id, classes=classes)
         self._draw: Draw = _nothing
         self._drawn: tuple[int, Sequence[Line]] | None = None
+        self._standing: tuple[int, Sequence[Line]] | None = None
+        """The lines as they stand on the terminal, and for which width they were made."""
 
     def show(self, draw: Draw) -> None:
-        """Show what `draw` returns; nothing is redrawn when that is what stands there already."""
-        before = self._drawn
+        """Show what `draw` returns; of what stands there already nothing is drawn again."""
         self._draw, self._drawn = draw, None
-        if before is None or self._lines(before[0]) != before[1]:
-            self.refresh(layout=before is None or len(self._lines(before[0])) != len(before[1]))
+        width = self.content_size.width
+        if self._standing is None or self._standing[0] != width:
+            self.refresh(layout=True)
+            return
+        before, after = self._standing[1], self._lines(width)
+        if len(before) != len(after):
+            self.refresh(layout=True, repaint=False)
+        for y, (was, now) in enumerate(zip_longest(before, after, fillvalue=())):
+            if was != now:
+                changed = changed_cells(was, now)
+                end = width if changed is None else min(changed[1], width)
+                self.refresh(Region(0, y, end, 1))
 
     def redraw(self) -> None:
         """Show what the last `show` describes, as it would be drawn now."""
@@ -36,7 +49,9 @@ class Sheet(Widget):
 
     def render(self) -> Text:
         """Return the lines as text that was never parsed."""
-        return text(self._lines(self.content_size.width))
+        width = self.content_size.width
+        self._standing = width, self._lines(width)
+        return text(self._standing[1])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's signature
         """Return how many lines there are at `width`."""
