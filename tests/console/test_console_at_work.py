@@ -18,6 +18,7 @@ from kusanya_console.collections.evidence import Evidence
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.record_table import RecordTable
+from kusanya_console.widgets.sheet import Sheet
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
@@ -41,6 +42,11 @@ def reference(app: ConsoleApp) -> str:
     return found
 
 
+def card(app: ConsoleApp) -> str:
+    """Return the text of the pane beside the list."""
+    return str(app.screen.query_one("#card", Sheet).render())
+
+
 async def test_the_cursor_stays_on_its_record_while_the_list_moves(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
@@ -61,13 +67,47 @@ async def test_the_cursor_stays_on_its_record_while_the_list_moves(
         assert table(app).window.rows[0].reference == "INV-484039"
 
 
+async def test_an_untouched_list_shows_the_card_of_the_newest(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    seed.life(1, at=clock.now())
+    async with opened(size=(120, 36)) as (app, pilot):
+        for number in (2001, 2002):
+            await clock.advance(1)
+            seed.life(number, at=clock.now())
+            await ticked(pilot, settled)
+            assert reference(app) == f"INV-48{number + 2000}"
+            assert f"INV-48{number + 2000}" in card(app)
+        assert "following the newest" in lines(app)[-2]
+
+
+@pytest.mark.parametrize(
+    "hand", [("j",), ("]",), ("z",), ("s",), ("Y", "escape"), ("space", "escape")], ids="+".join
+)
+async def test_a_list_that_a_hand_has_touched_stays_on_its_record(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled, hand: tuple[str, ...]
+) -> None:
+    seed.busy(5)
+    async with opened(*hand, size=(120, 36)) as (app, pilot):
+        held = reference(app)
+        seed.life(2001, at=clock.now())
+        await ticked(pilot, settled)
+        assert reference(app) == held
+        assert held in card(app)
+        await pilot.press("f")
+        await settled(pilot)
+        assert reference(app) == "INV-484001"
+
+
 async def test_a_followed_list_shows_the_newest_with_a_mark_for_one_tick(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
-        seed.life(2001, at=clock.now())
+        seed.life(2001, at=clock.now() - timedelta(seconds=1))
+        seed.life(2002, at=clock.now())
         await ticked(pilot, settled)
+        assert any(line.startswith(">") and "INV-484002" in line for line in lines(app))
         assert any(line.startswith("▎") and "INV-484001" in line for line in lines(app))
         await ticked(pilot, settled)
         assert not any(line.startswith("▎") for line in lines(app))

@@ -70,6 +70,14 @@ class PaymentScreen(ConsoleScreen):
         """Return what the cursor points at, or None."""
         return None
 
+    def hold(self) -> None:
+        """Stay on the record under the cursor, where the cursor would go on by itself."""
+
+    def take_selection(self) -> Selection | None:
+        """Return what the cursor points at, and stay on it: a person works with it now."""
+        self.hold()
+        return self.selection()
+
     def marked(self) -> tuple[Selection, ...]:
         """Return what is marked; where nothing is, the cursor alone counts."""
         return ()
@@ -147,13 +155,19 @@ class PaymentScreen(ConsoleScreen):
 
     def action_part(self, by: int) -> None:
         """Show the next or the previous part of the detail."""
-        if self.PARTS:
-            self.part = (self.part + by) % len(self.PARTS)
+        if self.parts_count:
+            self.hold()
+            self.part = (self.part + by) % self.parts_count
             self.show_part()
+
+    def action_zoom(self) -> None:
+        """Give the detail the whole screen, or the list its place again."""
+        self.hold()
+        super().action_zoom()
 
     def action_copy_card(self) -> None:
         """Copy the evidence card and keep it in a file."""
-        read, selection = self.card(), self.selection()
+        read, selection = self.card(), self.take_selection()
         if read is None or selection is None:
             self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
@@ -170,9 +184,9 @@ class PaymentScreen(ConsoleScreen):
 
     def action_copy_json(self) -> None:
         """Copy the JSON as it was received, its phone masked."""
-        read = self.exact()
+        selection, read = self.take_selection(), self.exact()
         if read is None:
-            self.say(_NO_RECORD if self.selection() is None else _NO_COLLECTION)
+            self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
 
         def copy() -> ActionResult:
@@ -189,7 +203,7 @@ class PaymentScreen(ConsoleScreen):
 
     def action_copy_sentence(self) -> None:
         """Copy what to say to the customer, first in English, then in Swahili."""
-        selection = self.selection()
+        selection = self.take_selection()
         if selection is None or (selection.collection_id or selection.intent_id) is None:
             self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
@@ -209,15 +223,12 @@ class PaymentScreen(ConsoleScreen):
 
     def action_ask_service(self) -> None:
         """Ask the service about what the cursor points at."""
-        queries, selection, why = (
-            self.context.queries,
-            self.selection(),
-            self.context.query_disabled_reason,
-        )
-        marked = self.marked()
+        queries, why = self.context.queries, self.context.query_disabled_reason
         if queries is None or why:
             self.say(why)
-        elif marked:
+            return
+        selection, marked = self.take_selection(), self.marked()
+        if marked:
             self.run_together("asked", marked, partial(_ask, queries), name=lambda one: one.name)
         elif selection is None:
             self.say("nothing to ask about: the cursor points at no record")
@@ -234,11 +245,11 @@ class PaymentScreen(ConsoleScreen):
 
     def action_note(self) -> None:
         """Write a note on the payment that the cursor points at."""
-        operator, selection, mode = self.context.operator, self.selection(), self.context.mode
+        operator, mode = self.context.operator, self.context.mode
         if operator is None:
             self.say(self.context.action_disabled_reason)
             return
-        marked = self.marked()
+        selection, marked = self.take_selection(), self.marked()
         if marked:
             self._note_marked(operator, marked)
             return
@@ -287,10 +298,11 @@ class PaymentScreen(ConsoleScreen):
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""
-        operator, selection = self.context.operator, self.selection()
+        operator = self.context.operator
         if operator is None:
             self.say(self.context.action_disabled_reason)
             return
+        selection = self.take_selection()
         if selection is None or selection.collection_id is None:
             self.say("the phone of a collection can be revealed, and none is known here")
             return

@@ -167,11 +167,6 @@ class DeliveriesScreen(ListScreen[Arrived]):
             self._fetch_sender()
         self._show_card()
 
-    def action_part(self, by: int) -> None:
-        """Show the next or the previous part of the detail."""
-        self.part = (self.part + by) % len(self.tabs)
-        self.show_part()
-
     def _show_card(self) -> None:
         row, look = self.table.row, self.context.look
         card, rail = self.query_one("#card", Sheet), self.query_one("#timeline", Sheet)

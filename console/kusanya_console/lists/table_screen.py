@@ -67,6 +67,10 @@ class TableScreen(PaymentScreen, Generic[R]):
         """Move the cursor."""
         self.table.move(by)
 
+    def hold(self) -> None:
+        """Stay on the record under the cursor, whatever comes above it."""
+        self.table.hold()
+
     def action_move_page(self, by: int) -> None:
         """Move the cursor by as many records as are visible."""
         self.table.move(by * (self.table.lines - 1))

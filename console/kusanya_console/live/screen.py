@@ -141,7 +141,13 @@ class LiveScreen(ListScreen[CollectionRow]):
         super().advance(snapshot)
 
     def on_record_table_highlighted(self) -> None:
-        """Show the card of the record that the cursor reached, then fetch its story."""
+        """Show the card of the record that the cursor reached, then fetch its story.
+
+        Where the cursor follows the newest, both come at once: nobody waits for the first alone.
+        """
+        if self.table.follow and self.table.row is not None:
+            self._fetch_story()
+            return
         self._show_card()
         self.when_rested(self._fetch_story)
 
@@ -161,6 +167,18 @@ class LiveScreen(ListScreen[CollectionRow]):
         super().show_fetched(what, value)
         if what == "story":
             self._found = value
+            self._show_card()
+
+    def fetch_failed(self, what: str) -> None:
+        """Show the card without its story where that cannot be read."""
+        super().fetch_failed(what)
+        if what == "story":
+            self._show_card()
+
+    def fetch_broke(self, what: str) -> None:
+        """Show the card without its story where that cannot be read."""
+        super().fetch_broke(what)
+        if what == "story":
             self._show_card()
 
     def restyle(self) -> None:

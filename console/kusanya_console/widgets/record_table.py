@@ -1,8 +1,9 @@
 """The long list: draws the lines one sees, holds a window of pages, points at a record by its id.
 
-The cursor is a record's id, so it stays on its record whatever happens above or below. Scrolling
-never animates: an animated move across the seam of two pages runs on through both. `show` is the
-only way its contents change.
+The cursor is a record's id. While `follow` holds it stands on the first record, whichever that is;
+once a person has moved it or works with its record, it stays there whatever happens above or below.
+Scrolling never animates: an animated move across the seam of two pages runs on through both. `show`
+is the only way its contents change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from kusanya_console.ui import language
 from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
 from kusanya_console.widgets.columns import GAP, MARGIN, Column, Heading, widths
@@ -53,7 +55,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             self.older = older
 
     class Moved(Message):
-        """A deliberate move: whoever follows the newest stops."""
+        """A person moved, or works with the record under the cursor: following has ended."""
 
     class HeadingClicked(Message):
         """The heading of a column was clicked."""
@@ -74,6 +76,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self.look = look
         self.marked: dict[str, R] = {}
         """Records that a person has marked, by id, in the order of marking."""
+        self._spoken = language.chosen()
         self._changed: frozenset[str] = frozenset()
         self._places: dict[str, int] = {}
         self._needs: dict[str, int] = {}
@@ -149,9 +152,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def _place_cursor(self, first: int) -> None:
         rows = self.window.rows
-        place = self._places.get(self.cursor or "")
-        lost = place is None or place >= first + self.lines
-        if rows and (self.cursor is None or (self.follow and lost)):
+        if rows and (self.cursor is None or self.follow):
             self._point(min(first, len(rows) - 1))
         elif not rows and self.cursor is not None:
             self.cursor = None
@@ -184,6 +185,12 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._reveal(target)
         self.post_message(self.Moved())
 
+    def hold(self) -> None:
+        """Stay on the record under the cursor: following ends."""
+        if self.follow:
+            self.follow = False
+            self.post_message(self.Moved())
+
     def mark(self, rows: Iterable[R]) -> None:
         """Mark records, also some that are not held, beside those that are marked already."""
         self.marked |= {row.id: row for row in rows}
@@ -202,11 +209,12 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self.refresh()
 
     def restyle(self, look: Look) -> None:
-        """Draw with another time or time format; nothing is drawn again when no line differs."""
+        """Draw with another time, time format or language, and only what differs then."""
         before, self.look = self.look, look
+        spoken, self._spoken = self._spoken, language.chosen()
         same_day = before.now.astimezone(look.zone).date() == look.now.astimezone(look.zone).date()
         aged = look.times is TimeFormat.AGE or any(column.moves for column in self.columns)
-        if before.times is not look.times or aged or not same_day:
+        if before.times is not look.times or aged or not same_day or spoken is not self._spoken:
             self._strips.clear()
             self._repaint()
 
