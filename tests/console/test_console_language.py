@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from kusanya import wording
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import interface_language
+from kusanya.state.anomalies import AnomalyKind
 from kusanya.state.observation import Source
 from kusanya.wire import Status
 from kusanya.wording import Language
@@ -54,6 +55,7 @@ JOINED = {
     "asked: {}; this settles its intent": ("asked: {}", "; this settles its intent"),
     "{} sent to the terminal's clipboard and saved to {}": ("{} and saved to {}",),
     "nothing was resent for {}: the sender has no delivery of it; {}": ("{}; {}",),
+    "Said: {}.": ("{} Said: {}.",),
     "the service has no resend; {}": ("the service has no resend", "{}; {}"),
 }
 """Sentences that the code puts together, with their parts."""
@@ -145,10 +147,10 @@ def test_no_entry_is_dead_and_every_placeholder_is_kept() -> None:
     said_somewhere = {text for path in sources for text in texts(path)}
     assert {part for parts in JOINED.values() for part in parts} <= said_somewhere
     said_somewhere |= JOINED.keys()
-    ours |= {source.value.replace("_", " ") for source in Source}
+    ours |= {one.value.replace("_", " ") for one in (*Source, *AnomalyKind)}
     for english, said in language.swahili().items():
         known = form(english.removeprefix("no new request: "))
-        marked = {known, *(f"{mark} {known}" for mark in "✕≠!∅?")}
+        marked = {known, *(f"{mark} {known}" for mark in "✕≠!∅?●○◐◌◷↺▪▫✉")}
         assert english in ours or marked & said_somewhere, f"nothing says this any more: {english}"
         assert fields(english) == fields(said), english
         assert said.strip() == said or english.strip() != english

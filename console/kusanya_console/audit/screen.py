@@ -17,6 +17,7 @@ from kusanya_console.ui.format import (
     rule,
     wrapped,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, mode_words
 from kusanya_console.widgets.sheet import Sheet
 
@@ -33,8 +34,8 @@ class AuditScreen(ListScreen[Act]):
 
     def on_mount(self) -> None:
         """Say what the list is of, then read it."""
-        head: Line = ((" what people did on this store, in both modes", MUTED),)
-        self.query_one("#figures", Sheet).show(lambda _width: [head])
+        head = "what people did on this store, in both modes"
+        self.query_one("#figures", Sheet).show(lambda _width: [((f" {translate(head)}", MUTED),)])
         super().on_mount()
 
     def on_record_table_highlighted(self) -> None:
@@ -55,7 +56,7 @@ class AuditScreen(ListScreen[Act]):
         keys = f"{self.context.key('list.open')}  full story"
         card = self.query_one("#card", Sheet)
         if act is None:
-            card.show(lambda _width: [(("j and k move to a record", MUTED),)])
+            card.show(lambda _width: [((translate("j and k move to a record"), MUTED),)])
         else:
             card.show(lambda width: act_lines(act, look, width, mode=mode, keys=keys))
 

@@ -211,7 +211,9 @@ def sentences(found: Advice, width: int) -> list[Line]:
         lines += wrapped(spoken(said), width, label=label, indent=4)
     return [
         *lines,
-        *wrapped(f"{translate('Next')}: {translate(found.operator)}", width, indent=4, role=MUTED),
+        *wrapped(
+            f"{translate('Next')}: {translate_filled(found.operator)}", width, indent=4, role=MUTED
+        ),
     ]
 
 

@@ -46,7 +46,10 @@ def part_of(
             *wrapped(said, width, role=role),
         ]
     if PARTS[part] == "odd":
-        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
+        return [
+            *lines,
+            *(odd_lines(found.odd, width) or [((translate("nothing is odd about it"), MUTED),)]),
+        ]
     return [*lines, *json_lines(found, width)]
 
 
@@ -58,7 +61,10 @@ def story_part(found: Evidence, look: Look, width: int, *, part: int) -> list[Li
     name = spread([cell(row.reference, STRONG, limit=60)], [vocabulary.status(row.status)], width)
     lines = [parts_line(STORY_PARTS, part, len(found.odd), width), name, _BLANK]
     if STORY_PARTS[part] == "odd":
-        return [*lines, *(odd_lines(found.odd, width) or [(("nothing is odd about it", MUTED),)])]
+        return [
+            *lines,
+            *(odd_lines(found.odd, width) or [((translate("nothing is odd about it"), MUTED),)]),
+        ]
     return [*lines, *json_lines(found, width)]
 
 
@@ -75,8 +81,14 @@ def parts_line(parts: Sequence[str], part: int, odd: int, width: int) -> Line:
 def json_lines(found: Evidence, width: int) -> list[Line]:
     """Return the newest JSON of a collection as it was received, over as many lines as it needs."""
     if not found.said:
-        return [(("its bytes are not kept any more", MUTED),)]
-    head = wrapped(f"newest words, by {found.said_by}; phone masked; J copies", width, role=MUTED)
+        return [((translate("its bytes are not kept any more"), MUTED),)]
+    head = wrapped(
+        translate(
+            "newest words, by {source}; phone masked; J copies", source=translate(found.said_by)
+        ),
+        width,
+        role=MUTED,
+    )
     return [*head, _BLANK, *wrapped(safe(found.said, _JSON_LONGEST), width)]
 
 

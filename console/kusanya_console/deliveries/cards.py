@@ -24,6 +24,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -40,17 +41,19 @@ def verdict(row: Arrived) -> Run:
     """Return what became of an arrival, or that there was none."""
     if isinstance(row, MissingEventRow):
         came = row.verdict is MissingEventStatus.ARRIVED
-        return ("● came since", MUTED) if came else ("∅ missing", WARN)
+        return (
+            (f"● {translate('came since')}", MUTED) if came else (f"∅ {translate('missing')}", WARN)
+        )
     return vocabulary.verdict(row)
 
 
 def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
     """Return what every part of the detail begins with: which event, its verdict, about what."""
     if isinstance(row, MissingEventRow):
-        kind = vocabulary.event_type(row.event_type)
+        kind, at = vocabulary.event_type(row.event_type), format_instant(row.arrived_at, look)
         return [
             spread([cell(row.reference, STRONG, limit=60)], [verdict(row)], width),
-            ((f"{kind}, learned by poll {format_instant(row.arrived_at, look)}", PLAIN),),
+            ((f"{kind}, {translate('learned by poll {at}', at=at)}", PLAIN),),
             ((format_money(row.amount, row.currency), PLAIN),),
         ]
     return [
@@ -72,7 +75,7 @@ def attempts_part(
     # A 2xx within its time ends a delivery, also one whose number no slot of the plan tells.
     done = plan is None and any(succeeded(one) for one in rows)
     lines: list[Line] = [
-        *(wrapped(_DONE, width) if done else _ahead(plan, look, width)),
+        *(wrapped(translate(_DONE), width) if done else _ahead(plan, look, width)),
         *_fuse(endpoint, look),
         _BLANK,
         labelled("endpoint", cell(row.endpoint, limit=40)),
@@ -82,22 +85,22 @@ def attempts_part(
         labelled(
             "answered",
             (f"{row.answer}", PLAIN),
-            (f"   checked in {format_elapsed(row.took_us)}", MUTED),
+            (f"   {translate('checked in {time}', time=format_elapsed(row.took_us))}", MUTED),
         ),
         labelled("signed", *_signed(row, look)),
-        labelled("body", (f"{row.body_bytes:,} bytes", PLAIN), (f"   {_tried(row)}", MUTED)),
+        labelled("body", (_size(row), PLAIN), (f"   {_tried(row)}", MUTED)),
     ]
     if row.reason is not None:
         lines += [_BLANK, labelled("reason", cell(row.reason, FAILED, limit=60))]
-        lines += wrapped(vocabulary.reason(row.reason), width, indent=12)
+        lines += wrapped(translate_filled(vocabulary.reason(row.reason)), width, indent=12)
         if vocabulary.to_do(row.reason):
-            lines += wrapped(vocabulary.to_do(row.reason), width, label="to do")
+            lines += wrapped(translate_filled(vocabulary.to_do(row.reason)), width, label="to do")
     elif row.verdict in _MEANS:
-        lines += [_BLANK, *wrapped(_MEANS[row.verdict], width)]
+        lines += [_BLANK, *wrapped(translate(_MEANS[row.verdict]), width)]
     if row.verdict is Verdict.REPEAT:
-        lines += [_BLANK, *wrapped(why_again(row, rows, look), width)]
+        lines += [_BLANK, *wrapped(translate_filled(why_again(row, rows, look)), width)]
     if vocabulary.is_late(row):
-        lines += [_BLANK, *wrapped(_LATE, width, role=WARN)]
+        lines += [_BLANK, *wrapped(translate(_LATE), width, role=WARN)]
     return lines
 
 
@@ -110,7 +113,8 @@ def missing_part(
 ) -> list[Line]:
     """Return what is known about an event that never arrived, and what to do about it."""
     if row.verdict is MissingEventStatus.ARRIVED:
-        return wrapped("Its event has arrived meanwhile; this line goes with the next look.", width)
+        said = translate("Its event has arrived meanwhile; this line goes with the next look.")
+        return wrapped(said, width)
     lines: list[Line] = [
         *_ahead(plan, look, width),
         _BLANK,
@@ -119,18 +123,19 @@ def missing_part(
         _BLANK,
     ]
     if claims:
-        many = (
-            f"{len(claims)} rejected arrivals claim" if len(claims) > 1 else "A rejected one claims"
-        )
-        lines += wrapped(f"{many} this collection: look there first.", width, role=WARN)
+        many = "{count} rejected arrivals claim this collection: look there first."
+        one = "A rejected one claims this collection: look there first."
+        said = translate(one if len(claims) == 1 else many, count=len(claims))
+        lines += wrapped(said, width, role=WARN)
     else:
         said = (
             "Nothing about it has reached this receiver: it was down, the endpoint is disabled, "
             "or the address is another one."
         )
-        lines += wrapped(said, width)
-    lines += wrapped("nothing is lost: polling knows the state", width, label="so far")
-    return lines + wrapped("look at Health (4); several at once are an alarm", width, label="to do")
+        lines += wrapped(translate(said), width)
+    known = translate("nothing is lost: polling knows the state")
+    then = translate("look at Health (4); several at once are an alarm")
+    return [*lines, *wrapped(known, width, label="so far"), *wrapped(then, width, label="to do")]
 
 
 def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
@@ -158,43 +163,58 @@ def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
 
 def _what(row: DeliveryRow, width: int) -> list[Line]:
     kind = vocabulary.event_type(row.event_type)
-    claimed = "claims " if row.verdict is Verdict.REJECTED else ""
-    said = f"{claimed}{kind}: not believed" if claimed else kind
-    about: list[Run] = [(claimed, PLAIN), cell(row.reference, limit=60)]
+    about: list[Run] = [cell(row.reference, limit=60)]
+    said = kind
+    if row.verdict is Verdict.REJECTED:
+        said = translate("claims {state}: not believed", state=kind)
+        about = [(f"{translate('claims')} ", PLAIN), *about]
     if row.amount is not None:
         about.append((f"   {format_money(row.amount, row.currency or '')}", PLAIN))
     return [*wrapped(said, width), tuple(about)]
 
 
 def _tried(row: DeliveryRow) -> str:
-    return f"{row.secrets_tried} secret{'s' if row.secrets_tried != 1 else ''} tried"
+    said = "{count} secret tried" if row.secrets_tried == 1 else "{count} secrets tried"
+    return translate(said, count=row.secrets_tried)
+
+
+def _size(row: DeliveryRow) -> str:
+    return translate("{count} bytes", count=f"{row.body_bytes:,}")
 
 
 def _attempt(row: DeliveryRow) -> Run:
     number = attempt_of(row)
     if number is None:
-        return "? fits no slot of the plan", WARN
-    return f"{number} of {ATTEMPTS}, inferred", PLAIN
+        return f"? {translate('fits no slot of the plan')}", WARN
+    return translate("{number} of {many}, inferred", number=number, many=ATTEMPTS), PLAIN
 
 
 def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
     if row.signed_at is None:
-        return (("no readable t", WARN),)
+        return ((translate("no readable t"), WARN),)
     skew = round((row.arrived_at - row.signed_at).total_seconds())
-    return ((format_instant(row.signed_at, look), PLAIN), (f"   skew {skew:,} s", MUTED))
+    return (
+        (format_instant(row.signed_at, look), PLAIN),
+        (f"   {translate('skew {seconds} s', seconds=f'{skew:,}')}", MUTED),
+    )
 
 
 def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
     if plan is None:
-        return wrapped("What the sender does next cannot be inferred.", width, role=MUTED)
+        return wrapped(
+            translate("What the sender does next cannot be inferred."), width, role=MUTED
+        )
     if plan.delivered:
-        return wrapped(_DONE, width)
+        return wrapped(translate(_DONE), width)
     if plan.given_up or plan.next_at is None or plan.gives_up_at is None:
-        return wrapped("✕ given up: all seven attempts are past without a 2xx.", width, role=FAILED)
+        said = translate("given up: all seven attempts are past without a 2xx.")
+        return wrapped(f"✕ {said}", width, role=FAILED)
     return [
         labelled("next", (format_due(plan.next_at, look), PLAIN)),
         labelled(
-            "gives up", (format_instant(plan.gives_up_at, look), PLAIN), ("   after try 7", MUTED)
+            "gives up",
+            (format_instant(plan.gives_up_at, look), PLAIN),
+            (f"   {translate('after try 7')}", MUTED),
         ),
     ]
 
@@ -204,11 +224,11 @@ def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
         return []
     at = endpoint.disables_at
     if at is None:
-        return [labelled("disable fuse", (" not lit", MUTED))]
+        return [labelled("disable fuse", (translate("not lit"), MUTED))]
     return [
         labelled(
             "disable fuse",
-            (f" {format_instant(at, look)}", WARN),
-            (f"   {format_duration(at - look.now)} left", MUTED),
+            (format_instant(at, look), WARN),
+            (f"   {translate('{time} left', time=format_duration(at - look.now))}", MUTED),
         )
     ]

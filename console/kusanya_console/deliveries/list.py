@@ -27,6 +27,7 @@ from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, delivery_que
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.columns import Column
 
@@ -44,7 +45,11 @@ def arrival_type(row: Arrived) -> str:
     if isinstance(row, MissingEventRow):
         return "final by poll"
     said = vocabulary.event_type(row.event_type)
-    return f"claims {said}" if row.verdict is Verdict.REJECTED and row.event_type else said
+    return (
+        f"{translate('claims')} {said}"
+        if row.verdict is Verdict.REJECTED and row.event_type
+        else said
+    )
 
 
 def _attempt(row: Arrived, _look: Look) -> Run:
@@ -65,7 +70,7 @@ COLUMNS: tuple[Column[Arrived], ...] = (
            key="endpoint"),
     Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6,
            names=True, key="ref"),
-    Column("verdict", 12, lambda row, _: verdict(row)),
+    Column("verdict", 12, lambda row, _: verdict(row), whole=True),
     Column("try", 3, _attempt, right=True),
     Column("ans", 3, _answer, right=True),
     Column("reason", 16, lambda row, _: cell(row.reason, limit=60), rank=7, extra=True,

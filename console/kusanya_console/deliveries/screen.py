@@ -34,6 +34,7 @@ from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import Line, format_due
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN
 from kusanya_console.widgets.sheet import Sheet
 
@@ -89,7 +90,10 @@ class DeliveriesScreen(ListScreen[Arrived]):
             return
         tail: Line = ()
         if missing is not None:
-            tail = (("   missing ", MUTED), (f"{missing:,}", WARN if missing else PLAIN))
+            tail = (
+                (f"   {translate('missing')} ", MUTED),
+                (f"{missing:,}", WARN if missing else PLAIN),
+            )
 
         def lines(width: int) -> list[Line]:
             first, *rest = delivery_figures(snapshot, width)
@@ -171,7 +175,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         row, look = self.table.row, self.context.look
         card, rail = self.query_one("#card", Sheet), self.query_one("#timeline", Sheet)
         if row is None:
-            card.show(lambda _width: [(("j and k move to an arrival", MUTED),)])
+            card.show(lambda _width: [((translate("j and k move to an arrival"), MUTED),)])
             rail.show(lambda _width: ())
             return
         mine, here = self._mine() or initial_details(row, look), self.tab

@@ -18,6 +18,7 @@ from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, labelled, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN, Run
 
 _LINES: Final = 200
@@ -37,7 +38,9 @@ class Tab(StrEnum):
 
 def tab_line(tabs: tuple[Tab, ...], here: Tab) -> Line:
     """Return the names of the tabs; a mark says which one is shown, colour or not."""
-    return tuple((f"{'▸' if tab is here else ' '}{tab.value}", _role(tab is here)) for tab in tabs)
+    return tuple(
+        (f"{'▸' if tab is here else ' '}{translate(tab.value)}", _role(tab is here)) for tab in tabs
+    )
 
 
 def _role(here: bool) -> str:  # noqa: FBT001 - one of two roles
@@ -55,39 +58,39 @@ def body_text(body: bytes) -> str:
 def body_lines(row: DeliveryRow, held: DeliveryBody | None, width: int) -> list[Line]:
     """Return the body, how long it is, and what tells it from any other."""
     if held is None:
-        return [(("reading the body", MUTED),)]
+        return [((translate("reading the body"), MUTED),)]
     if held.body is None:
         said = "The body is no longer kept: retention has removed it. What it said stands above."
-        return wrapped(said, width, role=MUTED)
+        return wrapped(translate(said), width, role=MUTED)
     short = sha256(held.body).hexdigest()[:12]
+    kept = translate("{count} bytes, kept exactly", count=f"{row.body_bytes:,}")
     lines: list[Line] = [
-        ((f"{row.body_bytes:,} bytes, kept exactly   sha256 {short}…", MUTED),),
+        ((f"{kept}   sha256 {short}…", MUTED),),
         (),
     ]
     written = body_text(held.body).split("\n")
     for line in written[:_LINES]:
         lines += [((piece, PLAIN),) for piece in chop_cells(safe(line, _LONGEST), width) or [""]]
     if len(written) > _LINES:
-        lines.append(((f"and {len(written) - _LINES:,} lines more", MUTED),))
+        more = translate("and {count} lines more", count=f"{len(written) - _LINES:,}")
+        lines.append(((more, MUTED),))
     return lines
 
 
 def header_lines(held: DeliveryBody | None, width: int) -> list[Line]:
     """Return the headers in the order in which they came."""
     if held is None:
-        return [(("reading the headers", MUTED),)]
-    many = (
-        "1 header, as it came"
-        if len(held.headers) == 1
-        else f"{len(held.headers)} headers, as they came"
-    )
-    lines: list[Line] = [((many, MUTED),), ()]
+        return [((translate("reading the headers"), MUTED),)]
+    count = len(held.headers)
+    many = "1 header, as it came" if count == 1 else "{count} headers, as they came"
+    lines: list[Line] = [((translate(many, count=count), MUTED),), ()]
     for name, value in held.headers[:_HEADERS]:
         lines.append(((f"{safe(name.decode('latin-1'), 60)}:", MUTED),))
         said = safe(redact(value.decode("latin-1")), _LONGEST)
         lines += [(("  ", PLAIN), (piece, PLAIN)) for piece in chop_cells(said, width - 2)]
     if len(held.headers) > _HEADERS:
-        lines.append(((f"and {len(held.headers) - _HEADERS} more", MUTED),))
+        more = translate("and {count} more", count=len(held.headers) - _HEADERS)
+        lines.append(((more, MUTED),))
     return lines
 
 
@@ -99,22 +102,22 @@ def signature_lines(
     lines: list[Line] = [
         labelled("verdict", vocabulary.verdict(row)),
         labelled("signed t", *_signed(row, look)),
-        labelled("secrets", (f"{row.secrets_tried} tried", PLAIN)),
+        labelled("secrets", (translate("{count} tried", count=row.secrets_tried), PLAIN)),
     ]
     if row.reason is not None:
         lines.append(labelled("reason", cell(row.reason, FAILED if rejected else WARN, limit=60)))
-        lines += wrapped(vocabulary.reason(row.reason), width, indent=12)
+        lines += wrapped(translate_filled(vocabulary.reason(row.reason)), width, indent=12)
     if finding is None:
         said = (
             "What exactly is wrong can be told where the endpoint's secrets are known and the "
             "body is kept: start the console with KUSANYA_SECRETS."
         )
-        return [*lines, (), *wrapped(said, width, role=MUTED)]
+        return [*lines, (), *wrapped(translate(said), width, role=MUTED)]
     lines.append(())
     lines += wrapped(safe(finding.sentence, 400), width, label="finding")
     if finding.authentic and rejected:
         said = "With the secrets of now it verifies: they were others when it arrived."
-        lines += wrapped(said, width, indent=12, role=WARN)
+        lines += wrapped(translate(said), width, indent=12, role=WARN)
     lines.append(labelled("cause", cell(finding.cause, limit=40)))
     if finding.secret_index is not None:
         whose = cell(finding.endpoint or row.endpoint, limit=40)
@@ -124,15 +127,18 @@ def signature_lines(
     elif finding.endpoint is not None:
         lines.append(labelled("signed with", cell(finding.endpoint, WARN, limit=40)))
     if vocabulary.to_do(row.reason):
-        lines += ((), *wrapped(vocabulary.to_do(row.reason), width, label="to do"))
+        lines += (
+            (),
+            *wrapped(translate_filled(vocabulary.to_do(row.reason)), width, label="to do"),
+        )
     return lines
 
 
 def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
     if row.signed_at is None:
-        return (("no readable t", WARN),)
+        return ((translate("no readable t"), WARN),)
     skew = round((row.arrived_at - row.signed_at).total_seconds())
-    return (
-        (format_instant(row.signed_at, look), PLAIN),
-        (f"   skew {skew:,} s of {SIGNATURE_TOLERANCE_S} s", MUTED),
+    said = translate(
+        "skew {seconds} s of {most} s", seconds=f"{skew:,}", most=SIGNATURE_TOLERANCE_S
     )
+    return ((format_instant(row.signed_at, look), PLAIN), (f"   {said}", MUTED))

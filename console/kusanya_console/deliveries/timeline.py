@@ -22,6 +22,7 @@ from kusanya_console.ui.format import (
     format_instant,
     rule,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run
 
 _LISTED = 5
@@ -34,14 +35,11 @@ def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
         "number inferred from arrival − event created_at; "
         "each wait counts from the failure before it"
     )
-    lines: list[Line] = [
-        ((" attempts    ", MUTED), (fit(head, max(width - 14, 0)).rstrip(), MUTED))
-    ]
+    said = fit(translate(head), max(width - 14, 0)).rstrip()
+    lines: list[Line] = [((f" {translate('attempts'):<12}", MUTED), (said, MUTED))]
     if plan is None:
-        return [
-            *lines,
-            ((" no slot of the retry plan fits these arrivals, so nothing is inferred", WARN),),
-        ]
+        none = "no slot of the retry plan fits these arrivals, so nothing is inferred"
+        return [*lines, ((f" {translate(none)}", WARN),)]
     step = max((width - 4) // ATTEMPTS, 12)
     rail: list[Run] = [("   ", PLAIN)]
     numbers: list[Run] = [("   ", PLAIN)]
@@ -65,7 +63,9 @@ _HEADS = ("#", "arrived", "after", "verdict", "reason", "ans", "checked", "body"
 
 def arrival_heads() -> Line:
     """Return the headings over `arrival_line`."""
-    return columns(((head, MUTED), wide) for head, wide in zip(_HEADS, _COLUMNS, strict=True))
+    return columns(
+        ((translate(head), MUTED), wide) for head, wide in zip(_HEADS, _COLUMNS, strict=True)
+    )
 
 
 def arrival_line(row: DeliveryRow, look: Look) -> Line:
@@ -140,8 +140,12 @@ def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
         return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
     if slot.state is SlotState.PLANNED and slot.at is not None:
         if slot.at == plan.next_at:
-            return f"in {format_duration(slot.at - look.now)}" if slot.at > look.now else "due now"
-        return "last try" if slot.number == ATTEMPTS else "planned"
+            return (
+                translate("in {time}", time=format_duration(slot.at - look.now))
+                if slot.at > look.now
+                else translate("due now")
+            )
+        return translate("last try" if slot.number == ATTEMPTS else "planned")
     return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
 
 

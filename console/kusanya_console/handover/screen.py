@@ -70,7 +70,7 @@ class HandoverScreen(ConsoleScreen):
         shorter, longer = self.context.key("handover.later"), self.context.key("handover.earlier")
         said: list[Line] = [
             (
-                (f" since {since}", STRONG),
+                (f" {translate('since {at}', at=since)}", STRONG),
                 (f"   {longer} {translate('earlier')}   {shorter} {translate('later')}   ", MUTED),
                 (self.context.key("copy.id"), ACCENT),
                 (translate(" copies the page"), MUTED),

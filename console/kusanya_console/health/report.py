@@ -53,7 +53,11 @@ def report(found: Reading, look: Look, width: int) -> tuple[Section, ...]:
         Section("alarms", tuple(_alarms(found, look, width))),
         Section("endpoints, as the sender must see them", tuple(_endpoints(found, look, width))),
         Section(
-            f"failures, {found.window.value}, by who can mend them", tuple(causes(found, width))
+            translate(
+                "failures, {our_window}, by who can mend them",
+                our_window=translate(found.window.value),
+            ),
+            tuple(causes(found, width)),
         ),
         Section("open prompts and the time to a final state", tuple(prompts(found, look, width))),
         Section("odd payments", tuple(odd(found, look, width))),
@@ -106,7 +110,7 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
     shape: tuple[int, ...] = (12, 10, 12, 12, -8, _FUSE_CELLS, _LEFT_CELLS)
     heads = ("endpoint", "state", "last arrival", "last 2xx", "refused", "fuse, 72 h", "")
     kept = range(len(shape)) if width >= WIDE else (0, 1, 2, 4, 6)
-    entries = plainly([columns(((heads[n], MUTED), shape[n]) for n in kept)])
+    entries = plainly([columns(((translate(heads[n]), MUTED), shape[n]) for n in kept)])
     for one in found.health.endpoints:
         runs: tuple[Run, ...] = (
             cell(one.endpoint, limit=40),
@@ -141,7 +145,8 @@ def _state(one: EndpointHealth, found: Reading, look: Look) -> Run:
         (found.inputs.silence is not None or (expected and not recent), ("◐ silent", WARN)),
         (recent, ("● healthy", PLAIN)),
     )
-    return next((word for holds, word in states if holds), ("○ quiet", MUTED))
+    word, role = next((one for holds, one in states if holds), ("○ quiet", MUTED))
+    return translate(word), role
 
 
 def _fuse(one: EndpointHealth) -> str:
@@ -155,13 +160,13 @@ def _fuse(one: EndpointHealth) -> str:
 
 def _left(one: EndpointHealth, look: Look) -> Run:
     if one.fuse.blown_at is not None:
-        return f"blown {format_instant(one.fuse.blown_at, look)}", FAILED
+        return translate("blown {at}", at=format_instant(one.fuse.blown_at, look)), FAILED
     blows = one.fuse.blows_at
     if blows is None:
-        return "not lit", MUTED
+        return translate("not lit"), MUTED
     left = blows - look.now
     said = f"{format_instant(blows, look)}, {format_duration(left)}"
-    whole = f"{said} left"
+    whole = translate("{time} left", time=said)
     # The figure stays whole where the word finds no room.
     fits = whole if len(whole) <= _LEFT_CELLS else said
     return fits, FAILED if left < _SOON else MUTED

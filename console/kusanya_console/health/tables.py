@@ -23,7 +23,7 @@ from kusanya_console.ui.format import (
     format_instant,
     wrapped,
 )
-from kusanya_console.ui.language import translate_filled
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 WIDE = 96
@@ -50,19 +50,28 @@ def causes(found: Reading, width: int) -> list[Entry]:
     """Return failures and expiries of the window, grouped by who can mend them."""
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
-        return plainly([((f"no failure and no expiry, {found.window.value}", MUTED),)])
+        return plainly(
+            [
+                (
+                    (
+                        f"{translate('no failure and no expiry')}, {translate(found.window.value)}",
+                        MUTED,
+                    ),
+                )
+            ]
+        )
     named = _channels(counted, found.health.channels, width) if width >= WIDE else ()
     shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
     heads = ["code", *(vocabulary.channel(one) for one in named), "all", "usual"]
-    heads.append(f"value {safe(counted.currency, 8)}")
+    heads.append(translate("value {currency}", currency=safe(counted.currency, 8)))
     entries = plainly(
-        [columns(((head, MUTED), wide) for head, wide in zip(heads, shape, strict=True))]
+        [columns(((translate(head), MUTED), wide) for head, wide in zip(heads, shape, strict=True))]
     )
     for group, title in _GROUPS.items():
         mine = [cause for cause in counted.causes if _group(cause) is group]
         if mine:
             total = sum(cause.count for cause in mine)
-            entries += plainly([((f"{title}: {total:,}", MUTED),)])
+            entries += plainly([((f"{translate(title)}: {total:,}", MUTED),)])
         entries += [
             Entry(_cause(cause, named, shape), _cause_target(cause, found)) for cause in mine
         ]
@@ -91,7 +100,7 @@ def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line
         (f"  {word}", role),
         *(_some(cause.channels.get(one, 0)) for one in named),
         (f"{cause.count:,} ▲" if over else f"{cause.count:,}", WARN if over else PLAIN),
-        (f"{cause.usual:,}" if cause.seen_before else "new", MUTED),
+        (f"{cause.usual:,}" if cause.seen_before else translate("new"), MUTED),
         (f"{cause.amount:,}", PLAIN),
     ]
     return columns(zip(runs, shape, strict=True))
@@ -124,11 +133,11 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
     opened = {one.channel: one for one in found.health.stuck}
     timed = {one.channel: one for one in found.times}
     if not opened and not timed:
-        return plainly([(("no collection waits, and none has become final", MUTED),)])
+        return plainly([((translate("no collection waits, and none has become final"), MUTED),)])
     shape = (16, -10, -8, -10, -13, -9, -9)
     heads = ("channel", "under 60 s", "60–120 s", "over 120 s", "oldest", "p50 final", "p95 final")
     kept = range(len(shape)) if width >= WIDE else (0, 1, 3, 4, 5, 6)
-    entries = plainly([columns(((heads[n], MUTED), shape[n]) for n in kept)])
+    entries = plainly([columns(((translate(heads[n]), MUTED), shape[n]) for n in kept)])
     for channel in sorted(opened.keys() | timed.keys()):
         one, took = opened.get(channel), timed.get(channel)
         none: Run = ("—", MUTED)
@@ -146,7 +155,7 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
         )
     if found.health.more_open:
         more = "more are open than were looked at: the oldest 1,000 are counted"
-        entries += plainly([((more, WARN),)])
+        entries += plainly([((translate(more), WARN),)])
     return entries
 
 
@@ -158,16 +167,21 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
     """Return what is odd among the newest payments, each with its sentence."""
     report = found.anomalies
     if report is None:
-        return plainly([(("looking through the newest payments", MUTED),)])
+        return plainly([((translate("looking through the newest payments"), MUTED),)])
     held = sum(name.startswith("odd:") for name in report.acknowledged)
-    after = f", {held:,} acknowledged" if held else ""
-    looked = f"{report.looked_at:,} newest payments looked through{after}"
+    looked = translate("{count} newest payments looked through", count=f"{report.looked_at:,}")
+    if held:
+        looked += translate(", {count} acknowledged", count=f"{held:,}")
     if report.more:
-        looked += "; for older ones ! on Live"
+        looked += translate("; for older ones ! on Live")
     if not report.found:
-        none = f"nothing odd; {looked}" if report.looked_at else "no payment yet"
+        none = translate("no payment yet")
+        if report.looked_at:
+            none = f"{translate('nothing odd')}; {looked}"
         return plainly([((none, MUTED),)])
-    kinds = ", ".join(f"{kind.value.replace('_', ' ')} {count:,}" for kind, count in report.kinds)
+    kinds = ", ".join(
+        f"{translate(kind.value.replace('_', ' '))} {count:,}" for kind, count in report.kinds
+    )
     entries = plainly(wrapped(f"{kinds}; {looked}", width, role=MUTED))
     for one in report.found[:_ANOMALIES_SHOWN]:
         glyph, role = ("≠", FAILED) if one.anomaly.urgent else ("!", WARN)

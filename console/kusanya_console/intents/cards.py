@@ -31,6 +31,7 @@ from kusanya_console.ui.format import (
     stamp,
     wrapped,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 INTENT_PARTS = ("card", "body")
@@ -55,12 +56,12 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
     sent = [row for row in rows if row.state in _WAITING and window_ends(row) is not None]
     ahead = [left for row in sent if (left := replay_left(row, now=look.now))]
     line: list[Run] = [
-        (" unknown ", MUTED),
+        (f" {translate('unknown')} ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
-        *([("     stalled ", MUTED), (stalled, WARN)] if stalled != "0" else ()),
-        ("     next window closes ", MUTED),
-        (f"in {format_duration(min(ahead))}" if ahead else "—", PLAIN),
-        ("     window closed ", MUTED),
+        *([(f"     {translate('stalled')} ", MUTED), (stalled, WARN)] if stalled != "0" else ()),
+        (f"     {translate('next window closes')} ", MUTED),
+        (translate("in {time}", time=format_duration(min(ahead))) if ahead else "—", PLAIN),
+        (f"     {translate('window closed')} ", MUTED),
         (f"{len(sent) - len(ahead):,}", FAILED if len(sent) > len(ahead) else PLAIN),
     ]
     return [tuple(line)]
@@ -69,14 +70,15 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
 def window_left(row: IntentRow, look: Look) -> Run:
     """Return what is left of the replay window, as a bar and in words."""
     if row.state is IntentState.PREPARED and is_stalled(row, now=look.now):
-        return "no customer was asked", WARN
+        return translate("no customer was asked"), WARN
     if row.state not in _WAITING or window_ends(row) is None:
         return format_text(row.outcome or "", 80), MUTED
     left = replay_left(row, now=look.now)
     if not left:
-        return f"{'·' * _BAR} closed: decide", FAILED
+        return f"{'·' * _BAR} {translate('closed: decide')}", FAILED
     full = max(1, round(left / REPLAY_WINDOW * _BAR))
-    return f"{'█' * full}{'·' * (_BAR - full)} {format_duration(left)} left", WARN
+    said = translate("{time} left", time=format_duration(left))
+    return f"{'█' * full}{'·' * (_BAR - full)} {said}", WARN
 
 
 def intent_part(
@@ -95,7 +97,14 @@ def intent_part(
     name = spread([cell(row.reference, STRONG, limit=60)], [vocabulary.intent(row.state)], width)
     said = "exactly these bytes are sent on every attempt; phone masked; J copies"
     body = safe(mask_json(row.body), 8_000)
-    return [head, name, _BLANK, *wrapped(said, width, role=MUTED), _BLANK, *wrapped(body, width)]
+    return [
+        head,
+        name,
+        _BLANK,
+        *wrapped(translate(said), width, role=MUTED),
+        _BLANK,
+        *wrapped(body, width),
+    ]
 
 
 def intent_card(
@@ -111,7 +120,9 @@ def intent_card(
         spread([(f"TZS {row.amount:,}", STRONG)], [(mask_phone(row.phone), PLAIN)], width),
         _BLANK,
         labelled("key", (_key(row), PLAIN)),
-        labelled("body", (f"{len(row.body):,} bytes, kept exactly", PLAIN)),
+        labelled(
+            "body", (translate("{count} bytes, kept exactly", count=f"{len(row.body):,}"), PLAIN)
+        ),
         labelled("", (f"sha256 {sha256(row.body).hexdigest()[:12]}…", MUTED)),
         labelled("prepared", (format_moment(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
@@ -119,11 +130,13 @@ def intent_card(
     if row.outcome is not None and row.outcome != _NO_ANSWER:
         lines += wrapped(format_text(row.outcome, 300), width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
-        lines += wrapped(f"held by {safe(row.claimed_by, 60)}", width, indent=12, role=MUTED)
+        lines += wrapped(
+            translate("held by {who}", who=safe(row.claimed_by, 60)), width, indent=12, role=MUTED
+        )
     lines += [_BLANK, rule("sent", width)]
     lines += [_attempt(one, look) for one in attempts]
     if not attempts:
-        lines.append((("nothing has left this machine", MUTED),))
+        lines.append(((translate("nothing has left this machine"), MUTED),))
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]
     elif is_stalled(row, now=look.now):
@@ -199,7 +212,7 @@ def _key(row: IntentRow) -> str:
 
 
 def _attempt(one: AttemptRow, look: Look) -> Line:
-    outcome = "in flight" if one.outcome is None else safe(one.outcome, 20)
+    outcome = translate("in flight" if one.outcome is None else safe(one.outcome, 20))
     status = "" if one.status is None else f"{one.status}"
     lasted = "" if one.took_us is None else format_elapsed(one.took_us)
     lost = one.outcome == "lost"
@@ -212,40 +225,34 @@ def _attempt(one: AttemptRow, look: Look) -> Line:
 
 def _not_taken(row: IntentRow, look: Look, width: int) -> list[Line]:
     said = "nothing has happened: the service took no attempt, so no customer was asked"
-    lines = wrapped(said, width, label="so far")
+    lines = wrapped(translate(said), width, label="so far")
     if not replay_left(row, now=look.now):
         over = "its window is over: kusanya intents resume closes it, then the order is free"
-        return lines + wrapped(over, width, label="send")
-    lines += wrapped(
-        "R, or kusanya intents resume for all: same key, same bytes; the customer is prompted then",
-        width,
-        label="send",
+        return lines + wrapped(translate(over), width, label="send")
+    send = (
+        "R, or kusanya intents resume for all: same key, same bytes; the customer is prompted then"
     )
-    return lines + wrapped(
-        "a second creation for the same order: this one may still go", width, label="never",
-        role=FAILED,
-    )  # fmt: skip
+    lines += wrapped(translate(send), width, label="send")
+    never = translate("a second creation for the same order: this one may still go")
+    return lines + wrapped(never, width, label="never", role=FAILED)
 
 
 def _safe(row: IntentRow, look: Look, width: int) -> list[Line]:
     end = window_ends(row)
-    lines = wrapped(
-        "an event with this reference settles it, whenever it arrives", width, label="wait"
-    )
+    wait = translate("an event with this reference settles it, whenever it arrives")
+    lines = wrapped(wait, width, label="wait")
     if end is not None and replay_left(row, now=look.now):
-        lines += wrapped(
-            f"same key, same bytes, until {format_instant(end, look)}: the first answer again, "
-            "never a second charge. If the first request never arrived, the customer is prompted "
-            "now: tell them before. R replays, or kusanya intents resume.",
-            width,
-            label="replay",
+        replay = (
+            "same key, same bytes, until {at}: the first answer again, never a second charge. If "
+            "the first request never arrived, the customer is prompted now: tell them before. R "
+            "replays, or kusanya intents resume."
         )
+        said = translate(replay, at=format_instant(end, look))
+        lines += wrapped(said, width, label="replay")
     else:
-        lines += wrapped("the window is over: the service may charge again", width, label="replay")
-        lines += wrapped(
-            "a person compares statements and records what they saw with D, under their name",
-            width,
-            label="decide",
-        )
-    never = "a new key for this intent: that could charge twice"
+        over = translate("the window is over: the service may charge again")
+        compare = "a person compares statements and records what they saw with D, under their name"
+        lines += wrapped(over, width, label="replay")
+        lines += wrapped(translate(compare), width, label="decide")
+    never = translate("a new key for this intent: that could charge twice")
     return lines + wrapped(never, width, label="never", role=FAILED)

@@ -53,6 +53,7 @@ from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.sheet import PartSheet, Sheet
@@ -75,7 +76,7 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
     Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
     Column("first sent", 10, _sent),
-    Column("state", 10, lambda row, _: vocabulary.intent(row.state)),
+    Column("state", 10, lambda row, _: vocabulary.intent(row.state), whole=True),
     Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
     Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
 )
@@ -202,13 +203,17 @@ class IntentsScreen(TableScreen[IntentRow]):
 
     def _foot(self) -> None:
         rows, above = len(self.table.window.rows), 0 if self.table.follow else self.table.first
-        listed = f"the newest {rows:,} of more" if self._more else f"{rows:,} in all"
-        left: Line = ((" unknown first, then what is stalled, then the newest   ", MUTED),)
+        all_of = "the newest {count} of more" if self._more else "{count} in all"
+        listed = translate(all_of, count=f"{rows:,}")
+        order = translate("unknown first, then what is stalled, then the newest")
+        left: Line = ((f" {order}   ", MUTED),)
         left = (*left, (listed, MUTED))
         if self.table.marked:
             left = (*left, (f"   {self.marks_line()}", ACCENT))
-        goes = f"{self.context.key('list.newest')} goes to the top"
-        right: Run = (f"{above:,} above, {goes} ", ACCENT) if above else ("at the top ", MUTED)
+        goes = translate("{key} goes to the top", key=self.context.key("list.newest"))
+        right: Run = (f"{translate('at the top')} ", MUTED)
+        if above:
+            right = (f"{translate('{count} above', count=f'{above:,}')}, {goes} ", ACCENT)
         self.query_one("#foot", Sheet).show(lambda width: [spread(list(left), [right], width)])
 
     def on_record_table_moved(self) -> None:
@@ -217,10 +222,11 @@ class IntentsScreen(TableScreen[IntentRow]):
 
     def _empty(self) -> list[Line]:
         mode, _ = vocabulary.mode_words(self.context.mode)
+        one = "One stands here for every creation that was made through this library,"
         return [
-            ((f"No intent in {mode} yet.", PLAIN),),
-            (("One stands here for every creation that was made through this library,", MUTED),),
-            (("saved before its first byte left. ? lists the keys.", MUTED),),
+            ((translate("No intent in {mode} yet.", mode=mode), PLAIN),),
+            ((translate(one), MUTED),),
+            ((translate("saved before its first byte left. ? lists the keys."), MUTED),),
         ]
 
     def show_part(self) -> None:

@@ -18,6 +18,7 @@ from kusanya_console.lists.export import Value
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
 from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.window import Row
@@ -61,9 +62,9 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         """Return what the empty list says."""
         mode, _ = vocabulary.mode_words(context.mode)
         if query:
-            return [((self.nothing_passes.format(mode=mode), MUTED),)]
+            return [((translate(self.nothing_passes, mode=mode), MUTED),)]
         return [
-            ((sentence.format(mode=mode), MUTED if place else PLAIN),)
+            ((translate(sentence, mode=mode), MUTED if place else PLAIN),)
             for place, sentence in enumerate(self.empty)
         ]
 

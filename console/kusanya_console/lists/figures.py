@@ -90,4 +90,5 @@ def _role(status: Status, tally: Tally) -> str:
 
 
 def _others(count: int, gap: str) -> list[Run]:
-    return [(f"{gap}? other {count:,}", WARN)] if count else []
+    said = translate("? other {count}", count=f"{count:,}")
+    return [(f"{gap}{said}", WARN)] if count else []

@@ -263,20 +263,26 @@ class ListView(TableScreen[R]):
         if reached is not None:
             how_far = ""
             if self.order is not SortOrder.AMOUNT and self.definition.keyed_by_time:
-                how_far = f" to {format_instant(reached.instant, self.context.look)}"
-            goes_on = f"{self.context.key('list.search_on')} goes on"
-            left.append((f"   searched back{how_far}, {goes_on}", WARN))
+                how_far = translate(
+                    " to {at}", at=format_instant(reached.instant, self.context.look)
+                )
+            key = self.context.key("list.search_on")
+            said = translate("searched back{how_far}, {key} goes on", how_far=how_far, key=key)
+            left.append((f"   {said}", WARN))
         return [spread(left, [self._place()], width)]
 
     def _place(self) -> Run:
         timely = self.order is SortOrder.CREATED and not self.heading.ascending
         if self.paused_at is not None:
-            return f"paused, {self.context.key('list.pause')} goes on ", ACCENT
+            key = self.context.key("list.pause")
+            return f"{translate('paused, {key} goes on', key=key)} ", ACCENT
         if self.table.follow:
             return f"{translate('following the newest' if timely else 'at the top')} ", MUTED
         key = self.context.key("list.follow")
         if self.newer or self.table.window.has_newer:
             many = self.newer > 200 or self.table.window.has_newer  # noqa: PLR2004
             more = "200+" if many else f"+{self.newer}"
-            return f"{more} {'new ' if timely else ''}above, {key} follows ", ACCENT
-        return f"{key} {'follows the newest' if timely else 'goes to the top'} ", MUTED
+            above = "{count} new above, {key} follows" if timely else "{count} above, {key} follows"
+            return f"{translate(above, count=more, key=key)} ", ACCENT
+        goes = "{key} follows the newest" if timely else "{key} goes to the top"
+        return f"{translate(goes, key=key)} ", MUTED

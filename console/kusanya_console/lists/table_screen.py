@@ -107,7 +107,8 @@ class TableScreen(PaymentScreen, Generic[R]):
         """Return how many are marked and which key unmarks them, or nothing."""
         if not self.table.marked:
             return ""
-        return f"{len(self.table.marked):,} marked, {self.context.key('view.back')} unmarks"
+        count, key = f"{len(self.table.marked):,}", self.context.key("view.back")
+        return translate("{count} marked, {key} unmarks", count=count, key=key)
 
     def marked(self) -> tuple[Selection, ...]:
         """Return what is marked, in the order of the list's marks."""

@@ -21,6 +21,7 @@ from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.sheet import Sheet
@@ -194,7 +195,7 @@ class LiveScreen(ListScreen[CollectionRow]):
         row, found = self.table.row, self._found
         card = self.query_one("#card", Sheet)
         if row is None:
-            card.show(lambda _width: [(("j and k move to a record", MUTED),)])
+            card.show(lambda _width: [((translate("j and k move to a record"), MUTED),)])
             return
         mine = found if found is not None and found.story.row.id == row.id else None
         look, part = self.context.look, self.part

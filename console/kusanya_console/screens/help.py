@@ -9,7 +9,7 @@ from textual.screen import ModalScreen
 
 from kusanya_console.commands import AUDIT, DELIVERIES, LIVE, Command, CommandKind, commands_of
 from kusanya_console.ui.format import Line, fit, rule, wrapped
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
@@ -117,5 +117,5 @@ class HelpScreen(ModalScreen[None]):
         lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]
         why = self._disabled_reason(command)
         if command.kind is not CommandKind.LOOK and why:
-            lines += wrapped(why, width, indent=_BESIDE, role=MUTED)
+            lines += wrapped(translate_filled(why), width, indent=_BESIDE, role=MUTED)
         return lines

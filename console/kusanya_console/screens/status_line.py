@@ -11,7 +11,7 @@ from kusanya.alarms.rules import in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, Look, format_clock, format_duration, spread
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
 
@@ -115,7 +115,7 @@ def _with_alarms(
     left: list[Run], right: list[Run], state: StatusBarState, width: int
 ) -> tuple[list[Run], list[Run], list[Run]]:
     """Return both sides and the alarms between them, shortened until none goes unsaid."""
-    alarms = list(state.alarms)
+    alarms = [(translate_filled(words), role) for words, role in state.alarms]
     fresh, role = right[-1]
     short = [*right[:-1], (fresh.partition(",")[0], role)]
     # The key bar names the screen too; an alarm stands nowhere else.
@@ -131,7 +131,9 @@ def _fitting(alarms: list[Run], room: int) -> list[Run]:
     """Return the alarms for which there is room, the rest counted: none goes unsaid."""
     for kept in range(len(alarms), -1, -1):
         rest = len(alarms) - kept
-        shown = alarms[:kept] + ([(f"✕ +{rest} on 4", FAILED)] if rest else [])
+        shown = alarms[:kept] + (
+            [(f"✕ {translate('+{count} on 4', count=rest)}", FAILED)] if rest else []
+        )
         if _width(shown) + 3 * len(shown) <= room:
             return shown
     return []

@@ -139,7 +139,10 @@ def format_due(at: datetime, look: Look) -> str:
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     clock = f"{local:%H:%M:%S}" if local.date() == today.date() else f"{local:%a %H:%M}"
     left = at - look.now
-    return f"{clock}   in {format_duration(left)}" if left > timedelta() else f"{clock}   due now"
+    due = translate("due now")
+    if left > timedelta():
+        due = translate("in {time}", time=format_duration(left))
+    return f"{clock}   {due}"
 
 
 def format_duration(length: timedelta, *, parts: int = 2) -> str:
@@ -186,7 +189,7 @@ def fit(value: str, width: int, *, right: bool = False) -> str:
 
 def labelled(label: str, *runs: Run) -> Line:
     """Return a line of a card: a muted label, then what it says."""
-    return ((f"{translate(label):<{_LABEL}}", MUTED), *runs)
+    return ((f"{translate(label):<{_LABEL - 1}} ", MUTED), *runs)
 
 
 def fit_id(value: str, width: int) -> str:
@@ -207,7 +210,7 @@ def wrapped(
     """Return a sentence over as many lines as it needs, hanging under its label."""
     indent = indent or (_LABEL if label else 0)
     pieces = _wrap(words, max(width - indent, 12))
-    head = (f"{label:<{indent}}", MUTED)
+    head = (f"{translate(label):<{indent}}", MUTED)
     return [
         (head if n == 0 else (" " * indent, PLAIN), (piece, role)) for n, piece in enumerate(pieces)
     ]

@@ -98,7 +98,7 @@ def channel(code: str) -> str:
 def verdict(row: DeliveryRow) -> Run:
     """Return what became of a delivery; a 2xx after the sender's ten seconds is `late`."""
     if row.verdict in {Verdict.VERIFIED, Verdict.REPEAT} and is_late(row):
-        return "! late", WARN
+        return f"! {translate('late')}", WARN
     glyph, word, role = _VERDICT[row.verdict]
     return f"{glyph} {translate(word)}", role
 
@@ -126,7 +126,7 @@ def event_type(kind: str | None) -> str:
 def intent(state: IntentState) -> Run:
     """Return how far a creation has come, as glyph and word."""
     glyph, role = _INTENT[state]
-    return f"{glyph} {state.value}", role
+    return f"{glyph} {translate(state.value)}", role
 
 
 def reason(word: str | None) -> str:

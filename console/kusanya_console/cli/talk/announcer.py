@@ -16,6 +16,7 @@ from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.talk import lines
 from kusanya_console.feed import Feed, Snapshot
+from kusanya_console.ui.language import translate
 
 _SAID_AT_ONCE: Final = 20
 """So many changes are read out at a time; the others are counted."""
@@ -95,7 +96,7 @@ class Announcer:
         keys = {key for key, _ in standing}
         for (key, _), alarm in self._alarms.items():
             if key not in keys:
-                yield f"alarm over: {safe(alarm.name, 120)}"
+                yield f"{translate('alarm over')}: {safe(alarm.name, 120)}"
         if self._snapshot is None and not standing:
             yield "no alarm stands"
 
@@ -115,7 +116,7 @@ class Announcer:
         arrived = store.deliveries.by_id(sorted(snapshot.arrived)).values()
         refused = [row for row in arrived if row.verdict not in _TAKEN]
         for row in refused[:_SAID_AT_ONCE]:
-            yield f"delivery: {lines.delivery_line(row, now=now)}"
+            yield f"{translate('delivery')}: {lines.delivery_line(row, now=now)}"
         if refused[_SAID_AT_ONCE:]:
             yield f"and {len(refused) - _SAID_AT_ONCE:,} more deliveries that were not taken"
         for name in sorted(snapshot.intents)[:_SAID_AT_ONCE]:

@@ -22,6 +22,7 @@ from kusanya_console.actions.results import ActionResult
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.announcer import Announcer, Follow
 from kusanya_console.ui.format import format_text
+from kusanya_console.ui.language import translate, translate_filled
 
 Item: TypeAlias = CollectionRow | IntentRow | DeliveryRow | MissingEventRow | Alarm
 """What a number of the last list names."""
@@ -91,8 +92,10 @@ class Conversation:
 
     def greet(self) -> Iterator[str]:
         """Yield what a person hears first."""
-        writes = "" if self.context.operator is not None else ", read-only"
-        yield f"kusanya, {self.context.mode.value} mode{writes}. Say help, or quit."
+        said = "kusanya, {mode} mode. Say help, or quit."
+        if self.context.operator is None:
+            said = "kusanya, {mode} mode, read-only. Say help, or quit."
+        yield translate(said, mode=self.context.mode.value)
         yield from self.tick()
 
     def tick(self) -> Iterator[str]:
@@ -104,9 +107,10 @@ class Conversation:
         try:
             yield from map(lines.spoken, self._answer(line.strip()))
         except FilterError as error:
-            yield f"filter: {safe(str(error), 300)}"
+            yield f"{translate('filter')}: {safe(str(error), 300)}"
         except KusanyaError as error:
-            yield f"not done: {safe(str(error).removeprefix('off: '), 400)}"
+            why = translate_filled(safe(str(error).removeprefix("off: "), 400))
+            yield translate("not done: {why}", why=why)
 
     def _answer(self, text: str) -> Iterator[str]:
         if self.pasted is not None:
@@ -154,4 +158,5 @@ class Conversation:
 
 def result_lines(result: ActionResult) -> Iterator[str]:
     """Yield how an act ended; what a person has to look at says so first."""
-    yield ("" if result.is_good else "look: ") + format_text(result.sentence, 600)
+    said = translate_filled(format_text(result.sentence, 600))
+    yield said if result.is_good else f"{translate('look')}: {said}"

@@ -21,6 +21,7 @@ from kusanya.wire import Status
 from kusanya_console.feed import Figures, Snapshot
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import format_money, format_percent, format_text
+from kusanya_console.ui.language import translate, translate_filled
 
 _NAME = 60
 _MASKED = re.compile(r"\+?[0-9]*•+([0-9]*)")
@@ -29,8 +30,13 @@ _NOT_PAID = frozenset({Status.FAILED.value, Status.EXPIRED.value})
 
 def spoken(line: str) -> str:
     """Return a line without the signs that a screen reader spells out or leaves out."""
-    ending = _MASKED.sub(lambda found: f"ending {found[1]}" if found[1] else "masked", line)
-    return ending.replace("≠ ", "contradiction: ").replace("—", "-")
+    said = translate_filled(line)
+    ending = _MASKED.sub(_ending, said)
+    return ending.replace("≠ ", f"{translate('contradiction')}: ").replace("—", "-")
+
+
+def _ending(found: re.Match[str]) -> str:
+    return translate("ending {digits}", digits=found[1]) if found[1] else translate("masked")
 
 
 def collection_line(row: CollectionRow, *, now: datetime) -> str:
@@ -39,8 +45,8 @@ def collection_line(row: CollectionRow, *, now: datetime) -> str:
         f"{format_text(row.reference, _NAME)} {_state(row)}",
         format_money(row.amount, row.currency),
         safe(channel_label(row.channel), 40),
-        f"phone {mask_phone(row.phone)}",
-        f"created {format_instant(row.created_at, now=now)}",
+        translate("phone {phone}", phone=mask_phone(row.phone)),
+        translate("created {at}", at=format_instant(row.created_at, now=now)),
     ]
     return ", ".join(parts)
 
@@ -48,60 +54,73 @@ def collection_line(row: CollectionRow, *, now: datetime) -> str:
 def intent_line(row: IntentRow, *, now: datetime) -> str:
     """Return a creation in one line."""
     sent = (
-        "never sent"
+        translate("never sent")
         if row.first_sent_at is None
-        else f"first sent {format_instant(row.first_sent_at, now=now)}"
+        else translate("first sent {at}", at=format_instant(row.first_sent_at, now=now))
     )
-    return (
-        f"{format_text(row.reference, _NAME)} creation {row.state.value}, "
-        f"{format_money(row.amount, 'TZS')}, phone {mask_phone(row.phone)}, {sent}"
-    )
+    phone = translate("phone {phone}", phone=mask_phone(row.phone))
+    state = translate("creation {state}", state=translate(row.state.value))
+    amount = format_money(row.amount, "TZS")
+    return f"{format_text(row.reference, _NAME)} {state}, {amount}, {phone}, {sent}"
 
 
 def delivery_line(row: Arrived, *, now: datetime) -> str:
     """Return what arrived, or what should have, in one line."""
-    name = format_text(row.reference or row.event_id or "without a reference", _NAME)
+    name = format_text(row.reference or row.event_id or translate("without a reference"), _NAME)
     kind = format_text(row.event_type or "event", 40)
     at = format_instant(row.arrived_at, now=now)
     if isinstance(row, MissingEventRow):
-        return f"{name}, {kind} {row.verdict.value}, expected {at}"
-    reason = f" for {format_text(row.reason, 80)}" if row.reason else ""
+        verdict = translate(row.verdict.value)
+        return f"{name}, {kind} {verdict}, {translate('expected {at}', at=at)}"
+    reason = translate(" for {reason}", reason=format_text(row.reason, 80)) if row.reason else ""
     number = attempt_of(row)
-    attempt = "an attempt outside the plan" if number is None else f"attempt {number} of {ATTEMPTS}"
-    where = safe(row.endpoint or "no endpoint", 40)
-    return (
-        f"{name}, {kind} {row.verdict.value}{reason}, at {where}, {attempt}, answered "
-        f"{row.answer}, {at}"
-    )
+    attempt = translate("an attempt outside the plan")
+    if number is not None:
+        attempt = translate("attempt {number} of {many}", number=number, many=ATTEMPTS)
+    where = safe(row.endpoint or translate("no endpoint"), 40)
+    answered = translate("answered {status}", status=row.answer)
+    verdict = translate(row.verdict.value.replace("_", " "))
+    at_endpoint = translate("at {endpoint}", endpoint=where)
+    return f"{name}, {kind} {verdict}{reason}, {at_endpoint}, {attempt}, {answered}, {at}"
 
 
 def alarm_lines(alarm: Alarm, held: Acknowledgement | None) -> Iterator[str]:
     """Yield an alarm: how much it presses and what it says, then what to do."""
-    yield f"alarm, {alarm.severity.value}: {safe(alarm.sentence, 400)}"
+    alarmed = translate("alarm, {severity}", severity=translate(alarm.severity.value))
+    yield f"{alarmed}: {translate_filled(safe(alarm.sentence, 400))}"
     if alarm.next_step:
-        yield f"  next: {safe(alarm.next_step, 400)}"
+        yield f"  {translate('next')}: {translate_filled(safe(alarm.next_step, 400))}"
     if held is not None:
-        yield f"  looked after by {safe(held.by, 60)}: {format_text(held.why, 200)}"
+        who = translate("looked after by {who}", who=safe(held.by, 60))
+        yield f"  {who}: {format_text(held.why, 200)}"
 
 
 def status_lines(snapshot: Snapshot, *, now: datetime) -> Iterator[str]:
     """Yield the counts of the last 60 minutes and of today, and how far behind the feed is."""
     at = format_instant(snapshot.at, now=now)
-    yield f"{snapshot.mode.value} mode, as of {at} East Africa Time"
-    yield f"last 60 minutes: {_counts(snapshot.hour)}"
+    yield translate("{mode} mode, as of {at} East Africa Time", mode=snapshot.mode.value, at=at)
+    yield f"{translate('last 60 minutes')}: {_counts(snapshot.hour)}"
     paid = snapshot.day.of(Status.SUCCEEDED)
     money = snapshot.day.currency
-    yield (
-        f"today: {_counts(snapshot.day)}; collected {format_money(paid.amount, money)}, "
-        f"fees {format_money(paid.fee, money)}, net {format_money(paid.amount - paid.fee, money)}"
+    collected = translate(
+        "collected {amount}, fees {fee}, net {net}",
+        amount=format_money(paid.amount, money),
+        fee=format_money(paid.fee, money),
+        net=format_money(paid.amount - paid.fee, money),
     )
+    yield f"{translate('today')}: {_counts(snapshot.day)}; {collected}"
     arrived = snapshot.arrivals
     rejected = arrived.total - sum(
         arrived.verdicts.get(one, 0) for one in (Verdict.VERIFIED, Verdict.REPEAT)
     )
-    yield f"deliveries in the last 60 minutes: {arrived.total:,}, {rejected:,} of them not taken"
+    yield translate(
+        "deliveries in the last 60 minutes: {count}, {refused} of them not taken",
+        count=f"{arrived.total:,}",
+        refused=f"{rejected:,}",
+    )
     if snapshot.behind:
-        yield f"the feed is {snapshot.behind.total_seconds():.0f} seconds behind"
+        seconds = f"{snapshot.behind.total_seconds():.0f}"
+        yield translate("the feed is {seconds} seconds behind", seconds=seconds)
 
 
 def is_problem(row: CollectionRow) -> bool:
@@ -112,24 +131,28 @@ def is_problem(row: CollectionRow) -> bool:
 def summary_line(rows: Sequence[CollectionRow]) -> str:
     """Return how many further changes there were, where they are too many to be read out."""
     counted = Counter(safe(row.status, 40) for row in rows)
-    said = ", ".join(f"{count:,} {word}" for word, count in counted.most_common())
-    return f"and {len(rows):,} more: {said}"
+    said = ", ".join(f"{count:,} {_word(word)}" for word, count in counted.most_common())
+    return f"{translate('and {count} more', count=f'{len(rows):,}')}: {said}"
 
 
 def _state(row: CollectionRow) -> str:
     reason = f", {safe(row.failure_code, 40)}" if row.failure_code else ""
-    doubt = ", its facts contradict each other" if row.contradictions else ""
-    return f"{safe(row.status, 40)}{reason}{doubt}"
+    doubt = translate(", its facts contradict each other") if row.contradictions else ""
+    return f"{_word(safe(row.status, 40))}{reason}{doubt}"
+
+
+def _word(status: str) -> str:
+    return translate(status) if status in set(Status) else status
 
 
 def _counts(figures: Figures) -> str:
-    said = [f"{figures.of(status).count:,} {status.value}" for status in Status]
+    said = [f"{figures.of(status).count:,} {translate(status.value)}" for status in Status]
     if figures.others:
-        said.append(f"{figures.others:,} in another state")
+        said.append(translate("{count} in another state", count=f"{figures.others:,}"))
     finals = figures.finals
     if finals:
         share = format_percent(figures.of(Status.SUCCEEDED).count, finals)
-        said.append(f"success {share}")
+        said.append(f"{translate('success')} {share}")
     if figures.other_currencies:
-        said.append(f"sums in {safe(figures.currency, 8)} alone")
+        said.append(translate("sums in {currency} alone", currency=safe(figures.currency, 8)))
     return ", ".join(said)

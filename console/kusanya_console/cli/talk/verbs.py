@@ -7,12 +7,13 @@ from kusanya.wire import Mode
 from kusanya_console.cli.talk import acting, looking
 from kusanya_console.cli.talk.announcer import Follow
 from kusanya_console.cli.talk.conversation import Conversation, Unanswerable, Verb
+from kusanya_console.ui.language import translate
 
 
 def help_lines(talk: Conversation, _rest: str) -> Iterator[str]:
     """Yield every command with its sentence."""
     for name, verb in talk.verbs.items():
-        yield f"{name} {verb.takes}".rstrip() + f": {verb.sentence}"
+        yield f"{name} {verb.takes}".rstrip() + f": {translate(verb.sentence)}"
     yield "Anything else is looked up. N is a line of the last list, or a reference or an id."
 
 
