@@ -30,12 +30,18 @@ OUTSIDE = {
     "minutes", "today",
 }  # fmt: skip
 """English words that are no texts of ours, or stand for what a person types."""
+LEFT = {"rejected"}
+"""In a sentence of the hand-over, which counts in the library's words."""
+_PART = "right_square_bracket"
 WALK = (
-    (), ("right_square_bracket",), ("right_square_bracket",), ("right_square_bracket",), ("space",),
-    ("escape", "P"), ("P", "2"), *(("right_square_bracket",),) * 4, ("j", "j"),
-    ("3", *"INV-482003", "enter"), ("right_square_bracket",), ("4",), ("5",),
-    ("right_square_bracket",), ("7",), ("8",),
-)  # fmt: skip
+    ("live", (), (_PART,), (_PART,), (_PART,), ("space",), ("escape", "P"), ("P",)),
+    ("deliveries", (), (_PART,), (_PART,), (_PART,), (_PART,), ("j", "j")),
+    ("lookup", (*"INV-482003", "enter"), (_PART,)),
+    ("health", ()),
+    ("intents", (), (_PART,)),
+    ("audit", ()),
+    ("handover", ()),
+)
 
 
 @pytest.fixture
@@ -58,8 +64,14 @@ async def test_no_screen_shows_english_of_ours(
     operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
     left: dict[str, str] = {}
     async with opened(size=(160, 50), operator=operator) as (app, pilot):
-        for keys in WALK:
-            await press(pilot, settled, *keys)
-            for line in shown(app).splitlines():
-                left |= dict.fromkeys(english & set(_WORD.findall(line.casefold())), line.strip())
-    assert left == {}, sorted(left)
+        for screen, *steps in WALK:
+            app.action_go(screen)
+            await settled(pilot)
+            for keys in steps:
+                await press(pilot, settled, *keys)
+                assert app.console_screen is not None
+                assert screen == app.console_screen.NAME
+                for line in shown(app).splitlines():
+                    words = english & set(_WORD.findall(line.casefold()))
+                    left |= dict.fromkeys(words, line.strip())
+    assert left.keys() == LEFT, left
