@@ -305,7 +305,7 @@ def test_facts_that_contradict_each_other_are_told_by_the_code_where_all_were_fo
         assert kusanya("find", "-")[0] == code
 
 
-def test_find_show_health_and_handover_speak_swahili_and_json_stays_english(
+def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english(
     kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     well: dict[str, Any] = dict.fromkeys(("failure_code", "failure_message"))
@@ -318,7 +318,7 @@ def test_find_show_health_and_handover_speak_swahili_and_json_stays_english(
     assert "Kinachofuata Hakuna la kufanya." in out
     out = kusanya("show", "col_0000000000000050")[1]
     assert "hali live  ada " in out
-    assert "taarifa kwa shop: imethibitika, mara ya 1 kati ya 7, tulijibu 200" in out
+    assert "taarifa kwa shop: halali, mara ya 1 kati ya 7, tulijibu 200" in out
     out = kusanya("show", "int_00000003")[1]
     assert "? ombi haijulikani  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
     assert "POST /v1/collections, mara ya 1: jibu limepotea" in out
@@ -329,6 +329,12 @@ def test_find_show_health_and_handover_speak_swahili_and_json_stays_english(
     assert "Kilichotokea\n  malipo 1 yaliundwa: 1 " in out
     assert "hakuna aliyefanya kitu" in out
     assert "kamwe usiunde upya" in out
+    monkeypatch.setattr(sys, "stdin", io.StringIO("help\nlist\nshow 99\nquit\n"))
+    out = kusanya("talk")[1]
+    assert "list FILTER: orodhesha malipo mapya" in out
+    assert "1. INV-482050 imelipwa, TZS " in out
+    assert "haikufanyika: orodha ya mwisho haina mstari 99" in out
+    assert out.endswith("kwaheri\n")
     said = json.loads(kusanya("find", "INV-482050", "--json")[1])["data"][0]
     assert said["next"] == "Nothing to do."
     monkeypatch.delenv("KUSANYA_LANG")

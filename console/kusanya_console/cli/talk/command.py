@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kusanya_console.cli.options import ClockName, Migrate, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import (
+    ClockName,
+    Migrate,
+    ProfileName,
+    StoreUrl,
+    profile_of,
+    speak,
+)
 from kusanya_console.output import say
 
 if TYPE_CHECKING:
@@ -58,6 +65,7 @@ def talk(
     from kusanya_console.cli.talk.verbs import VERBS
     from kusanya_console.output import USAGE, Refused
 
+    speak()
     try:
         said = Follow(follow)
         time = parse_clock(clock, max_age_s=0.25)
