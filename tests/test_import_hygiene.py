@@ -84,7 +84,7 @@ from kusanya.wire import Mode
 from kusanya_console.cli import command_line
 from kusanya_console.cli.console import command as console, service as console_service
 from kusanya_console.cli.process import terminal
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 async def paint():
     with Store.open(sys.argv[1], read_only=True) as store:

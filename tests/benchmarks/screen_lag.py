@@ -17,7 +17,7 @@ from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.messages import FeedAdvanced
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.demo.folder import DemoFolder
 from kusanya_console.demo.stage import Stage
 

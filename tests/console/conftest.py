@@ -31,7 +31,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 # The plug-in names its files .raw and derives ids from the contents, so that one changed cell would
 # rewrite every line of a picture.

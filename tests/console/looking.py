@@ -6,7 +6,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 """The conftest's waiting for everything a key has set going."""

@@ -22,7 +22,7 @@ from kusanya.store.records import DeliveryFilter, IntentState, Verdict
 from kusanya.wire import Collection, Mode
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import CommandKind, commands_of
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from kusanya.clock import ManualClock
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lookup.screen import LookupScreen

@@ -14,7 +14,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.audit.screen import AuditScreen
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

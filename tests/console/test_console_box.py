@@ -9,7 +9,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.lookup.screen import LookupScreen

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from kusanya.errors import ConfigurationError
 from kusanya.store.records import SortOrder
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.live.screen import COLUMNS

@@ -18,7 +18,7 @@ from kusanya.store.records import Arrival, MissingEventRow, SortOrder, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.tabs import body_text
 from kusanya_console.lists.filtering import Arrived

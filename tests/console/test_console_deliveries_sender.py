@@ -20,7 +20,7 @@ from kusanya.wire import Event, Mode, decode_event
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.results import ActionResult
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery

@@ -19,7 +19,7 @@ from kusanya.store import Store
 from kusanya.store.records import SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.cli.process.terminal import apply_settings, draws_in_ascii
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.output import Refused

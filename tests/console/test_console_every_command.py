@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from textual.pilot import Pilot
 
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, commands_of
 from kusanya_console.widgets.filter_box import FilterBox
 

@@ -18,7 +18,7 @@ from kusanya.store import Store
 from kusanya.store.records import CollectionRow, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.export import COLLECTIONS, Form, write_list
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.live.screen import COLLECTION_LIST

@@ -17,7 +17,7 @@ from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
 from kusanya.wording import outage_notice
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.handover.screen import next_shift, shift_before
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]

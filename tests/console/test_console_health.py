@@ -16,7 +16,7 @@ from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lookup.screen import LookupScreen

@@ -30,7 +30,7 @@ import textual._wait
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.screens.base import ConsoleScreen
 from datetime import datetime
 from pathlib import Path

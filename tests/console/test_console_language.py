@@ -20,7 +20,7 @@ from kusanya.state.anomalies import AnomalyKind
 from kusanya.state.observation import Source
 from kusanya.wire import Status
 from kusanya.wording import Language
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import COMMANDS
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.live.screen import COLLECTION_LIST

@@ -12,7 +12,7 @@ from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.queries.base import StorePart
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 pytestmark = pytest.mark.anyio
 

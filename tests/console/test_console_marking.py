@@ -17,7 +17,7 @@ from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.actions.together import run_together
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.intents.screen import IntentsScreen
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.screens.confirm import ConfirmScreen

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from kusanya.filters import parse
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
-from kusanya_console.app import ConsoleApp
-from kusanya_console.lists.matches import needles
+from kusanya_console.application.app import ConsoleApp
+from kusanya_console.lists.underlining import needles
 from kusanya_console.ui.vocabulary import MATCH
 from kusanya_console.widgets.highlighting import Needle, split
 

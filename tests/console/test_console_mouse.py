@@ -8,7 +8,7 @@ import pytest
 from tests.console.looking import lines, press, shown
 from textual.pilot import Pilot
 
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.screens.help import HelpScreen
 from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.sheet import PartSheet

@@ -15,7 +15,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import JournalCopy, Store
 from kusanya.wire import Mode
 from kusanya_console.actions.results import PAST
-from kusanya_console.past import PastApp, PastClock
+from kusanya_console.application.past import PastApp, PastClock
 
 pytestmark = pytest.mark.anyio
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

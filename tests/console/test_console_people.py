@@ -17,7 +17,7 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, wrong_keys
 from kusanya_console.intents.decide import DecideScreen
 from kusanya_console.screens.confirm import ConfirmScreen

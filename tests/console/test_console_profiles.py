@@ -12,7 +12,7 @@ from tests.console.looking import press, shown
 from textual.pilot import Pilot
 
 from kusanya.store import Store
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

@@ -20,7 +20,7 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 from kusanya_console.actions.service_admin import ServiceAdmin
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.screens.confirm import ConfirmScreen

@@ -20,7 +20,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

@@ -25,7 +25,7 @@ import sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 class App(ConsoleApp):
     steps = 0
@@ -49,7 +49,7 @@ import sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 from kusanya_console.output import Refused
 from kusanya_console.cli.process.terminal import run_app
 
@@ -222,7 +222,7 @@ def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> Non
     told = written.rsplit(b"\x1b[?1049l", 1)[-1]
     assert status == 1
     assert b"internal error, UnknownModeError" in told
-    assert b"console/app.py" in told, "our own frames are named"
+    assert b"application/app.py" in told, "our own frames are named"
     for private in (b"255754000111", b"live_sk", b"secret", b"sqlite", b"locals"):
         assert private not in told
 

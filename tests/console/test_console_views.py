@@ -13,7 +13,7 @@ from kusanya.filters import FilterError, expand
 from kusanya.store import Store
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.saved_views import delete_view, load_views, save_view
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

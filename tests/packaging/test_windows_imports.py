@@ -47,7 +47,7 @@ MODULES = (
     "kusanya.store",
     "kusanya.watch.poller",
     "kusanya.webhooks.forensics",
-    "kusanya_console.app",
+    "kusanya_console.application.app",
     "kusanya_console.cli",
     "kusanya_console.cli.console.command",
     "kusanya_console.cli.command_line",

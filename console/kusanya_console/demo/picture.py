@@ -11,7 +11,7 @@ from pathlib import Path
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 _SIZE = (120, 36)
 

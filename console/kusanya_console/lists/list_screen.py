@@ -14,9 +14,9 @@ from kusanya_console.actions.messages import ActionRequested
 from kusanya_console.actions.saved_views import SavedView
 from kusanya_console.lists.export import Form
 from kusanya_console.lists.list_view import ListUpdate, ListView
-from kusanya_console.lists.matches import needles
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import MARKED_MOST
+from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.confirm import ViewNameScreen
 from kusanya_console.ui.format import format_text
 from kusanya_console.ui.vocabulary import ACCENT

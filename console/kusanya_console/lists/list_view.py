@@ -20,9 +20,9 @@ from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.saved_views import load_views
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.definition import Hours, ListDefinition
-from kusanya_console.lists.matches import needles
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.lists.table_screen import TableScreen
+from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.format import Line, format_instant, spread
 from kusanya_console.ui.language import translate

@@ -28,9 +28,9 @@ from kusanya_console.collections.evidence import Evidence, gather
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import MATCHES, Form
-from kusanya_console.lists.matches import phone_end
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
+from kusanya_console.lists.underlining import phone_end
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
 from kusanya_console.ui import vocabulary

@@ -54,7 +54,7 @@ def main() -> int:
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.actions.results import NO_ROLE
-    from kusanya_console.app import ConsoleApp
+    from kusanya_console.application.app import ConsoleApp
 
     time = parse_clock(settings.clock, max_age_s=0.25)
     asks = settings.role is not None and settings.role.includes(Role.ASK)

@@ -161,7 +161,7 @@ def _show(
     from kusanya.profiles import has_bell, profile_names
     from kusanya.store import Store
     from kusanya_console.actions.factory import client_for, operator_for, queries_for
-    from kusanya_console.app import ConsoleApp
+    from kusanya_console.application.app import ConsoleApp
     from kusanya_console.cli.console.service import embedded_for
     from kusanya_console.cli.process.terminal import apply_settings, run_app
 

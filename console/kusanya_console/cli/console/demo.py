@@ -103,7 +103,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
     from kusanya.store import Store
     from kusanya_console.actions.factory import client_for, operator_for
     from kusanya_console.actions.queries import ServiceQueries
-    from kusanya_console.app import ConsoleApp
+    from kusanya_console.application.app import ConsoleApp
     from kusanya_console.cli.console.service import embedded_for
     from kusanya_console.cli.process.terminal import apply_settings, run_app
 

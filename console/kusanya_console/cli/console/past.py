@@ -46,8 +46,8 @@ def _show(
     ascii_only: bool,
 ) -> None:
     from kusanya.store import Store
+    from kusanya_console.application.past import PastApp, PastClock
     from kusanya_console.cli.process.terminal import apply_settings, run_app
-    from kusanya_console.past import PastApp, PastClock
 
     with (
         # For this user alone, and gone at the end.

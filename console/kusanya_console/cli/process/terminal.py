@@ -15,7 +15,7 @@ from kusanya_console.output import USAGE, Refused, stop
 from kusanya_console.ui import language
 
 if TYPE_CHECKING:
-    from kusanya_console.app import ConsoleApp
+    from kusanya_console.application.app import ConsoleApp
 
 ARRANGEMENTS: Final = "console-lists.json"
 """The file in the data folder in which the console keeps how its lists are arranged."""

@@ -1,7 +1,7 @@
 """The console: reads one store, shows it, and says at every moment how old the picture is.
 
-The application owns what all screens share: the mode, the windows, the way times are written; what
-it reads is in `feed_runner`. Screens own what they show. The store arrives built.
+The application owns what all screens share: the mode and the windows; what it reads is in
+`feed_runner`, how it looks in `preferences`. Screens own what they show. The store arrives built.
 """
 
 import asyncio
@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual import events
-from textual.binding import BindingType, Keymap
+from textual.binding import BindingType
 from textual.command import Provider
 from textual.driver import Driver
 
 from kusanya.clock import Clock
-from kusanya.errors import ConfigurationError
 from kusanya.store import Store
-from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
     ListRequested,
@@ -36,21 +33,18 @@ from kusanya_console.actions.messages import (
     TimelineRequested,
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.commands import wrong_keys
+from kusanya_console.application.palette import CommandProvider
+from kusanya_console.application.preferences import Preferences
 from kusanya_console.feed import Feed
-from kusanya_console.feed_runner import FeedRunner
 from kusanya_console.live.screen import LiveScreen
-from kusanya_console.palette import CommandProvider
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState
-from kusanya_console.ui import language
 from kusanya_console.ui.alarm_bell import AlarmBell
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
-from kusanya_console.ui.theme import THEMES, roles
-from kusanya_console.widgets.arrangement import Arrangements
+from kusanya_console.ui.theme import THEMES
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics
@@ -76,7 +70,7 @@ LATER = {
 """Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
-class ConsoleApp(FeedRunner):
+class ConsoleApp(Preferences):
     """The operations console on one store and one mode.
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
@@ -92,7 +86,7 @@ class ConsoleApp(FeedRunner):
     """
 
     TITLE = "kusanya"
-    CSS_PATH = Path(__file__).with_name("console.tcss")
+    CSS_PATH = Path(__file__).parents[1] / "console.tcss"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {CommandProvider}
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
@@ -202,32 +196,6 @@ class ConsoleApp(FeedRunner):
     def get_driver_class(self) -> type[Driver]:
         """Return the platform's driver, which outlives its terminal here."""
         return lasting(super().get_driver_class())
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return what a theme of somebody else's leaves out."""
-        return dict(THEMES[0].variables)
-
-    def action_next_theme(self) -> None:
-        """Go from dark to light to the terminal's own colours."""
-        names = [theme.name for theme in THEMES]
-        place = names.index(self.theme) if self.theme in names else -1
-        self.theme = name = names[(place + 1) % len(names)]
-        kept = f'theme = "{name.removeprefix("kusanya-")}" in config.toml keeps these colours'
-        self.notify(kept, markup=False, timeout=4)
-
-    def action_next_language(self) -> None:
-        """Go from English to Swahili, and back."""
-        language.use(
-            Language.SWAHILI if language.chosen() is Language.ENGLISH else Language.ENGLISH
-        )
-        if self.console_screen is not None:
-            self.console_screen.speak()
-        self._show_status()
-        kept = f'language = "{language.chosen().value}" in config.toml keeps it'
-        self.notify(f"{language.NAMES[language.chosen()]}: {kept}", markup=False, timeout=4)
-
-    def _roles(self) -> None:
-        self.console.push_theme(roles(self.get_css_variables()))
 
     def show_result(self) -> None:
         """Show how what was asked or done last has ended."""
@@ -343,33 +311,6 @@ class ConsoleApp(FeedRunner):
         """Say from the first paint on what a person must know."""
         self.context.show(ActionResult(notice, ActionOutcome.FAILED))
 
-    def use_theme(self, name: str) -> None:
-        """Show one of the themes; raises ConfigurationError for what is none."""
-        named = {theme.name.removeprefix("kusanya-"): theme.name for theme in THEMES}
-        named |= {theme: theme for theme in self.available_themes}
-        if name not in named:
-            known = ", ".join(theme.name.removeprefix("kusanya-") for theme in THEMES)
-            raise ConfigurationError(f"theme of config.toml: {name!r} is none of {known}")
-        self.theme = named[name]
-
-    def use_arrangements(self, path: Path) -> None:
-        """Show the lists as a person arranged them last, and keep in `path` how they do now."""
-        lists = Arrangements(path)
-        self.context.lists = lists
-        try:
-            lists.read()
-        except ConfigurationError as error:
-            self.begin_with(safe(str(error), 300))
-
-    def action_times(self) -> None:
-        """Write instants in the next format, on every screen."""
-        self.context.times = self.context.times.after
-        screen = self.console_screen
-        if screen is not None:
-            screen.restyle()
-        self._show_status()
-        self.notify(f"times in {self.context.times.value}", markup=False, timeout=2)
-
     async def action_other_mode(self) -> None:
         """Empty every window and open the console on the other mode."""
         if self._progress:
@@ -392,14 +333,6 @@ class ConsoleApp(FeedRunner):
             await self.remove_mode(one)
         self.call_after_refresh(self._arrived)
         self.tick()
-
-    def set_keymap(self, keymap: Keymap) -> None:
-        """Put a person's keys in place of the commands' own; raises ConfigurationError."""
-        wrong = wrong_keys(keymap)
-        if wrong:
-            raise ConfigurationError(f"[keys] of config.toml: {wrong}")
-        self.context.keys = dict(keymap)
-        super().set_keymap(keymap)
 
     async def on_list_requested(self, message: ListRequested) -> None:
         """Open a list narrowed to what somebody wants to see."""

@@ -18,7 +18,7 @@ from kusanya.errors import StoreError
 from kusanya.store import Store
 from kusanya_console.actions.messages import FeedFailed
 from kusanya_console.actions.results import ActionResult
-from kusanya_console.app import ConsoleApp
+from kusanya_console.application.app import ConsoleApp
 
 
 class PastClock:

@@ -1,0 +1,80 @@
+"""What a person chooses: colours, language, times, keys, and how lists are laid out."""
+
+from pathlib import Path
+
+from textual.binding import Keymap
+
+from kusanya.errors import ConfigurationError
+from kusanya.text import safe
+from kusanya.wording import Language
+from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.application.feed_runner import FeedRunner
+from kusanya_console.commands import wrong_keys
+from kusanya_console.ui import language
+from kusanya_console.ui.theme import THEMES, roles
+from kusanya_console.widgets.arrangement import Arrangements
+
+
+class Preferences(FeedRunner):
+    """The part of the application that shows what config.toml or the palette says of its look."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return what a theme of somebody else's leaves out."""
+        return dict(THEMES[0].variables)
+
+    def action_next_theme(self) -> None:
+        """Go from dark to light to the terminal's own colours."""
+        names = [theme.name for theme in THEMES]
+        place = names.index(self.theme) if self.theme in names else -1
+        self.theme = name = names[(place + 1) % len(names)]
+        kept = f'theme = "{name.removeprefix("kusanya-")}" in config.toml keeps these colours'
+        self.notify(kept, markup=False, timeout=4)
+
+    def action_next_language(self) -> None:
+        """Go from English to Swahili, and back."""
+        language.use(
+            Language.SWAHILI if language.chosen() is Language.ENGLISH else Language.ENGLISH
+        )
+        if self.console_screen is not None:
+            self.console_screen.speak()
+        self._show_status()
+        kept = f'language = "{language.chosen().value}" in config.toml keeps it'
+        self.notify(f"{language.NAMES[language.chosen()]}: {kept}", markup=False, timeout=4)
+
+    def _roles(self) -> None:
+        self.console.push_theme(roles(self.get_css_variables()))
+
+    def use_theme(self, name: str) -> None:
+        """Show one of the themes; raises ConfigurationError for what is none."""
+        named = {theme.name.removeprefix("kusanya-"): theme.name for theme in THEMES}
+        named |= {theme: theme for theme in self.available_themes}
+        if name not in named:
+            known = ", ".join(theme.name.removeprefix("kusanya-") for theme in THEMES)
+            raise ConfigurationError(f"theme of config.toml: {name!r} is none of {known}")
+        self.theme = named[name]
+
+    def use_arrangements(self, path: Path) -> None:
+        """Show the lists as a person arranged them last, and keep in `path` how they do now."""
+        lists = Arrangements(path)
+        self.context.lists = lists
+        try:
+            lists.read()
+        except ConfigurationError as error:
+            self.context.show(ActionResult(safe(str(error), 300), ActionOutcome.FAILED))
+
+    def action_times(self) -> None:
+        """Write instants in the next format, on every screen."""
+        self.context.times = self.context.times.after
+        screen = self.console_screen
+        if screen is not None:
+            screen.restyle()
+        self._show_status()
+        self.notify(f"times in {self.context.times.value}", markup=False, timeout=2)
+
+    def set_keymap(self, keymap: Keymap) -> None:
+        """Put a person's keys in place of the commands' own; raises ConfigurationError."""
+        wrong = wrong_keys(keymap)
+        if wrong:
+            raise ConfigurationError(f"[keys] of config.toml: {wrong}")
+        self.context.keys = dict(keymap)
+        super().set_keymap(keymap)
