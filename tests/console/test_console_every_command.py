@@ -96,7 +96,6 @@ PROVEN: Final = {
     "view.help": "test_the_help_names_every_command_of_its_screen",
     "view.palette": "test_the_palette_runs_a_command_by_its_name",
     "app.leave": "test_q_and_ctrl_c_leave_when_they_are_pressed_twice",
-    "app.suspend": "test_ctrl_z_gives_the_terminal_back_until_the_shell_goes_on",
     "app.quit": "test_quitting_ends_the_console_with_status_zero",
 }
 """The test in which a command is given by a person and its effect is seen."""
@@ -136,7 +135,7 @@ async def test_every_key_of_a_screen_does_something_or_says_why_not(
         await settled(pilot)
         for command in commands_of(screen):
             for key in command.keys:
-                if command.id in {"app.quit", "app.leave", "app.suspend"}:
+                if command.id in {"app.quit", "app.leave"}:
                     continue
                 if app.console_screen is None or screen != app.console_screen.NAME:
                     await app.run_action(f"go('{screen}')")

@@ -1,6 +1,5 @@
 """What reaches the terminal when a console crashes or its terminal goes: no data of anyone."""
 
-import asyncio
 import fcntl
 import os
 import pty
@@ -44,7 +43,7 @@ with Store.open(sys.argv[1], read_only=True) as store:
 _CRASH = """
         self.action_go(f"{secret} with key x_live_sk_abcdef")  # no such screen: its name is told
 """
-_QUIET = """
+_RESTLESS = """
 import sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
@@ -55,7 +54,7 @@ from kusanya_console.cli.process.terminal import run_app
 
 class App(ConsoleApp):
     def on_ready(self):
-        {step}
+        self.set_interval(0.005, lambda: self.screen.refresh())
 
 with Store.open(sys.argv[1], read_only=True) as store:
     try:
@@ -63,10 +62,6 @@ with Store.open(sys.argv[1], read_only=True) as store:
     except Refused as ended:
         sys.exit(ended.code)
 """
-
-_REFRESHES = "self.set_interval(0.005, lambda: self.screen.refresh())"
-_WAITS = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
-"""A program that waits for the one that it starts, as uv run does."""
 
 
 def run_on_a_terminal(code: str, store: Path) -> tuple[int, bytes]:
@@ -115,7 +110,7 @@ def test_a_console_whose_terminal_has_gone_ends_although_it_still_writes(benign_
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
     child = subprocess.Popen(
-        [sys.executable, "-c", _QUIET.replace("{step}", _REFRESHES), str(benign_path)],
+        [sys.executable, "-c", _RESTLESS, str(benign_path)],
         stdin=follower,
         stdout=follower,
         stderr=follower,
@@ -134,87 +129,6 @@ def test_a_console_whose_terminal_has_gone_ends_although_it_still_writes(benign_
     finally:
         child.kill()
         child.wait()
-
-
-def read_until(leader: int, *wanted: bytes) -> bytes:
-    """Return what came to a terminal, once all that is wanted is there in its order."""
-    written = bytearray()
-    place = 0
-    for one in wanted:
-        while (found := written.find(one, place)) < 0:
-            assert select.select([leader], [], [], 60)[0], (one, bytes(written)[-400:])
-            written += os.read(leader, 65_536)
-        place = found + len(one)
-    return bytes(written)
-
-
-def takes_lines(terminal: int) -> bool:
-    """Tell whether a terminal is as a shell wants it: it echoes and takes whole lines."""
-    flags: int = termios.tcgetattr(terminal)[3]
-    return flags & (termios.ECHO | termios.ICANON) == termios.ECHO | termios.ICANON
-
-
-def child_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
-
-
-def wait_for_stop(*pids: int) -> None:
-    """Return once processes are stopped, as a shell's ps shows them: T."""
-    give_up = time.monotonic() + 60
-    while any(
-        Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T" for pid in pids
-    ):
-        assert time.monotonic() < give_up
-        select.select([], [], [], 0.01)  # real processes take their time
-
-
-def suspend_and_go_on(store: Path) -> None:
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
-    started = (
-        sys.executable,
-        "-c",
-        _WAITS,
-        sys.executable,
-        "-c",
-        _QUIET.replace("{step}", "pass"),
-        str(store),
-    )
-    # A group of its own in our session, as a shell gives one to each job.
-    job = subprocess.Popen(
-        started,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env=os.environ | {"TERM": "xterm-256color"},
-        process_group=0,
-    )
-    try:
-        read_until(leader, b"\x1b[?1049h", b"INV-482900")
-        assert not takes_lines(follower)
-        for _ in range(2):
-            os.write(leader, b"\x1a")
-            read_until(leader, b"\x1b[?1049l")
-            # What started the console stops with it, or the shell would go on waiting.
-            wait_for_stop(job.pid, child_of(job.pid))
-            assert takes_lines(follower)
-            os.killpg(job.pid, signal.SIGCONT)
-            read_until(leader, b"\x1b[?1049h", b"INV-482900")
-            assert not takes_lines(follower)
-        os.write(leader, b"\x11")
-        read_until(leader, b"\x1b[?1049l")
-        assert job.wait(timeout=20) == 0
-    finally:
-        if job.poll() is None:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-        os.close(follower)
-        os.close(leader)
-
-
-@pytest.mark.anyio
-async def test_ctrl_z_gives_the_terminal_back_until_the_shell_goes_on(benign_path: Path) -> None:
-    await asyncio.to_thread(suspend_and_go_on, benign_path)
 
 
 def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:

@@ -5,9 +5,7 @@ The application owns what all screens share: the mode and the windows; what it r
 """
 
 import asyncio
-import os
 import random
-import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -290,14 +288,6 @@ class ConsoleApp(Preferences):
             return
         self._leaving_until = now + _LEAVING_S
         self.notify("once more leaves the console", markup=False, timeout=_LEAVING_S)
-
-    def action_suspend_process(self) -> None:
-        """Stop until the shell's fg, as the terminal's own key would have it; not in a browser.
-
-        Whatever started us in this terminal stops too: it would keep the shell waiting.
-        """
-        if sys.platform != "win32" and not (self.is_web or self.is_headless):
-            os.kill(0, signal.SIGTSTP)  # the driver gives the terminal back, and takes it again
 
     def on_profile_requested(self, message: ProfileRequested) -> None:
         """End this console so that another one begins on a profile of config.toml."""

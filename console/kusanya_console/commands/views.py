@@ -41,9 +41,4 @@ COMMANDS: Final = (
         id="app.quit", keys=("ctrl+q",), shown="^q", label="quit", action="app.quit",
         sentence="Leave the console at once.",
     ),
-    Command(
-        id="app.suspend", keys=("ctrl+z",), shown="^z", label="suspend",
-        action="app.suspend_process",
-        sentence="Go back to the shell; its fg brings the console back.",
-    ),
 )  # fmt: skip
