@@ -59,7 +59,8 @@ def month(home: Path, *, is_on_disk: bool) -> Inputs:
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pieces be so small that a month of the test has many."""
-    monkeypatch.setattr(pieces, "_PIECE", 40)
+    monkeypatch.setattr(pieces, "_FETCHED", 20)
+    monkeypatch.setattr(pieces, "_FETCHES", 2)
     monkeypatch.setattr(fee_sources, "_SCAN", 30)
     monkeypatch.setattr(fee_sources, "_TOGETHER", 100)
     monkeypatch.setattr(on_disk, "_ROWS", 70)

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
@@ -39,7 +40,11 @@ _WHOLE: Final = frozenset(
         *FEES_APART,
     }
 )
-_PIECE: Final = 50_000
+_FETCHED: Final = 2_000
+"""Rows that lie in memory as objects at once: of many, Python's garbage collector takes longer to
+look through them than SQLite takes to read them."""
+_FETCHES: Final = 25
+"""Fetches that make a piece."""
 
 
 def collections_arrow() -> pa.Schema:
@@ -56,15 +61,18 @@ def collections_arrow() -> pa.Schema:
 def read_pieces(connection: Connection, query: Select[Any]) -> Iterator[pa.Table]:
     """Yield the collections that `query` finds: TAKEN and event_at; FEES_APART are missing."""
     if connection.dialect.name != "sqlite":
-        streamed = connection.execution_options(stream_results=True, max_row_buffer=_PIECE)
-        for rows in streamed.execute(query).partitions(_PIECE):
+        piece = _FETCHED * _FETCHES
+        streamed = connection.execution_options(stream_results=True, max_row_buffer=piece)
+        for rows in streamed.execute(query).partitions(piece):
             yield collections_table(rows)
         return
     # One text a row instead of sixteen objects: SQLite writes CSV, and Arrow reads it as columns.
     written, types = _as_line(query)
-    lines = query.with_only_columns(written, maintain_column_froms=True)
-    for piece in connection.execute(lines).scalars().partitions(_PIECE):
-        yield _read_lines("\n".join(piece), types)
+    asked = query.with_only_columns(written, maintain_column_froms=True)
+    fetched = connection.execute(asked).scalars().partitions(_FETCHED)
+    texts = ("\n".join(lines) for lines in fetched)
+    while some := [*islice(texts, _FETCHES)]:
+        yield _read_lines("\n".join(some), types)
 
 
 def collections_table(rows: Sequence[Any]) -> pa.Table:
