@@ -1,8 +1,8 @@
 -- References that each side has at most once simply join. Ranking all rows would cost many times the
 -- join, so that only repeated references are ranked, later. They are found by a number of their text:
 -- grouping numbers costs half of grouping texts. Two texts of one number are ranked too, which gives
--- the same pairs. The join carries neither text nor number that no verdict needs: what does not fit in
--- memory is written to disk and read again.
+-- the same pairs. A query takes of this view only what it needs, and the engine joins no more than
+-- that: what does not fit in memory is written to disk and read again.
 CREATE TEMP TABLE repeated AS
 SELECT {hash}(key) AS digest FROM service GROUP BY {hash}(key) HAVING count(*) > 1
 UNION
@@ -15,6 +15,10 @@ HAVING count(*) > 1;
 CREATE TEMP VIEW met_plainly AS
 SELECT
     coalesce(b.key, s.key) AS key,
+    b.row_no,
+    s.id,
+    b.reference,
+    s.channel,
     b.booked IS NOT NULL AS has_line,
     coalesce(b.is_crossing, FALSE) AS is_crossing,
     b.currency AS currency_ledger,
@@ -40,15 +44,17 @@ SELECT
     FALSE AS is_of_other_mode,
     FALSE AS is_unanswered
 FROM (
-    SELECT x.key, x.is_crossing, x.currency, x.amount, x.fee, x.booked, x.is_open, x.booked_day
+    SELECT
+        x.key, x.row_no, x.reference, x.is_crossing, x.currency, x.amount, x.fee, x.booked,
+        x.is_open, x.booked_day
     FROM books AS x
     ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
     WHERE x.key IS NOT NULL
 ) AS b
 FULL OUTER JOIN (
     SELECT
-        x.key, x.currency, x.amount, x.fee, x.paid, x.is_created, x.is_contradicted, x.is_unknown,
-        x.business_day, x.created_day
+        x.key, x.id, x.channel, x.currency, x.amount, x.fee, x.paid, x.is_created,
+        x.is_contradicted, x.is_unknown, x.business_day, x.created_day
     FROM service AS x
     ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
 ) AS s
