@@ -46,16 +46,35 @@ def test_a_collection_named_by_its_id_and_by_its_reference_comes_once(
 ) -> None:
     for number in (1, 2, 3):
         store.record(make.heard(number))
+    later = {"since": make.noon + timedelta(days=1), "until": make.noon + timedelta(days=2)}
     with store.bulk_read.snapshot() as found:
         named = found.collections_named(
             Mode.TEST,
             ids=["col_2", "col_9"],
             references=["INV-000002", "INV-000003"],
+            **later,
             as_of=found.head,
         )
         assert named["id"].to_pylist() == ["col_2", "col_3"]
-        none = found.collections_named(Mode.TEST, ids=[], references=[], as_of=found.head)
+        none = found.collections_named(Mode.TEST, ids=[], references=[], **later, as_of=found.head)
         assert (none.num_rows, none.schema) == (0, named.schema)
+
+
+def test_collections_are_named_before_a_span_and_after_it_but_not_within(
+    store: Store, make: Any
+) -> None:
+    for number in (1, 2, 3):
+        store.record(make.heard(number))
+    every = {"ids": [], "references": [f"INV-00000{number}" for number in (1, 2, 3)]}
+    with store.bulk_read.snapshot() as found:
+        days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
+        table = found.collections(Mode.TEST, **days, as_of=found.head)
+        first, second, third = table["created_at"].to_pylist()
+        assert first < second < third
+        named = found.collections_named(
+            Mode.TEST, **every, since=second, until=third, as_of=found.head
+        )
+        assert named["id"].to_pylist() == ["col_1", "col_3"]
 
 
 def test_a_month_can_be_read_again_as_of_any_place(store: Store, make: Any) -> None:

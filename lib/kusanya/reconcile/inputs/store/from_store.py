@@ -82,7 +82,7 @@ def inputs(
             named, more = (
                 columns.from_arrow(
                     found.collections_named(
-                        of, ids=asked["id"], references=asked["reference"], as_of=upto
+                        of, ids=asked["id"], references=asked["reference"], **days, as_of=upto
                     )
                 )
                 for of in (mode, elsewhere.other(mode))

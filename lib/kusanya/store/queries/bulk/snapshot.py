@@ -136,12 +136,25 @@ class Snapshot:
         return with_fees_apart(self._connection, collections, seen, mode=mode, as_of=as_of)
 
     def collections_named(
-        self, mode: Mode, *, ids: Sequence[str], references: Sequence[str], as_of: int
+        self,
+        mode: Mode,
+        *,
+        ids: Sequence[str],
+        references: Sequence[str],
+        since: datetime,
+        until: datetime,
+        as_of: int,
     ) -> pa.Table:
-        """Return the collections that have one of the ids or references, however old, each once."""
+        """Return the collections that have one of the ids or references, each once.
+
+        They were created before `since` or from `until` on: between the two all are known already.
+        """
         it = collection.c
+        # Found by their keys: by their days they would be looked for in the whole past.
+        at = unindexed(it.created_at)
+        is_beyond = or_(at < to_us(since), at >= to_us(until))
         queries = (
-            _collections(mode, is_among(self._connection, column, part))
+            _collections(mode, and_(is_among(self._connection, column, part), is_beyond))
             for column, named in ((it.id, ids), (it.reference, references))
             for part in _parts(named)
         )
