@@ -15,7 +15,7 @@ from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.finance.notification import UNSENT, Notification
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, now, profile_of
-from kusanya_console.cli.process.bulk_memory import hold_memory_for_bulk
+from kusanya_console.cli.process.bulk_memory import memory_for_bulk
 from kusanya_console.cli.process.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
@@ -148,7 +148,6 @@ def reconcile(
         from kusanya.reconcile.pack.close import run
         from kusanya.secret_files import find_secret
 
-    hold_memory_for_bulk()
     chosen = profile_of(profile, store)
     which = mode or chosen.mode
     days = _days(first, last, period, cutoff)
@@ -167,6 +166,7 @@ def reconcile(
     try:
         with (
             interrupted_by_sigterm(),
+            memory_for_bulk(),
             _progress("reading what was given") as progress,
         ):
             result = run(

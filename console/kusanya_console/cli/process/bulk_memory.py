@@ -1,10 +1,13 @@
 """How a process that reads a month in bulk holds its memory."""
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
-def hold_memory_for_bulk() -> None:
-    """Let this process read millions of rows; it ends with its command.
+@contextmanager
+def memory_for_bulk() -> Iterator[None]:
+    """Let this process read millions of rows meanwhile.
 
     What the imports made lives as long as the process. To look through it at every collection of
     garbage costs a sixth of all seconds that a month of a million rows takes. And Arrow's own
@@ -12,5 +15,12 @@ def hold_memory_for_bulk() -> None:
     """
     import pyarrow as pa
 
-    gc.freeze()
+    before = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())
+    gc.freeze()
+    try:
+        yield
+    finally:
+        # What is never collected some libraries call leaked, at the end, on the terminal.
+        gc.unfreeze()
+        pa.set_memory_pool(before)
