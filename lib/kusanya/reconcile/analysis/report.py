@@ -1,9 +1,9 @@
 """One period from every side: all frames of the pack, and the verdict."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import pandas as pd
@@ -15,30 +15,21 @@ from kusanya.reconcile.analysis import (
     fees,
     findings,
     open_items,
+    pages,
     postings,
-    reconciliation,
     roll_forward,
 )
-from kusanya.reconcile.analysis.worst_first import worst_first
+from kusanya.reconcile.analysis.pages import Page
 from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import (
-    AGEING,
     BANK_MATCHES,
-    BREAKS,
-    BRIDGE,
     CLOSED,
     COLLECTIONS,
     DELTA,
-    DOUBLES,
-    LEG_BRIDGE,
     OPERATOR_MATCHES,
-    PAIRS,
-    PAYOUTS,
-    Schema,
 )
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
-from kusanya.reconcile.frames.on_disk import Pieces
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import bank, ledger, operator, settlement
 from kusanya.reconcile.matching.bank import BankMatch
@@ -57,51 +48,6 @@ class ReportVerdict(StrEnum):
     """Rows could not be read, or a file's own total is not that of its rows: everything else is
     shown, and nobody may sign."""
     FAILED = "failed"
-
-
-_PAIRS_SHOWN: Final = 5_000
-"""Matched pairs on their sheet: enough to sample from; the files have all."""
-_PAIRS_SUMS: Final = Schema(
-    "sums of pairs",
-    {
-        name: PAIRS.columns[name]
-        for name in ("currency", "amount_ledger", "amount_service", "fee_service")
-    },
-)
-_PAIRS_SUMMED: Final = """
-SELECT
-    currency,
-    sum(amount_ledger)::BIGINT AS amount_ledger,
-    sum(amount_service)::BIGINT AS amount_service,
-    sum(fee_service)::BIGINT AS fee_service
-FROM pairs
-GROUP BY currency
-ORDER BY currency
-"""
-
-
-class Page(msgspec.Struct, frozen=True):
-    """One table of the report: a short name for files and sheets, a title, the rows."""
-
-    name: str
-    title: str
-    frame: pd.DataFrame
-    sheet_rows: int | None = None
-    """How many rows its sheet shows where that are fewer than a sheet holds."""
-    every: Pieces | None = None
-    """All its rows, where they are too many for memory: `frame` then holds the first ones."""
-    sums: pd.DataFrame | None = None
-    """The sums of all of them by currency, where `every` is there."""
-
-    @property
-    def rows(self) -> int:
-        """Return how many rows the table has."""
-        return len(self.frame) if self.every is None else len(self.every)
-
-    @property
-    def parts(self) -> Iterable[pd.DataFrame]:
-        """Return the frames that the table consists of, in order."""
-        return [self.frame] if self.every is None else self.every
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,9 +122,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         raise KeyError(name)
 
 
-_NO_PROOF: Final = "not proven: no {} was given"
-
-
 def report(
     inputs: Inputs, *, late: pd.DataFrame | None = None, progress: Progress | None = None
 ) -> Report:
@@ -236,23 +179,12 @@ def report(
         Page("open_items", "What is open, with owner, status and note", items),
         Page("rolled_forward", "From what was open to what is open", rolled.table),
         Page("carried", "What an earlier period left open, and how it ended", rolled.carried),
-        Page("bridge", _title("From the ledger to the service", matched), _bridge(matched)),
-        Page("breaks", _title("Breaks, worst first", matched), _rows(matched)),
-        _pairs(matched),
-        Page("ageing", _title("Breaks by age in days", matched), _ageing(matched)),
-        Page("double_payments", "Double payments and what to refund", _doubles(matched)),
-        Page(
-            "settlement",
-            _title("What was paid out", settled, "statement"),
-            columns.empty(PAYOUTS) if settled is None else worst_first(settled.rows),
+        *pages.of_books(matched),
+        *pages.of_payouts(settled),
+        *pages.of_leg(
+            "operator", "From the operator to the service", of_operator, OPERATOR_MATCHES
         ),
-        Page(
-            "settlement_bridge",
-            _title("From gross to what was paid out", settled, "statement"),
-            columns.empty(BRIDGE) if settled is None else settled.bridge,
-        ),
-        *_leg("operator", "From the operator to the service", of_operator, OPERATOR_MATCHES),
-        *_leg("bank", "From the bank to the payouts", of_bank, BANK_MATCHES),
+        *pages.of_leg("bank", "From the bank to the payouts", of_bank, BANK_MATCHES),
         Page("fees", "Fees by business day and channel", daily),
         Page(
             "postings",
@@ -298,33 +230,13 @@ def report(
         settled=settled,
         operator=of_operator,
         bank=of_bank,
-        pages=(*_front(inputs, settled, rest), *rest),
+        pages=(*pages.front(inputs, settled, rest), *rest),
         late=delta,
         findings=found,
         items=items,
         lines=rolled.lines,
         movements=movements,
         payouts=payouts,
-    )
-
-
-def _front(
-    inputs: Inputs, settled: SettlementMatch | None, rest: tuple[Page, ...]
-) -> tuple[Page, ...]:
-    """Return the pages that stand first: statement, providers, totals of files."""
-    frames = {page.name: page.frame for page in rest}
-    bridges = [(page.title, page.frame) for page in rest if reconciliation.is_bridge(page.frame)]
-    paid_out = None if settled is None else settled.rows
-    lines = reconciliation.statement(bridges)
-    return (
-        Page("balances", "Every bridge in one line", reconciliation.balances(lines)),
-        Page("reconciliation", "Reconciliation statement", lines),
-        Page("providers", "By provider", reconciliation.providers(frames["fees"], paid_out)),
-        Page(
-            "control_totals",
-            "Totals of the files",
-            reconciliation.controls(frames["lines"], inputs.quality, inputs.movements),
-        ),
     )
 
 
@@ -337,69 +249,6 @@ def closed(inputs: Inputs) -> Iterator[pa.Table]:
         engine.register("collections", inputs.collections, COLLECTIONS)
         days = {"first": inputs.period.first, "last": inputs.period.last}
         yield from engine.pieces(query("closed"), CLOSED, days)
-
-
-def _leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Page]:
-    wants = f"{name}'s statement"
-    yield Page(
-        name,
-        _title(f"Lines of the {name}, worst first", leg, wants),
-        columns.empty(rows) if leg is None else leg.rows,
-    )
-    yield Page(
-        f"{name}_bridge",
-        _title(title, leg, wants),
-        columns.empty(LEG_BRIDGE) if leg is None else leg.bridge,
-    )
-
-
-def _title(
-    title: str, leg: LedgerMatch | SettlementMatch | Leg | None, wants: str = "ledger"
-) -> str:
-    if isinstance(leg, Leg) and leg.is_unread:
-        return f"{title}: {_NO_PROOF.format(f'{wants} that could be read')}"
-    return f"{title}: {_NO_PROOF.format(wants)}" if leg is None else title
-
-
-def _bridge(matched: LedgerMatch | None) -> pd.DataFrame:
-    return columns.empty(BRIDGE) if matched is None else matched.bridge
-
-
-def _rows(matched: LedgerMatch | None) -> pd.DataFrame:
-    if matched is None:
-        return columns.empty(BREAKS)
-    # A line that was carried is no row of these books.
-    numbers = matched.rows["row_no"].where(matched.rows["row_no"] > 0)
-    hints = matched.rows["suggested_match"].str.replace(
-        r"^row -.*$", "a line of an earlier period", regex=True
-    )
-    return worst_first(matched.rows.assign(row_no=numbers, suggested_match=hints))
-
-
-def _pairs(matched: LedgerMatch | None) -> Page:
-    title = _title("Lines of the books that agree, each with its collection", matched)
-    if matched is None:
-        return Page("matched", title, columns.empty(PAIRS))
-    if matched.pairs is None:
-        return Page("matched", f"{title}: counted, not listed, of an export", columns.empty(PAIRS))
-    if isinstance(matched.pairs, pd.DataFrame):
-        return Page("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
-    every = Pieces(matched.pairs)
-    shown = every.head(_PAIRS_SHOWN)
-    if len(shown) == len(every):
-        return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN)
-    with open_engine(matched.pairs) as engine:
-        engine.register("pairs", matched.pairs, PAIRS)
-        sums = engine.frame(_PAIRS_SUMMED, _PAIRS_SUMS)
-    return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN, every=every, sums=sums)
-
-
-def _ageing(matched: LedgerMatch | None) -> pd.DataFrame:
-    return columns.empty(AGEING) if matched is None else matched.ageing
-
-
-def _doubles(matched: LedgerMatch | None) -> pd.DataFrame:
-    return columns.empty(DOUBLES) if matched is None else matched.doubles
 
 
 class CloseResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.reconcile.analysis import reconciliation
+from kusanya.reconcile.analysis.pages import Page
 from kusanya.reconcile.analysis.reconciliation import Role
-from kusanya.reconcile.analysis.report import Page
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.notebook import layout, views
 from kusanya.reconcile.pack import cells

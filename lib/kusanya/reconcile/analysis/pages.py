@@ -1,0 +1,181 @@
+"""The pages of a report: one table each, with a short name for its file and sheet, and a title."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.reconcile.analysis import reconciliation
+from kusanya.reconcile.analysis.worst_first import worst_first
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import (
+    AGEING,
+    BREAKS,
+    BRIDGE,
+    DOUBLES,
+    LEG_BRIDGE,
+    PAIRS,
+    PAYOUTS,
+    Schema,
+)
+from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.on_disk import Pieces
+from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.matching.ledger import LedgerMatch
+from kusanya.reconcile.matching.legs import Leg
+from kusanya.reconcile.matching.settlement import SettlementMatch
+
+_PAIRS_SHOWN: Final = 5_000
+"""Matched pairs on their sheet: enough to sample from; the files have all."""
+_PAIRS_SUMS: Final = Schema(
+    "sums of pairs",
+    {
+        name: PAIRS.columns[name]
+        for name in ("currency", "amount_ledger", "amount_service", "fee_service")
+    },
+)
+_PAIRS_SUMMED: Final = """
+SELECT
+    currency,
+    sum(amount_ledger)::BIGINT AS amount_ledger,
+    sum(amount_service)::BIGINT AS amount_service,
+    sum(fee_service)::BIGINT AS fee_service
+FROM pairs
+GROUP BY currency
+ORDER BY currency
+"""
+
+
+_NO_PROOF: Final = "not proven: no {} was given"
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One table of the report: a short name for files and sheets, a title, the rows."""
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    sheet_rows: int | None = None
+    """How many rows its sheet shows where that are fewer than a sheet holds."""
+    every: Pieces | None = None
+    """All its rows, where they are too many for memory: `frame` then holds the first ones."""
+    sums: pd.DataFrame | None = None
+    """The sums of all of them by currency, where `every` is there."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the table has."""
+        return len(self.frame) if self.every is None else len(self.every)
+
+    @property
+    def parts(self) -> Iterable[pd.DataFrame]:
+        """Return the frames that the table consists of, in order."""
+        return [self.frame] if self.every is None else self.every
+
+
+def front(
+    inputs: Inputs, settled: SettlementMatch | None, rest: tuple[Page, ...]
+) -> tuple[Page, ...]:
+    """Return the pages that stand first: statement, providers, totals of files."""
+    frames = {page.name: page.frame for page in rest}
+    bridges = [(page.title, page.frame) for page in rest if reconciliation.is_bridge(page.frame)]
+    paid_out = None if settled is None else settled.rows
+    lines = reconciliation.statement(bridges)
+    return (
+        Page("balances", "Every bridge in one line", reconciliation.balances(lines)),
+        Page("reconciliation", "Reconciliation statement", lines),
+        Page("providers", "By provider", reconciliation.providers(frames["fees"], paid_out)),
+        Page(
+            "control_totals",
+            "Totals of the files",
+            reconciliation.controls(frames["lines"], inputs.quality, inputs.movements),
+        ),
+    )
+
+
+def of_books(matched: LedgerMatch | None) -> Iterator[Page]:
+    """Yield the pages of the books; without books each is empty, and its title says so."""
+    yield Page("bridge", _title("From the ledger to the service", matched), _bridge(matched))
+    yield Page("breaks", _title("Breaks, worst first", matched), _rows(matched))
+    yield _pairs(matched)
+    yield Page("ageing", _title("Breaks by age in days", matched), _ageing(matched))
+    yield Page("double_payments", "Double payments and what to refund", _doubles(matched))
+
+
+def of_payouts(settled: SettlementMatch | None) -> Iterator[Page]:
+    """Yield the pages of the settlement statement."""
+    yield Page(
+        "settlement",
+        _title("What was paid out", settled, "statement"),
+        columns.empty(PAYOUTS) if settled is None else worst_first(settled.rows),
+    )
+    yield Page(
+        "settlement_bridge",
+        _title("From gross to what was paid out", settled, "statement"),
+        columns.empty(BRIDGE) if settled is None else settled.bridge,
+    )
+
+
+def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Page]:
+    """Yield the pages of the operator's or the bank's leg; `rows` is the schema of its lines."""
+    wants = f"{name}'s statement"
+    yield Page(
+        name,
+        _title(f"Lines of the {name}, worst first", leg, wants),
+        columns.empty(rows) if leg is None else leg.rows,
+    )
+    yield Page(
+        f"{name}_bridge",
+        _title(title, leg, wants),
+        columns.empty(LEG_BRIDGE) if leg is None else leg.bridge,
+    )
+
+
+def _title(
+    title: str, leg: LedgerMatch | SettlementMatch | Leg | None, wants: str = "ledger"
+) -> str:
+    if isinstance(leg, Leg) and leg.is_unread:
+        return f"{title}: {_NO_PROOF.format(f'{wants} that could be read')}"
+    return f"{title}: {_NO_PROOF.format(wants)}" if leg is None else title
+
+
+def _bridge(matched: LedgerMatch | None) -> pd.DataFrame:
+    return columns.empty(BRIDGE) if matched is None else matched.bridge
+
+
+def _rows(matched: LedgerMatch | None) -> pd.DataFrame:
+    if matched is None:
+        return columns.empty(BREAKS)
+    # A line that was carried is no row of these books.
+    numbers = matched.rows["row_no"].where(matched.rows["row_no"] > 0)
+    hints = matched.rows["suggested_match"].str.replace(
+        r"^row -.*$", "a line of an earlier period", regex=True
+    )
+    return worst_first(matched.rows.assign(row_no=numbers, suggested_match=hints))
+
+
+def _pairs(matched: LedgerMatch | None) -> Page:
+    title = _title("Lines of the books that agree, each with its collection", matched)
+    if matched is None:
+        return Page("matched", title, columns.empty(PAIRS))
+    if matched.pairs is None:
+        return Page("matched", f"{title}: counted, not listed, of an export", columns.empty(PAIRS))
+    if isinstance(matched.pairs, pd.DataFrame):
+        return Page("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
+    every = Pieces(matched.pairs)
+    shown = every.head(_PAIRS_SHOWN)
+    if len(shown) == len(every):
+        return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN)
+    with open_engine(matched.pairs) as engine:
+        engine.register("pairs", matched.pairs, PAIRS)
+        sums = engine.frame(_PAIRS_SUMMED, _PAIRS_SUMS)
+    return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN, every=every, sums=sums)
+
+
+def _ageing(matched: LedgerMatch | None) -> pd.DataFrame:
+    return columns.empty(AGEING) if matched is None else matched.ageing
+
+
+def _doubles(matched: LedgerMatch | None) -> pd.DataFrame:
+    return columns.empty(DOUBLES) if matched is None else matched.doubles
