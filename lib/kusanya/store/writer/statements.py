@@ -1,10 +1,11 @@
-"""The journal's statements as the driver's own text, made once per engine.
+"""The journal's statements as the driver's own text, made once per kind of engine.
 
 They run thousands of times a second with rows as plain tuples: every column is an integer, a text
 or bytes, which both drivers take as they are. A list of ids is one parameter.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -80,9 +81,16 @@ _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
 
 def statements(dialect: Dialect) -> Statements:
     """Return the statements for `dialect`."""
+    kind: Callable[..., Dialect] = type(dialect)
+    return _made(kind, paramstyle=_POSITIONAL[dialect.name])
+
+
+@cache  # a program opens many a store, and they take longer to make than one takes to open
+def _made(kind: Callable[..., Dialect], paramstyle: str) -> Statements:
+    dialect = kind(paramstyle=paramstyle)
 
     def text(statement: ClauseElement) -> str:
-        return _text(statement, dialect)
+        return str(statement.compile(dialect=dialect))
 
     its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
     observed = observation.c
@@ -172,9 +180,3 @@ def _add(table: Table, sums: Sequence[str], dialect: Dialect) -> Any:
 
 def _key(table: Table) -> list[Column[Any]]:
     return list(table.primary_key.columns)
-
-
-def _text(statement: ClauseElement, dialect: Dialect) -> str:
-    make: Callable[..., Dialect] = type(dialect)
-    spoken = make(paramstyle=_POSITIONAL[dialect.name])
-    return str(statement.compile(dialect=spoken))
