@@ -1,14 +1,19 @@
-"""What every test shares: one asynchronous backend and the three tiers."""
+"""What every test shares: one asynchronous backend, the three tiers, and where tests write."""
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 _TIERS = ("commit", "ci", "release")
+_MEMORY = Path("/dev/shm")  # noqa: S108 - every file in it is made by tempfile
+_ENOUGH_BYTES = 4 * 2**30
+"""What a run may write at once, its servers' databases among it."""
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +35,22 @@ def pytest_configure(config: pytest.Config) -> None:
     # The tests start hundreds of programs, each of which would compile every module anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    _write_into_memory()
     everyday = config.getoption("--tier") == "commit"
     settings.load_profile("commit" if everyday else "longer")
+
+
+def _write_into_memory() -> None:
+    """Let temporary files lie in memory where it has room, unless TMPDIR says where.
+
+    Tests make thousands of stores, and half of a run would be waiting for the disk to keep them:
+    what must outlast a power failure is tried on a model of a disk, see tests/proofs.
+    """
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES:
+        os.environ["TMPDIR"] = str(_MEMORY)
+        tempfile.tempdir = None  # it is asked for anew
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
