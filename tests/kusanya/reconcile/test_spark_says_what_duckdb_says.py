@@ -231,7 +231,9 @@ def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
         "tariff": lambda engine: fees.tariff(of(engine), period=span),
         "expected": lambda engine: fees.expected(of(engine), period=span, tariff=own),
         "exceptions": lambda engine: fees.exceptions(of(engine), period=span, tariff=own),
-        "unpriced": lambda engine: fees.unpriced(of(engine), period=span, tariff=own.iloc[:1]),
+        "unpriced": lambda engine: (
+            fees.priced(of(engine), period=span, tariff=own.iloc[:1]).unpriced
+        ),
         "integrity": lambda engine: fees.integrity(of(engine), period=span),
         "drifted": lambda engine: fees.drifted(of(engine), period=span),
         "unpaid": lambda engine: fees.on_unpaid(of(engine), period=span, statement=lines),

@@ -7,7 +7,7 @@ creation, when the fee is fixed, and for every status. Source: What the service 
 from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
@@ -37,6 +37,12 @@ from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.prices import Bands, Model, Point
 from kusanya.reconcile.frames.report_inputs import Inputs
 
+_DAILY: Final = ("daily", DAILY)
+_EXPECTED: Final = ("expected", EXPECTED)
+_EXCEPTIONS: Final = ("exceptions", EXCEPTIONS)
+_UNPRICED: Final = ("unpriced", UNPRICED)
+"""Queries over what a tariff prices, and what each answers with."""
+
 
 def daily(
     collections: Source, *, period: Period, tariff: pd.DataFrame | None = None
@@ -47,7 +53,8 @@ def daily(
     total of its mode and currency. `expected_fee` and `fee_drift` (charged - expected) are of what
     the `tariff` prices, missing where it prices nothing; `unpriced` counts the payments left out.
     """
-    return _priced(collections, tariff, "daily", DAILY, period)
+    [found] = _priced(collections, tariff, period, _DAILY)
+    return found
 
 
 def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
@@ -85,17 +92,30 @@ def expected(
     edges: Sequence[int] = EDGES,
 ) -> pd.DataFrame:
     """Return charged against expected fees by channel and amount band, all statuses."""
-    return _priced(collections, tariff, "expected", EXPECTED, period, edges=edges)
+    [found] = _priced(collections, tariff, period, _EXPECTED, edges=edges)
+    return found
 
 
 def exceptions(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
     """Return every collection whose fee is not the tariff's, the largest drift first."""
-    return _priced(collections, tariff, "exceptions", EXCEPTIONS, period)
+    [found] = _priced(collections, tariff, period, _EXCEPTIONS)
+    return found
 
 
-def unpriced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
-    """Return by currency how many collections the tariff has no price for, and their fees."""
-    return _priced(collections, tariff, "unpriced", UNPRICED, period)
+class Priced(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tariff says of a period's collections."""
+
+    daily: pd.DataFrame
+    exceptions: pd.DataFrame
+    unpriced: pd.DataFrame
+    """By currency how many collections the tariff has no price for, and their fees."""
+
+
+def priced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> Priced:
+    """Return `daily`, `exceptions` and what has no price, for the cost of pricing once."""
+    asked = (_DAILY, _EXCEPTIONS, _UNPRICED)
+    days, wrong, without = _priced(collections, tariff, period, *asked)
+    return Priced(daily=days, exceptions=wrong, unpriced=without)
 
 
 class FeeAudit(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +132,13 @@ def audit(inputs: Inputs, *, edges: Sequence[int] = EDGES) -> FeeAudit:
     """Return the fees of a period against its tariff, from every side."""
     rows, period = inputs.collections, inputs.period
     prices = tariff(rows, period=period) if inputs.tariff is None else inputs.tariff
+    asked = (_EXPECTED, _EXCEPTIONS, _DAILY)
+    by_band, wrong, days = _priced(rows, prices, period, *asked, edges=edges)
     return FeeAudit(
         tariff=prices,
-        by_band=expected(rows, period=period, tariff=prices, edges=edges),
-        exceptions=exceptions(rows, period=period, tariff=prices),
-        daily=daily(rows, period=period, tariff=prices),
+        by_band=by_band,
+        exceptions=wrong,
+        daily=days,
         unpaid=on_unpaid(rows, period=period, statement=inputs.statement),
     )
 
@@ -156,18 +178,17 @@ def straddlers(collections: Source, *, period: Period) -> pd.DataFrame:
 def _priced(
     collections: Source,
     tariff: pd.DataFrame | None,
-    name: str,
-    schema: Schema,
     period: Period,
-    *,
+    *asked: tuple[str, Schema],
     edges: Sequence[int] = EDGES,
-) -> pd.DataFrame:
+) -> list[pd.DataFrame]:
+    """Return the answers of queries over what the tariff prices, in their order."""
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("tariff", columns.empty(TARIFF) if tariff is None else tariff, TARIFF)
         engine.register("bands", bands(edges), BANDS)
         engine.run(query("priced"))
-        return engine.frame(query(name), schema, _days(period))
+        return [engine.frame(query(name), schema, _days(period)) for name, schema in asked]
 
 
 def _evidence(collections: Source, name: str, schema: Schema, period: Period) -> pd.DataFrame:

@@ -139,9 +139,9 @@ def report(
     charged = fees.tariff(rows, period=period)
     agreed = inputs.tariff if inputs.tariff is not None else charged
     report_step("auditing fees: by day and channel")
-    daily = fees.daily(rows, period=period, tariff=agreed)
+    priced = fees.priced(rows, period=period, tariff=agreed)
+    daily, exceptions = priced.daily, priced.exceptions
     delta = columns.empty(DELTA) if late is None else late
-    exceptions = fees.exceptions(rows, period=period, tariff=agreed)
     found = findings.findings(
         inputs,
         matched=matched,
@@ -149,7 +149,7 @@ def report(
         operator=of_operator,
         bank=of_bank,
         exceptions=exceptions,
-        unpriced=fees.unpriced(rows, period=period, tariff=agreed),
+        unpriced=priced.unpriced,
         late=late,
     )
     report_step("listing what is open")

@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Final
 
 import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from kusanya.text import safe
@@ -31,13 +32,15 @@ class Chart(Figure):
         with warnings.catch_warnings():
             # A letter that the font lacks is drawn as a box, which is what we want to see.
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            self.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
+            # The canvas draws once, `savefig` once for the layout and once for the file.
+            drawn: Any = FigureCanvasAgg(self)
+            drawn.print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
 
 
 def canvas(*, height: float, width: float = 10) -> Chart:
     """Return an empty figure that makes room for its labels."""
-    return Chart(figsize=(width, height), layout="constrained")
+    return Chart(figsize=(width, height), dpi=_DOTS, layout="constrained")
 
 
 def plain() -> Any:

@@ -172,7 +172,8 @@ def read(frame: pd.DataFrame, *, limit: int | None = COLUMNS) -> pd.DataFrame:
     order, spare = known or (tuple(shown.columns), _LAST)
     names = [name for name in order if name in shown]
     if not shown.empty:
-        empty = {name for name in names if shown[name].isna().all()}
+        holds = shown[names].notna().any()
+        empty = {name for name in names if not holds[name]}
         names = [name for name in names if name not in empty or name == "meaning"]
     for name in spare:
         if len(names) > limit and name in names:
@@ -195,11 +196,11 @@ def with_meaning(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table with what its codes mean beside them; without codes as it is."""
     code = next((name for name in _CODES if name in frame), None)
     rules = breaks.EVERY
-    if code is None or "meaning" in frame:
+    if code is None or "meaning" in frame or (frame.empty and code != "break_code"):
         return frame
     means = {name: rule.meaning for name, rule in rules.items()}
     meaning = frame[code].map(means).astype(DType.TEXT.pandas)
-    if meaning.isna().all() and not (frame.empty and code == "break_code"):
+    if meaning.isna().all() and not frame.empty:
         return frame
     shown = frame.copy()
     shown.insert(list(shown.columns).index(code) + 1, "meaning", meaning)
@@ -227,7 +228,8 @@ def _is_end(line: Any) -> bool:
 def added(frame: pd.DataFrame) -> list[str]:
     """Return the columns of a table that may be summed."""
     whole = DType.WHOLE.pandas
-    return [name for name in frame.columns if name in _ADDED and frame[name].dtype == whole]
+    kinds = frame.dtypes.items()
+    return [str(name) for name, dtype in kinds if name in _ADDED and dtype == whole]
 
 
 def currency_of(frame: pd.DataFrame, name: str) -> str | None:
@@ -298,8 +300,8 @@ def total_rows(frame: pd.DataFrame, sums: list[Total]) -> pd.DataFrame:
 def label_of(frame: pd.DataFrame) -> str | None:
     """Return the column in which a row of totals says that it is one."""
     texts = (
-        name
-        for name in frame.columns
-        if frame[name].dtype == DType.TEXT.pandas and not name.startswith("currency")
+        str(name)
+        for name, dtype in frame.dtypes.items()
+        if dtype == DType.TEXT.pandas and not str(name).startswith("currency")
     )
     return next(texts, None)

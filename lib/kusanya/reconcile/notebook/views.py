@@ -101,18 +101,22 @@ def table(
     all rows, also of those that are left out. Where `frame` is the beginning of a table of `of`
     rows, `sums` are theirs. A collection that is in `linked` leads to its story.
     """
-    shown, is_sum = frame.head(rows), layout.is_sum(frame.head(rows))
+    shown = frame.head(rows)
+    is_sum = layout.is_sum(shown)
     if with_totals:
-        found = layout.totals(frame) if sums is None else layout.totals_of(sums)
-        last = layout.total_rows(shown, list(found))
-        shown = pd.concat([shown, last], ignore_index=True) if len(last) else shown
-        is_sum = [*is_sum, *[True] * len(last)]
+        found = list(layout.totals(frame)) if sums is None else layout.totals_of(sums)
+        if found:
+            shown = pd.concat([shown, layout.total_rows(shown, found)], ignore_index=True)
+            is_sum = [*is_sum, *[True] * len(found)]
     count = len(frame) if of is None else of
     cut = "" if count <= rows else f" · the first {rows:,} of {count:,} rows"
     cells = pd.DataFrame(
-        {name: shown[name].map(_form(shown[name])).astype("object") for name in shown.columns}
+        {name: list(map(_form(column.dtype), column)) for name, column in shown.items()},
+        index=shown.index,
+        columns=shown.columns,
+        dtype="object",
     )
-    numbers = [name for name in shown.columns if _is_number(shown[name])]
+    numbers = [str(name) for name, dtype in shown.dtypes.items() if _is_number(dtype)]
     if "channel" in cells:
         cells["channel"] = cells["channel"].replace(layout.TOTAL, "total")
     labels = {name: label(str(name)) for name in shown.columns}
@@ -123,7 +127,7 @@ def table(
         styler = styler.format(lead, subset=[labels["collection_id"]])
     styler = styler.format_index(escape="html", axis=1).hide(axis="index")
     styler = styler.set_caption(_escaped(f"{title}{cut}")).set_table_styles(_styles(cells, numbers))
-    return styler.apply(_total, axis=None, rows=is_sum)
+    return styler.apply(_total, axis=None, rows=is_sum) if any(is_sum) else styler
 
 
 class SortableTable(msgspec.Struct, frozen=True):
@@ -189,12 +193,12 @@ def sortable(
     shown = frame.head(rows)
     cut = "" if len(frame) <= rows else f" · the first {rows:,} of {len(frame):,} rows"
     cells = {
-        label(str(name)): shown[name].map(_form(shown[name])).where(shown[name].notna(), "")
+        label(str(name)): shown[name].map(_form(shown[name].dtype)).where(shown[name].notna(), "")
         for name in shown.columns
     }
     ids = shown["collection_id"].dropna() if "collection_id" in shown else ()
     anchors = {str(id_): anchor(id_) for id_ in ids if id_ in linked}
-    numbers = frozenset(label(str(name)) for name in shown.columns if _is_number(shown[name]))
+    numbers = frozenset(label(str(name)) for name in shown.columns if _is_number(shown[name].dtype))
     return SortableTable(pd.DataFrame(cells, dtype="object"), f"{title}{cut}", numbers, anchors)
 
 
@@ -315,12 +319,11 @@ def _between(age: str) -> str:
     return age.replace("over_", "over ").replace("_", "–")
 
 
-def _is_number(column: "pd.Series[Any]") -> bool:
-    return column.dtype in (DType.WHOLE.pandas, DType.SHARE.pandas)
+def _is_number(dtype: Any) -> bool:
+    return dtype in (DType.WHOLE.pandas, DType.SHARE.pandas)
 
 
-def _form(column: "pd.Series[Any]") -> Callable[[Any], str]:
-    dtype = column.dtype
+def _form(dtype: Any) -> Callable[[Any], str]:
     if dtype == DType.WHOLE.pandas:
         return lambda value: _MISSING if pd.isna(value) else f"{value:,}"
     if dtype == DType.SHARE.pandas:

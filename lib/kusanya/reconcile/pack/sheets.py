@@ -103,7 +103,7 @@ def fill(sheet: Sheet, page: Page, imprint: Imprint, *, rows: int) -> None:
     if page.sheet_rows is None:  # else it is the page's own limit, which its title says
         sheet.left_out(max(page.rows - rows, 0))
     widths = _headings(sheet, shown)
-    kinds = [KIND_LOOKS.get(frame[name].dtype, "text") for name in frame.columns]
+    kinds = [KIND_LOOKS.get(dtype, "text") for dtype in frame.dtypes]
     sums = _own_sums(shown)
     for number, (row, is_sum) in enumerate(
         zip(values_of(shown), layout.is_sum(shown), strict=True)
@@ -137,27 +137,31 @@ def title(page: Page, shown: pd.DataFrame, rows: int) -> str:
 
 def _headings(sheet: Sheet, frame: pd.DataFrame) -> list[float]:
     """Write the headings and return how wide the columns are."""
-    widths = _widths(frame)
-    sheet.set_height(HEAD, [heading(frame, name) for name in frame.columns], widths)
-    for place, name in enumerate(frame.columns):
-        left = frame[name].dtype in (DType.TEXT.pandas, DType.FLAG.pandas)
+    heads = [_heading(str(name), dtype) for name, dtype in frame.dtypes.items()]
+    widths = _widths(frame, heads)
+    sheet.set_height(HEAD, heads, widths)
+    for place, (head, dtype) in enumerate(zip(heads, frame.dtypes, strict=True)):
         sheet.sheet.set_column(place, place, widths[place])
-        look = "head" if left else "head_number"
-        sheet.write((HEAD, place), heading(frame, name), look)
+        left = dtype in (DType.TEXT.pandas, DType.FLAG.pandas)
+        sheet.write((HEAD, place), head, "head" if left else "head_number")
     return widths
 
 
-def heading(frame: pd.DataFrame, name: str) -> str:
+def _heading(name: str, dtype: Any) -> str:
     """Return what stands above a column; an instant says its zone."""
     label = views.label(name)
-    return f"{label} (EAT)" if frame[name].dtype == DType.INSTANT.pandas else label
+    return f"{label} (EAT)" if dtype == DType.INSTANT.pandas else label
 
 
-def _widths(frame: pd.DataFrame) -> list[float]:
+def _widths(frame: pd.DataFrame, heads: list[str]) -> list[float]:
     """Return the width of each column, so that all fit one printed page; text is then wrapped."""
-    wide = [_letters(frame, name) * _LETTER + _INDENT for name in frame.columns]
-    spaced = [_has_words(frame[name]) for name in frame.columns]
-    texts = [frame[name].dtype == DType.TEXT.pandas for name in frame.columns]
+    added, every = layout.added(frame), [column for _, column in frame.items()]
+    wide = [
+        _letters(column, head, is_added=column.name in added) * _LETTER + _INDENT
+        for column, head in zip(every, heads, strict=True)
+    ]
+    spaced = [_has_words(column) for column in every]
+    texts = [column.dtype == DType.TEXT.pandas for column in every]
     # Words are wrapped before anything that is one word: an id in two halves is hard to read.
     for narrow, least in ((spaced, _NARROW), (texts, _NARROWEST)):
         while (over := sum(each * _UNIT_PX + _EDGE_PX for each in wide) - PRINT_PX) > 0:
@@ -177,10 +181,9 @@ def _has_words(column: "pd.Series[Any]") -> bool:
     return bool(known.str.contains(" ", regex=False).any())
 
 
-def _letters(frame: pd.DataFrame, name: str) -> int:
+def _letters(column: "pd.Series[Any]", heading: str, *, is_added: bool) -> int:
     """Return how many letters a column should hold: its longest value, or word of its heading."""
-    column = frame[name]
-    head = max(map(len, heading(frame, name).split()), default=0) + 2
+    head = max(map(len, heading.split()), default=0) + 2
     if column.dtype == DType.INSTANT.pandas:
         return max(head, len("2026-03-31 23:59:59"))
     if column.dtype == DType.DAY.pandas:
@@ -188,7 +191,7 @@ def _letters(frame: pd.DataFrame, name: str) -> int:
     if column.empty or (known := column.dropna()).empty:
         return head
     if column.dtype == DType.WHOLE.pandas:
-        total = sum(abs(int(value)) for value in known) if name in layout.added(frame) else 0
+        total = sum(abs(int(value)) for value in known) if is_added else 0
         ends = (int(known.min()), int(known.max()), -total)
         return max(head, *(len(f"{value:,}") for value in ends))
     if column.dtype == DType.TEXT.pandas:
