@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from kusanya.profiles import load
 from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.cli.command_line import main
 from kusanya_console.cli.console.elsewhere import WebPlace, door_of
 from kusanya_console.web.child import SETTINGS, Settings
 from kusanya_console.web.door import ProxyDoor, Visitor
@@ -348,12 +348,15 @@ def test_a_console_is_told_as_much_as_its_role_needs() -> None:
     ],
 )  # fmt: skip
 def test_what_would_let_anybody_be_anybody_is_refused(
-    path: Path, words: tuple[str, ...], said: str
+    path: Path,
+    words: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    command = [sys.executable, "-m", "kusanya_console.cli", "console", "--web", f"--store={path}"]
-    ended = subprocess.run(
-        [*command, *words],
-        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert said in ended.stderr
+    monkeypatch.setattr(sys, "argv", ["kusanya", "console", "--web", f"--store={path}", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert said in told.err
