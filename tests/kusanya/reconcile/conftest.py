@@ -1,16 +1,21 @@
 """Small months that every test of reconciliation can bend to its question."""
 
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from kusanya.reconcile.analysis.report import Page
 from kusanya.reconcile.inputs.store.normalisation import normalise
+from kusanya.reconcile.pack import html_page
 
 Make = Callable[..., pd.DataFrame]
+Draw = Callable[[Page], bytes | None]
 
 
 def at(text: str) -> datetime:
@@ -22,6 +27,25 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what the person who runs the tests has set up."""
     for name in [name for name in os.environ if name.startswith("KUSANYA_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pictures_drawn_once() -> Iterator[None]:
+    """Draw each picture of a pack once: the same table gives the same bytes, as a test holds.
+
+    A hundred tests close the same few small months, and an eighth of a run is drawing.
+    """
+    known: dict[bytes, bytes | None] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(html_page, "_picture", partial(_drawn_once, known, html_page._picture))
+        yield
+
+
+def _drawn_once(known: dict[bytes, bytes | None], draw: Draw, page: Page) -> bytes | None:
+    key = pickle.dumps((page.name, page.frame))
+    if key not in known:
+        known[key] = draw(page)
+    return known[key]
 
 
 @pytest.fixture
