@@ -27,6 +27,9 @@ from kusanya.text import safe
 
 ROWS: Final = 500
 """Rows in the table; the summary says how many there are in all."""
+_WRAPPED: Final = "kusanya-wrapped"
+_STYLE: Final = f"<style>.jupyter-widgets.{_WRAPPED} {{white-space: normal; height: auto}}</style>"
+"""A label is one line that is cut at its end; a sentence goes on in the next line."""
 BY_COMPLETION: Final = "completion"
 BY_CREATION: Final = "creation"
 SHOWN: Final = (
@@ -77,7 +80,7 @@ class Explorer:
             value=collection,
             continuous_update=False,
         )
-        self.summary = widgets.Label()
+        self.summary = widgets.Label().add_class(_WRAPPED)
         self.table = ITable(
             _texts(columns.empty(columns.COLLECTIONS)),
             select="single",
@@ -86,7 +89,7 @@ class Explorer:
             lengthMenu=[10, 25, 100],
             showIndex=False,
         )
-        self.story = widgets.Label("Click a row to read what happened to it.")
+        self.story = widgets.Label("Click a row to read what happened to it.").add_class(_WRAPPED)
         self.timeline = ITable(
             _texts(columns.empty(columns.TIMELINE)), maxBytes=0, paging=False, showIndex=False
         )
@@ -107,6 +110,7 @@ class Explorer:
                 widgets.HBox([self.mode, self.day, self.first, self.last]),
                 widgets.HBox([self.channel, self.status, self.code]),
                 widgets.HBox([self.reference, self.collection]),
+                widgets.HTML(_STYLE),
                 self.summary,
                 self.table,
                 self.story,
