@@ -155,8 +155,13 @@ async def at_once(_seconds: float) -> None:
 
 
 async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until no worker runs and no message of one is unread; then draw what has changed."""
-    for _ in range(4):
+    """Wait until no worker has run for eight turns, so that no message of one is unread; then draw.
+
+    What a worker brings may begin the next one, some turns later.
+    """
+    still = 0
+    while still < 8:
+        still = 0 if len(pilot.app.workers) else still + 1
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
         await asyncio.sleep(0)
