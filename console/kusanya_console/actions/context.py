@@ -46,6 +46,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     intent_id: str | None = None
     copied: str = ""
     """What is copied of it, where that is not its name."""
+    is_claimed: bool = False
+    """True where a customer's confirmation led to it, see `load_timeline`."""
 
 
 class AppContext(msgspec.Struct, kw_only=True):

@@ -55,7 +55,9 @@ def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[st
         if found_row.row.contradictions:
             yield from _contradiction_lines(store, found_row.row, now)
         known = (
-            load_timeline(store, found_row.row.id, found_row.row.mode, now=now)
+            load_timeline(
+                store, found_row.row.id, found_row.row.mode, now=now, is_claimed=found.is_claim
+            )
             if left > 0
             else None
         )
@@ -99,7 +101,9 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
     """Return what was found for scripts, with what to say about each."""
     matches = []
     for match in found.matches:
-        known = load_timeline(store, match.row.id, match.row.mode, now=now)
+        known = load_timeline(
+            store, match.row.id, match.row.mode, now=now, is_claimed=found.is_claim
+        )
         said = {} if known is None else _said(advice(known), new_request(known))
         matches.append(_record(match.row) | {"found_by": match.kind.value} | said)
     creations = []

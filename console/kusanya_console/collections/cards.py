@@ -56,6 +56,7 @@ _WORD_CELLS = 16
 _SOURCE_CELLS = 12
 _REQUESTS = {
     Reason.CONTRADICTION: ("≠", FAILED),
+    Reason.CLAIMED: ("?", WARN),
     Reason.EARLIER_REQUEST: ("?", WARN),
     Reason.UNKNOWN_ON_PHONE: ("?", WARN),
     Reason.UNSEEN: ("?", WARN),

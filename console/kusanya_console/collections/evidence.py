@@ -23,9 +23,14 @@ class Evidence(msgspec.Struct, frozen=True):
     said_by: str
 
 
-def gather(store: Store, collection_id: str, mode: Mode, look: Look) -> Evidence | None:
-    """Return what is known of a collection of one mode, or None; raises StoreError."""
-    timeline = load_timeline(store, collection_id, mode, now=look.now)
+def gather(
+    store: Store, collection_id: str, mode: Mode, look: Look, *, is_claimed: bool = False
+) -> Evidence | None:
+    """Return what is known of a collection of one mode, or None; raises StoreError.
+
+    `is_claimed` says that a customer's confirmation led here, see `load_timeline`.
+    """
+    timeline = load_timeline(store, collection_id, mode, now=look.now, is_claimed=is_claimed)
     if timeline is None:
         return None
     facts = store.collections.observations(collection_id, mode)

@@ -53,7 +53,9 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
 def _advice(store: Store, selection: Selection, mode: Mode, look: Look) -> Advice | None:
     """Return what to say about the record, as the store knows it now; None where it does not."""
     if selection.collection_id is not None:
-        found = load_timeline(store, selection.collection_id, mode, now=look.now)
+        found = load_timeline(
+            store, selection.collection_id, mode, now=look.now, is_claimed=selection.is_claimed
+        )
         return None if found is None else advice(found)
     created = load_creation_timeline(store, selection.intent_id or "", now=look.now)
     return None if created is None else creation_advice(created)

@@ -103,7 +103,9 @@ def look_up(
     """Return the matches of a text, with all that is known of the best one."""
     found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
     rows = matched(found)
-    return LookupAnswer(found, load_details(store, rows[0], look) if rows else None)
+    if not rows:
+        return LookupAnswer(found, None)
+    return LookupAnswer(found, load_details(store, rows[0], look, is_claimed=found.is_claim))
 
 
 def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
@@ -128,11 +130,13 @@ def needles_of(found: LookupResult) -> Needles:
     }
 
 
-def load_details(store: Store, row: LookupRecord, look: Look) -> Details | None:
+def load_details(
+    store: Store, row: LookupRecord, look: Look, *, is_claimed: bool = False
+) -> Details | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
         return load_creation_timeline(store, row.id, now=look.now)
-    return gather(store, row.id, row.mode, look)
+    return gather(store, row.id, row.mode, look, is_claimed=is_claimed)
 
 
 def record_of(details: Details) -> LookupRecord:
@@ -255,7 +259,8 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def _fetch(self, row: LookupRecord) -> None:
         store, look = self.context.store, self.context.look
-        self.fetch("story", lambda: load_details(store, row, look))
+        is_claimed = self._found.is_claim
+        self.fetch("story", lambda: load_details(store, row, look, is_claimed=is_claimed))
 
     def advance(self, snapshot: Snapshot) -> None:
         """Tell the story again when its collection has news."""
@@ -372,7 +377,8 @@ class LookupScreen(TableScreen[LookupRecord]):
         """Return the collection or the creation whose timeline is shown."""
         if self._details is None or not self._found.count:
             return None
-        return self.selection_of(record_of(self._details))
+        chosen = self.selection_of(record_of(self._details))
+        return msgspec.structs.replace(chosen, is_claimed=self._found.is_claim)
 
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the matches that are marked, or else all of them, to a file."""

@@ -27,6 +27,9 @@ _FITS: Final = timedelta(minutes=5)
 _DAYS_AROUND: Final = timedelta(days=3)
 _BOUND: Final = 20
 _FEW: Final = 3
+_ASK_FIRST: Final = (
+    "Before a new request to any that is not paid here, ask the service: the message says paid."
+)
 _NOT_PAID: Final = {
     Direction.RECEIVED: "The message says that the customer received money: no payment to us.",
     Direction.WITHDRAWN: "The message is about cash, a loan or a fee; it is no payment to us.",
@@ -153,8 +156,7 @@ def _by_amount_and_time(
     begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
     same = _rows(store, mode, begin, end, amount=amount)
     ours = [row for row in same if said.channel in {None, row.channel}]
-    near = [row for row in ours if _ends_near(row, at, said.precision)]
-    chosen = near or ours
+    chosen = sorted(_nearest(ours, at, said.precision), key=_rank)
     opened = store.intents.still_open(
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
     )
@@ -169,7 +171,7 @@ def _by_amount_and_time(
             creations=creations,
             sentence="An unanswered creation fits: the customer may have paid it. Resolve it first."
             if count == 1
-            else f"{count} payments fit amount and time. Ask for the reference or the phone.",
+            else _several(chosen, count),
         )
     sentence = (
         _other_channel(said, amount, same)
@@ -178,6 +180,30 @@ def _by_amount_and_time(
         or _nothing(said, amount, at, mode)
     )
     return MessageMatch(confirmation=said, sentence=sentence)
+
+
+def _nearest(
+    ours: Sequence[CollectionRow], at: datetime, precision: timedelta
+) -> Sequence[CollectionRow]:
+    near = [row for row in ours if _ends_near(row, at, precision)]
+    if near and not any(row.status == Status.SUCCEEDED for row in near):
+        # What is open may be the one that was paid; a failed one beside it must not hide it.
+        near += [row for row in ours if row.final_seen_at is None and row not in near]
+    return near or ours
+
+
+def _rank(row: CollectionRow) -> int:
+    """Return where a payment stands among those that fit as well: paid, then open, then failed."""
+    if row.status == Status.SUCCEEDED:
+        return 0
+    return 1 if row.final_seen_at is None else 2
+
+
+def _several(chosen: Sequence[CollectionRow], count: int) -> str:
+    said = f"{count} payments fit amount and time. Ask for the reference or the phone."
+    if all(row.status == Status.SUCCEEDED for row in chosen):
+        return said
+    return f"{said} {_ASK_FIRST}"
 
 
 def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> MessageMatch:

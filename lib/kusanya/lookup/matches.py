@@ -68,6 +68,11 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
     """True where the text was read as a message, not as something to look up as it is."""
 
     @property
+    def is_claim(self) -> bool:
+        """Tell whether the customer says with an operator's message that one of these is paid."""
+        return any(message.rows or message.creations for message in self.messages)
+
+    @property
     def count(self) -> int:
         """Count everything that was found in this mode."""
         return len(self.creations) + len(self.matches)

@@ -34,6 +34,8 @@ class Reason(StrEnum):
     """Why a new request is safe or not."""
 
     CONTRADICTION = "contradiction"
+    CLAIMED = "claimed"
+    """The customer holds a confirmation that may be of this one, which we know as not paid."""
     EARLIER_REQUEST = "earlier_request"
     """An open creation of the same order, or of the same phone and amount."""
     UNKNOWN_ON_PHONE = "unknown_on_phone"
@@ -106,6 +108,12 @@ def _of_collection(timeline: Timeline) -> Iterator[NewRequest]:
             Reason.CONTRADICTION,
             "the facts about this collection contradict each other",
             "Escalate with the evidence card; send no prompt.",
+        )
+    if timeline.is_claimed and row.status != Status.SUCCEEDED:
+        yield _no(
+            Reason.CLAIMED,
+            "the customer holds a confirmation that may be of this one",
+            "Ask the service about this one before anything else; send no prompt.",
         )
     if row.final_seen_at is None:
         yield _no(
@@ -215,6 +223,9 @@ def _about(timeline: Timeline, verdict: NewRequest) -> Advice:
     row = timeline.row
     if any(one.field in _DOUBTED for one in timeline.state.contradictions):
         return advise(CONTRADICTION)
+    if verdict.reason is Reason.CLAIMED:
+        # Its own state would ask somebody to pay who says to have paid.
+        return advise(UNKNOWN_OUTCOME)
     over_unpaid = row.status in {Status.FAILED, Status.EXPIRED}
     if over_unpaid and verdict.reason is Reason.EARLIER_REQUEST:
         # What became of this one would be read as an invitation to pay again.

@@ -33,6 +33,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: tuple[DeliveryRow, ...]
     """Arrivals that name this collection, newest first."""
     around: Around
+    is_claimed: bool = False
+    """True where the customer holds an operator's confirmation that may be of this payment."""
 
     @property
     def also(self) -> tuple[CollectionRow, ...]:
@@ -46,10 +48,11 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_timeline(
-    store: Store, collection_id: str, mode: Mode, *, now: datetime
+    store: Store, collection_id: str, mode: Mode, *, now: datetime, is_claimed: bool = False
 ) -> Timeline | None:
     """Return the timeline of one collection of one mode, or None when that mode does not know it.
 
+    `is_claimed` says that a customer's confirmation led here: no new request is safe then.
     Raises StoreError when the store cannot be read.
     """
     row = store.collections.get(collection_id, mode)
@@ -74,6 +77,7 @@ def load_timeline(
         around=around(
             store, row.mode, phone=row.phone, reference=row.reference, but=row.id, now=now
         ),
+        is_claimed=is_claimed,
     )
 
 

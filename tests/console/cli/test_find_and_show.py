@@ -136,6 +136,26 @@ def test_a_pasted_message_finds_its_payment_and_its_receipt_is_kept_once_asked(
     assert "is known: this payment." in out
 
 
+def test_find_says_of_no_failed_payment_that_a_message_fits_that_a_new_request_is_safe(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    fate: dict[str, Any] = {"failure_code": "insufficient_funds", "failure_message": "Too low."}
+    at = NOW - timedelta(minutes=9)
+    same: dict[str, Any] = {"channel": "MPESA_TZ", "amount": 5_000}
+    for n in (3, 11):
+        done: dict[str, Any] = {"completed_at": at + timedelta(seconds=17)}
+        seed.life(n, at=at, status="failed", **same, **fate, **done)
+    assert "a new request is safe" in kusanya("find", "INV-482003")[1]
+    code, out, _ = kusanya("find", _message(seed))
+    assert (code, out.count("(by the customer's message)")) == (0, 2)
+    assert "a new request is safe" not in out
+    assert "Shall we send a new request?" not in out
+    assert out.count("Next Ask the service about this one before anything else") == 2
+    assert out.count("no new request: the customer holds a confirmation that may be of") == 2
+    said = json.loads(kusanya("find", _message(seed), "--json")[1])["data"]
+    assert [one["new_request"]["reason"] for one in said] == ["claimed", "claimed"]
+
+
 def test_a_message_that_fits_no_payment_says_why_and_keeps_nothing(
     kusanya: Kusanya, seed: Seed
 ) -> None:

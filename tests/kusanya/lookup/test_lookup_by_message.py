@@ -13,13 +13,22 @@ from tests.kit.payments import by_event, polled
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
-from kusanya.lookup import LookupResult, MatchKind, find
+from kusanya.lookup import (
+    LookupResult,
+    MatchKind,
+    Reason,
+    advice,
+    find,
+    load_timeline,
+    new_request,
+)
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 
 NOW = datetime(2026, 6, 21, 12, 0, tzinfo=UTC)
 PAID = NOW - timedelta(hours=3)
+PHONES = ("+255754000101", "+255754000102", "+255754000103")
 
 
 @pytest.fixture
@@ -93,6 +102,58 @@ def test_a_message_of_a_payment_that_failed_here_says_to_ask_the_service(store: 
     (said,) = asked(store, mpesa().text).messages
     assert said.row is not None
     assert "The message says paid and we know it as failed: ask the service" in said.sentence
+
+
+def test_of_several_that_fit_none_that_is_not_paid_may_be_asked_for_again(store: Store) -> None:
+    fates: dict[str, dict[str, str | None]] = {
+        "failed": {"status": "failed", "failure_code": "insufficient_funds"},
+        "expired": {"status": "expired"},
+        "open": {"status": "created"},
+    }
+    for minutes, (name, fate) in enumerate(fates.items()):
+        fact = polled if name == "open" else by_event
+        store.record(
+            fact(
+                name, PAID + timedelta(minutes=minutes), amount=5_000, phone=PHONES[minutes], **fate
+            )
+        )
+    found = asked(store, mpesa().text)
+    assert [match.row.id for match in found.matches] == ["col_open", "col_expired", "col_failed"]
+    assert "Before a new request to any that is not paid here, ask the service" in (
+        found.messages[0].sentence
+    )
+    assert found.is_claim
+    for match in found.matches:
+        told = load_timeline(store, match.row.id, Mode.LIVE, now=NOW, is_claimed=found.is_claim)
+        assert told is not None
+        verdict, said = new_request(told), advice(told)
+        assert (verdict.safe, verdict.reason) == (False, Reason.CLAIMED)
+        assert said.operator.startswith("Ask the service about this one before anything else")
+        assert (said.may_prompt, said.english.next_step) == (False, "")
+        assert "not pay again" in said.english.sentence
+    plain = load_timeline(store, "col_failed", Mode.LIVE, now=NOW)
+    assert plain is not None
+    assert new_request(plain).safe
+
+
+def test_the_paid_one_stands_before_those_that_fit_as_well(store: Store) -> None:
+    store.record(by_event("paid", PAID, amount=5_000))
+    for number in (1, 2):
+        at = PAID + timedelta(minutes=number)
+        store.record(
+            by_event(f"not_{number}", at, amount=5_000, status="failed", failure_code="timeout")
+        )
+    found = asked(store, mpesa().text)
+    assert found.matches[0].row.id == "col_paid"
+    assert len(found.matches) == 3
+
+
+def test_a_failed_one_does_not_hide_an_open_one_that_may_be_the_paid_one(store: Store) -> None:
+    store.record(by_event("no", PAID, amount=5_000, status="failed", failure_code="timeout"))
+    store.record(polled("open", PAID, amount=5_000, status="created"))
+    found = asked(store, mpesa().text)
+    assert [match.row.id for match in found.matches] == ["col_open", "col_no"]
+    assert found.messages[0].row is None
 
 
 @pytest.mark.parametrize(
