@@ -237,7 +237,9 @@ class LookupScreen(TableScreen[LookupRecord]):
         """Show the matches and the story."""
         if what == "answer":
             self._found, self._details = value.found, value.details
+            # Emptied first: another text's place in the list is none in this one.
             self.table.cursor = None
+            self.table.show(PageWindow())
             self.table.highlight(needles_of(self._found))
             self.table.show(PageWindow(matched(self._found)))
             # Marks of another text would let an action meet payments that nobody sees.

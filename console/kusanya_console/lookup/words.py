@@ -46,7 +46,7 @@ def hint(found: LookupResult, mode: Mode) -> Line:
             what=translate("unanswered creation" if found.creations else "collection"),
             mode=word,
             way=translate((found.creations or found.matches)[0].kind.value),
-            looked=_looked_at(found),
+            looked=f": {_looked_at(found)}" if found.looked_at else "",
         )
         return ((said, WARN if found.creations else MUTED),)
     if found.count:
@@ -57,12 +57,12 @@ def hint(found: LookupResult, mode: Mode) -> Line:
             else translate("best match first; ")
         )
         said = translate(
-            "{count}{more} {what} in {mode}{looked}, {first}j k choose",
+            "{count}{more} {what} in {mode}{looked} {first}j k choose",
             count=found.count,
             more=translate(" or more") if found.more else "",
             what=translate("matches" if open_ else "collections"),
             mode=word,
-            looked=_looked_at(found),
+            looked=translate(" for {asked};", asked=_looked_at(found)) if found.looked_at else ",",
             first=first,
         )
         return ((said, WARN if open_ else MUTED),)
@@ -78,7 +78,7 @@ def hint(found: LookupResult, mode: Mode) -> Line:
 
 
 def _looked_at(found: LookupResult) -> str:
-    return f" {found.looked_at}" if found.looked_at else ""
+    return ", ".join(translate(piece) for piece in found.looked_at.split(", "))
 
 
 def fetch_failed(text: str, *, is_lost: bool) -> list[Line]:
