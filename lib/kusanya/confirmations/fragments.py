@@ -30,6 +30,15 @@ TIME: Final = (
 WHEN: Final = rf"{DATE},?\s?(?:at|saa|AT|Saa|,)?\s?{TIME}"
 PAYEE: Final = r"(?P<payee>[^.]{1,80}?(?:\.[^.]{1,40}?)?)"
 """Whom it was paid to: a name may hold one full stop, as in SHOP CO. LTD."""
+ACCOUNT: Final = re.compile(
+    r"(?:\b(?:for|with|kwa|yenye)\s)?\b(?:account|a/c|akaunti|reference|ref|(?:namba\sya\s)?kumbukumbu)"
+    r"(?:\s(?:number|no|namba|na)\b)?[.:]{0,2}\s?"
+    r"(?P<account>(?=[A-Z_/#-]{0,20}[0-9])[A-Z0-9][A-Z0-9_/#-]{1,39})(?![A-Z0-9_*])",
+    re.IGNORECASE,
+)
+"""What it was paid for: one word that holds a digit, behind the words for account or reference."""
+_MONEY: Final = re.compile(rf"\b{_CURRENCY}", re.IGNORECASE)
+_TAIL_MAX: Final = 80
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s?([ap])?", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _YEAR_DIGITS: Final = 4
@@ -96,6 +105,24 @@ def read_time(date: str | None, time: str | None) -> tuple[datetime | None, time
     return at.astimezone(UTC), timedelta(seconds=1 if second is not None else 60)
 
 
+def read_reference(found: re.Match[str], numbers: tuple[str, ...]) -> str:
+    """Return what a message was paid for; `numbers` are the operator's own, which are none.
+
+    It may stand behind the date as well, before any other money is named.
+    """
+    tail = _MONEY.split(found.string[found.end() : found.end() + _TAIL_MAX])[0]
+    own = {number.upper() for number in numbers}
+    for named in ACCOUNT.finditer(f"{found.group()}{tail}"):
+        if not any(number.startswith(named["account"].upper()) for number in own):
+            return named["account"].rstrip("-/_#")
+    return ""
+
+
 def shown_payee(text: str) -> str:
-    """Return a payee as it may be shown: safe, without whole phone numbers, not too long."""
+    """Return a payee as it may be shown: safe, without whole phone numbers, not too long.
+
+    It ends where the account or the reference begins.
+    """
+    account = ACCOUNT.search(text)
+    text = text[: account.start()] if account else text
     return safe(mask_text(text.strip(" -,.;:")), _PAYEE_MAX)

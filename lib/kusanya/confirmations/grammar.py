@@ -18,6 +18,7 @@ from kusanya.confirmations.fragments import (
     PAYEE,
     WHEN,
     read_amount,
+    read_reference,
     read_time,
     shown_payee,
 )
@@ -66,6 +67,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
             at=at,
             precision=precision,
             payee=shown_payee(parts.get("payee") or ""),
+            reference=read_reference(found, tuple(one for one in (receipt, also) if one)),
             doubts=self._doubts(receipt, parts.get("date"), parts.get("time")),
         )
 

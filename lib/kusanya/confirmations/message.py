@@ -45,6 +45,8 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """How exact `at` is: a minute, a second, or a day where no time of day is given."""
     payee: str = ""
     """To whom the message says that it was paid: safe to show, without whole phone numbers."""
+    reference: str = ""
+    """The account or reference that it was paid for, as it was written; empty where none is."""
     doubts: tuple[str, ...] = ()
     """What no genuine message of this sender says, in words."""
 

@@ -13,6 +13,8 @@ import msgspec
 from kusanya.business_day import EAT
 from kusanya.confirmations import Confirmation, Direction, MessageReading
 from kusanya.failure_codes import channel_label
+from kusanya.lookup.by_named_reference import having, known_elsewhere, misfit
+from kusanya.lookup.fitting import rank, several
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe
@@ -27,9 +29,8 @@ _FITS: Final = timedelta(minutes=5)
 _DAYS_AROUND: Final = timedelta(days=3)
 _BOUND: Final = 20
 _FEW: Final = 3
-_ASK_FIRST: Final = (
-    "Before a new request to any that is not paid here, ask the service: the message says paid."
-)
+_FIT: Final = "Amount, channel and time fit this payment alone."
+_FIT_WITH_REFERENCE: Final = "Amount, channel, time and reference fit this payment alone."
 _NOT_PAID: Final = {
     Direction.RECEIVED: "The message says that the customer received money: no payment to us.",
     Direction.WITHDRAWN: "The message is about cash, a loan or a fee; it is no payment to us.",
@@ -156,11 +157,23 @@ def _by_amount_and_time(
     begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
     same = _rows(store, mode, begin, end, amount=amount)
     ours = [row for row in same if said.channel in {None, row.channel}]
-    chosen = sorted(_nearest(ours, at, said.precision), key=_rank)
+    chosen = sorted(_nearest(ours, at, said.precision), key=rank)
     opened = store.intents.still_open(
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
     )
     creations = tuple(opened)
+    named, created = having(said, ours), having(said, creations)
+    elsewhere = () if named or created else known_elsewhere(store, said, mode)
+    if elsewhere:
+        fitting = {row.id: row for row in (*chosen, *elsewhere)}
+        return MessageMatch(
+            confirmation=said,
+            rows=tuple(fitting.values()) if len(fitting) > 1 else (),
+            creations=creations,
+            sentence=misfit(said, elsewhere[0]),
+        )
+    if named or created:
+        chosen, creations = sorted(named, key=rank), created
     if len(chosen) == 1 and not creations:
         return _one(store, said, chosen[0], mode)
     if chosen or creations:
@@ -171,7 +184,7 @@ def _by_amount_and_time(
             creations=creations,
             sentence="An unanswered creation fits: the customer may have paid it. Resolve it first."
             if count == 1
-            else _several(chosen, count),
+            else several(chosen, count),
         )
     sentence = (
         _other_channel(said, amount, same)
@@ -192,20 +205,6 @@ def _nearest(
     return near or ours
 
 
-def _rank(row: CollectionRow) -> int:
-    """Return where a payment stands among those that fit as well: paid, then open, then failed."""
-    if row.status == Status.SUCCEEDED:
-        return 0
-    return 1 if row.final_seen_at is None else 2
-
-
-def _several(chosen: Sequence[CollectionRow], count: int) -> str:
-    said = f"{count} payments fit amount and time. Ask for the reference or the phone."
-    if all(row.status == Status.SUCCEEDED for row in chosen):
-        return said
-    return f"{said} {_ASK_FIRST}"
-
-
 def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> MessageMatch:
     known = store.receipts.of(row.id, mode)
     if known and said.receipt is not None:
@@ -216,7 +215,7 @@ def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> Me
             f"{known[0].receipt}, the message says {said.receipt}.",
             is_doubtful=True,
         )
-    sentence = "Amount, channel and time fit this payment alone."
+    sentence = _FIT_WITH_REFERENCE if having(said, [row]) else _FIT
     if row.status != Status.SUCCEEDED:
         sentence = (
             f"{sentence} The message says paid and we know it as {row.status}: "
