@@ -110,6 +110,20 @@ def test_arrivals_that_fit_no_slot_have_no_plan() -> None:
     assert delivery_plan([arrival(3 * MINUTE)], now=NOON + HOUR) is None
 
 
+@pytest.mark.spec("delivery-1")
+def test_a_2xx_to_what_was_sent_by_hand_ends_the_retries_too() -> None:
+    failed, by_hand = arrival(timedelta()), arrival(MINUTE / 3, answer=200)
+    assert attempt_of(arrival(3 * MINUTE)) is None
+    for now in (MINUTE / 2, 3 * MINUTE, 30 * HOUR):
+        plan = plan_of(failed, by_hand, now=NOON + now)
+        assert (states(plan), plan.delivered, plan.given_up) == ("x      ", True, False)
+        assert (plan.next_at, plan.gives_up_at) == (None, None)
+    later = plan_of(failed, arrival(3 * MINUTE, answer=200), now=NOON + HOUR)
+    assert (states(later), later.delivered) == ("x·     ", True)
+    in_vain = plan_of(failed, arrival(3 * MINUTE), now=NOON + 3 * MINUTE)
+    assert (states(in_vain), in_vain.delivered) == ("x·?????", False)
+
+
 @pytest.fixture
 def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
     with Store.open(copy(empty_store, tmp_path / "health.db"), clock=ManualClock(NOON)) as opened:

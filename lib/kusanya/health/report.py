@@ -66,7 +66,7 @@ class SlotState(StrEnum):
     """It was due and nothing reached the store: the receiver was down, or could not save it."""
     PLANNED = "planned"
     SPARED = "spared"
-    """An earlier attempt succeeded, so this one never comes."""
+    """The event was answered 2xx before it was due, so this one never comes."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,9 +109,12 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
     placed at their earliest instant.
     """
     numbered: dict[int, DeliveryRow] = {}
+    rows = tuple(arrivals)
+    # A 2xx ends the retries, also one to what was sent by hand and fits no slot.
+    done_at = min((row.arrived_at for row in rows if succeeded(row)), default=None)
     # What comes later into a taken slot was sent by hand or twice; and nothing forged takes one
     # from a genuine arrival.
-    for row in sorted(arrivals, key=lambda row: (row.verdict is Verdict.REJECTED, row.arrived_at)):
+    for row in sorted(rows, key=lambda row: (row.verdict is Verdict.REJECTED, row.arrived_at)):
         number = attempt_of(row)
         if number is not None:
             numbered.setdefault(number, row)
@@ -122,15 +125,13 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
     ahead = plan(first_at=created_at)
     slots: list[Slot] = []
     due: datetime | None = ahead[0]
-    delivered = False
     for number in range(1, ATTEMPTS + 1):
         seen = numbered.get(number)
         if seen is not None:
             at = seen.arrived_at
             slots.append(Slot(number=number, state=SlotState.ANSWERED, at=at, arrival=seen))
-            delivered = delivered or succeeded(seen)
             failed_at = at + timedelta(microseconds=seen.took_us)
-        elif delivered or due is None:
+        elif due is None or (done_at is not None and done_at <= due + SEEN_WITHIN):
             slots.append(Slot(number=number, state=SlotState.SPARED, at=None))
             continue
         else:
@@ -139,7 +140,7 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
             slots.append(Slot(number=number, state=state, at=due))
             failed_at = due
         due = next_attempt(number, failed_at=failed_at)
-    return DeliveryPlan(slots=tuple(slots), delivered=delivered)
+    return DeliveryPlan(slots=tuple(slots), delivered=done_at is not None)
 
 
 class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
