@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,12 +14,13 @@ from kusanya.clock import ManualClock
 from kusanya.filters import Filter, parse
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store import Store
-from kusanya.store.records import Arrival, MissingEventRow, SortOrder, Verdict
+from kusanya.store.records import Arrival, DeliveryBody, MissingEventRow, SortOrder, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.deliveries.list import DELIVERY_LIST
+from kusanya_console.deliveries.signed import claimed_time
 from kusanya_console.deliveries.tabs import body_text
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.paging import ListPages
@@ -353,20 +354,41 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
         Arrival(
             arrived_at=now, endpoint="shop", heard_in=Mode.LIVE, body=event.raw,
             headers=((b"Service-Signature", header),), verdict=Verdict.REJECTED,
-            reason="no_match", signed_at=now, secrets_tried=1, event_id=event.id,
+            reason="no_match", secrets_tried=1, event_id=event.id,
             event_type=event.type, event_created_at=now, answer=400, took_us=900,
         )
     )  # fmt: skip
     secrets = parse_endpoint_secrets("shop=whsec_shop,billing=whsec_billing")
     forensics = Forensics(secrets, signature_header="Service-Signature")
     async with opened(size=WIDE, forensics=forensics) as (app, pilot):
-        await press(pilot, settled, "2", NEXT, NEXT, NEXT)
+        await press(pilot, settled, "2")
+        assert "skew 0 s   unverified" in pane(app)
+        await press(pilot, settled, NEXT, NEXT, NEXT)
         told = pane(app)
         assert f"cause       {cause}" in told
+        assert "skew 0 s of 300 s   unverified" in told
         assert said in told
         assert "reason      no_match" in told
         for secret in ("whsec_shop", "whsec_billing", "whsec_of_another_shop"):
             assert secret not in told
+
+
+@pytest.mark.parametrize(
+    ("headers", "claimed"),
+    [
+        ([b"t=1772629200,v1=00"], datetime(2026, 3, 4, 13, tzinfo=UTC)),
+        ([b"t=1772629200,v1=00", b"text/plain"], datetime(2026, 3, 4, 13, tzinfo=UTC)),
+        ([b"t=1772629200,v1=00", b"t=1,v1=00"], None),
+        ([b"t=yesterday,v1=00"], None),
+        ([b"t=9999999999999999999,v1=00"], None),
+        ([], None),
+    ],
+)
+def test_the_claimed_time_of_signing_is_read_from_one_header_alone(
+    headers: list[bytes], claimed: datetime | None
+) -> None:
+    held = DeliveryBody(body=b"{}", headers=tuple((b"x", value) for value in headers))
+    assert claimed_time(held) == claimed
 
 
 @pytest.mark.anyio

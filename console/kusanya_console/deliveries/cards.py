@@ -6,8 +6,15 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 from collections.abc import Sequence
 
 from kusanya.health.report import DeliveryPlan, EndpointHealth, attempt_of, succeeded
-from kusanya.store.records import DeliveryRow, MissingEventRow, MissingEventStatus, Verdict
+from kusanya.store.records import (
+    DeliveryBody,
+    DeliveryRow,
+    MissingEventRow,
+    MissingEventStatus,
+    Verdict,
+)
 from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya_console.deliveries.signed import signed_runs
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
@@ -69,6 +76,7 @@ def attempts_part(
     *,
     rows: Sequence[DeliveryRow],
     plan: DeliveryPlan | None,
+    held: DeliveryBody | None,
     endpoint: EndpointHealth | None,
 ) -> list[Line]:
     """Return one arrival: what comes next, what it was, and why it came again or was refused."""
@@ -87,7 +95,7 @@ def attempts_part(
             (f"{row.answer}", PLAIN),
             (f"   {translate('checked in {time}', time=format_elapsed(row.took_us))}", MUTED),
         ),
-        labelled("signed", *_signed(row, look)),
+        labelled("signed", *signed_runs(row, held, look)),
         labelled("body", (_size(row), PLAIN), (f"   {_tried(row)}", MUTED)),
     ]
     if row.reason is not None:
@@ -187,16 +195,6 @@ def _attempt(row: DeliveryRow) -> Run:
     if number is None:
         return f"? {translate('fits no slot of the plan')}", WARN
     return translate("{number} of {many}, inferred", number=number, many=ATTEMPTS), PLAIN
-
-
-def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
-    if row.signed_at is None:
-        return ((translate("no readable t"), WARN),)
-    skew = round((row.arrived_at - row.signed_at).total_seconds())
-    return (
-        (format_instant(row.signed_at, look), PLAIN),
-        (f"   {translate('skew {seconds} s', seconds=f'{skew:,}')}", MUTED),
-    )
 
 
 def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:

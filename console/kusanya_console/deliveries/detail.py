@@ -36,7 +36,9 @@ def part_lines(
     slots = slot_lines(mine.plan if listed else None, look, width)
     if isinstance(row, MissingEventRow):
         return [*missing_part(row, mine.rows, mine.plan, look, width), *slots]
-    said_of = attempts_part(row, look, width, rows=mine.rows, plan=mine.plan, endpoint=endpoint)
+    said_of = attempts_part(
+        row, look, width, rows=mine.rows, plan=mine.plan, held=mine.body, endpoint=endpoint
+    )
     return [*said_of, *slots]
 
 
@@ -47,7 +49,7 @@ def _brought(
         return body_lines(row, mine.body, width)
     if tab is Tab.HEADERS:
         return header_lines(mine.body, width)
-    return signature_lines(row, mine.finding, look, width)
+    return signature_lines(row, mine.body, mine.finding, look, width)
 
 
 def _sender(

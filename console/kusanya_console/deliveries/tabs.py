@@ -16,10 +16,11 @@ from kusanya.privacy import mask_json, redact
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.forensics import Finding
+from kusanya_console.deliveries.signed import signed_runs
 from kusanya_console.ui import vocabulary
-from kusanya_console.ui.format import Line, Look, cell, format_instant, labelled, wrapped
+from kusanya_console.ui.format import Line, Look, cell, labelled, wrapped
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN, Run
+from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN
 
 _LINES: Final = 200
 _LONGEST: Final = 2_000
@@ -95,13 +96,13 @@ def header_lines(held: DeliveryBody | None, width: int) -> list[Line]:
 
 
 def signature_lines(
-    row: DeliveryRow, finding: Finding | None, look: Look, width: int
+    row: DeliveryRow, held: DeliveryBody | None, finding: Finding | None, look: Look, width: int
 ) -> list[Line]:
     """Return what the signature says, and for a rejected delivery what is the matter with it."""
     rejected = row.verdict is Verdict.REJECTED
     lines: list[Line] = [
         labelled("verdict", vocabulary.verdict(row)),
-        labelled("signed t", *_signed(row, look)),
+        labelled("signed t", *signed_runs(row, held, look, most=SIGNATURE_TOLERANCE_S)),
         labelled("secrets", (translate("{count} tried", count=row.secrets_tried), PLAIN)),
     ]
     if row.reason is not None:
@@ -132,13 +133,3 @@ def signature_lines(
             *wrapped(translate_filled(vocabulary.to_do(row.reason)), width, label="to do"),
         )
     return lines
-
-
-def _signed(row: DeliveryRow, look: Look) -> tuple[Run, ...]:
-    if row.signed_at is None:
-        return ((translate("no readable t"), WARN),)
-    skew = round((row.arrived_at - row.signed_at).total_seconds())
-    said = translate(
-        "skew {seconds} s of {most} s", seconds=f"{skew:,}", most=SIGNATURE_TOLERANCE_S
-    )
-    return ((format_instant(row.signed_at, look), PLAIN), (f"   {said}", MUTED))
