@@ -28,6 +28,8 @@ _FITS: Final = timedelta(minutes=5)
 """How far the end of a payment and its message lie apart at most."""
 _DAYS_AROUND: Final = timedelta(days=3)
 _BOUND: Final = 20
+_COMPARED: Final = 500
+"""Payments of an amount that are compared: of more nobody can say that one fits alone."""
 _FEW: Final = 3
 _FIT: Final = "Amount, channel and time fit this payment alone."
 _FIT_WITH_REFERENCE: Final = "Amount, channel, time and reference fit this payment alone."
@@ -155,9 +157,10 @@ def _by_amount_and_time(
     store: Store, said: Confirmation, amount: int, at: datetime, mode: Mode
 ) -> MessageMatch:
     begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
-    same = _rows(store, mode, begin, end, amount=amount)
+    same = _rows(store, mode, begin, end, amount=amount, limit=_COMPARED)
     ours = [row for row in same if said.channel in {None, row.channel}]
-    chosen = sorted(_nearest(ours, at, said.precision), key=rank)
+    near = _nearest(ours, at, said.precision)
+    chosen = sorted(same if len(same) == _COMPARED else near, key=rank)[:_BOUND]
     opened = store.intents.still_open(
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
     )
@@ -268,6 +271,7 @@ def _rows(
     *,
     amount: int | None = None,
     channel: str | None = None,
+    limit: int = _BOUND,
 ) -> Sequence[CollectionRow]:
     where = CollectionFilter(
         amount_min=amount,
@@ -276,7 +280,7 @@ def _rows(
         created_to=end,
         channels=() if channel is None else (channel,),
     )
-    return store.collections.page(mode, where=where, limit=_BOUND).rows
+    return store.collections.page(mode, where=where, limit=limit).rows
 
 
 def _ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:

@@ -70,6 +70,17 @@ def test_two_payments_that_fit_are_both_listed_and_none_is_chosen(store: Store) 
     assert "Ask for the reference or the phone" in said.sentence
 
 
+def test_a_payment_fits_alone_only_among_all_of_its_amount(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    for number in range(30):
+        later = PAID + timedelta(seconds=60 + number)
+        store.record(polled(number, later, amount=5_000, channel="AIRTEL_TZ"))
+    store.record(by_event("other", PAID - timedelta(seconds=1), amount=5_000))
+    (said,) = asked(store, mpesa().text).messages
+    assert said.row is None
+    assert {row.id for row in said.rows} == {"col_mine", "col_other"}
+
+
 def test_a_receipt_that_is_recorded_decides_whatever_else_fits(store: Store) -> None:
     store.record(by_event("mine", PAID, amount=5_000))
     store.record(by_event("other", PAID + timedelta(minutes=1), amount=5_000))
