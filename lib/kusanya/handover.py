@@ -94,26 +94,39 @@ def load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handove
     )
 
 
-def lines(found: Handover) -> Iterator[tuple[str, str]]:
-    """Yield the hand-over as pairs: the part (happened, did, open) and one line of it, safe."""
+class HandoverLine(msgspec.Struct, frozen=True):
+    """One line of the page, safe to show."""
+
+    part: str
+    """happened, did or open."""
+    text: str
+    is_quoted: bool = False
+    """True where it holds what people wrote: it is in no language of ours."""
+
+
+def lines(found: Handover) -> Iterator[HandoverLine]:
+    """Yield the hand-over line by line, part after part."""
 
     def at(instant: datetime) -> str:
         return format_instant(instant, now=found.at)
 
     total = sum(found.statuses.values())
     shares = ", ".join(f"{count:,} {safe(word, 40)}" for word, count in _ordered(found.statuses))
-    yield "happened", f"{total:,} collections were created" + (f": {shares}" if shares else "")
+    created = f"{total:,} collections were created" + (f": {shares}" if shares else "")
+    yield HandoverLine("happened", created)
     for currency, amount in sorted(found.collected.items()):
-        yield "happened", f"{safe(currency, 8)} {amount:,} collected"
+        yield HandoverLine("happened", f"{safe(currency, 8)} {amount:,} collected")
     arrived = sum(found.deliveries.values())
     bad = ", ".join(
         f"{count:,} {word.replace('_', ' ')}"
         for word, count in sorted(found.deliveries.items())
         if word not in {Verdict.VERIFIED, Verdict.REPEAT}
     )
-    yield "happened", f"{arrived:,} deliveries arrived" + (f", of them {bad}" if bad else "")
-    yield from (("did", line) for line in _acts(found, at))
-    yield from (("open", line) for line in _open(found, at))
+    brought = f"{arrived:,} deliveries arrived" + (f", of them {bad}" if bad else "")
+    yield HandoverLine("happened", brought)
+    yield HandoverLine("did", _actors(found))
+    yield from (HandoverLine("did", line, is_quoted=True) for line in _acts(found, at))
+    yield from (HandoverLine("open", line) for line in _open(found, at))
 
 
 def as_json(found: Handover) -> dict[str, Any]:
@@ -155,13 +168,15 @@ def as_json(found: Handover) -> dict[str, Any]:
     }
 
 
-def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
+def _actors(found: Handover) -> str:
     if not found.acts:
-        yield "nobody has acted"
-        return
+        return "nobody has acted"
     by_person = Counter(row.actor for row in found.acts)
     people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in by_person.most_common())
-    yield f"{'at least ' if found.more_acts else ''}{len(found.acts):,} acts: {people}"
+    return f"{'at least ' if found.more_acts else ''}{len(found.acts):,} acts: {people}"
+
+
+def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
     for row in found.acts:
         about = _reference(found, row) or mask_text(row.subject or "")
         why = mask_text(row.detail)

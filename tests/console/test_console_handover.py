@@ -16,9 +16,11 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
-from kusanya.wording import outage_notice
+from kusanya.wording import Language, outage_notice
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.handover.screen import next_shift, shift_before
+from kusanya_console.handover.screen import next_shift, page_lines, shift_before
+from kusanya_console.ui import language
+from kusanya_console.ui.format import plain
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
@@ -84,12 +86,30 @@ async def test_a_long_page_is_scrolled_and_copied_whole(
 def test_an_empty_shift_says_so(store: Store, clock: ManualClock) -> None:
     since = clock.now() - timedelta(hours=1)
     found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
-    assert list(handover.lines(found)) == [
+    assert [(line.part, line.text) for line in handover.lines(found)] == [
         ("happened", "0 collections were created"),
         ("happened", "0 deliveries arrived"),
         ("did", "nobody has acted"),
         ("open", "nothing is open"),
     ]
+
+
+def test_what_people_wrote_stands_in_the_hand_over_as_they_wrote_it(
+    store: Store, clock: ManualClock
+) -> None:
+    # A pattern of the catalogue, "{time} left", would take the whole line for its own.
+    me = store.audit.actor
+    store.audit.add(actor=me, act="begin_fault", subject="latency", detail="6 of 6 times left")
+    since = clock.now() - timedelta(hours=1)
+    found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
+    language.use(Language.SWAHILI)
+    try:
+        said = plain(page_lines(found, 100))
+    finally:
+        language.use(Language.ENGLISH)
+    assert "begin fault" in said, said
+    assert "6 of 6 times left" in said
+    assert "bado" not in said
 
 
 def test_figures_are_those_of_the_span_to_the_minute(

@@ -52,9 +52,10 @@ def handover(
     at = format_instant(begin, now=present)
     say(translate("{mode} mode, since {at}", mode=chosen.mode.value, at=at))
     last = ""
-    for part, line in shift.lines(found):
-        if part != last:
+    for line in shift.lines(found):
+        if line.part != last:
             say()
-            say(translate(TITLES[part]))
-            last = part
-        say(f"  {translate_filled(line)}")
+            say(translate(TITLES[line.part]))
+            last = line.part
+        said = line.text if line.is_quoted else translate_filled(line.text)
+        say(f"  {said}")

@@ -121,11 +121,12 @@ def page_lines(found: Handover, width: int) -> list[Line]:
     """Return the page, its parts under their titles."""
     page: list[Line] = []
     last = ""
-    for part, line in lines(found):
-        if part != last:
-            page += [(), ((" ", MUTED), *rule(translate(_TITLES[part]), width - 1))]
-            last = part
-        page += wrapped(translate_filled(line), width - 1, indent=1)
+    for line in lines(found):
+        if line.part != last:
+            page += [(), ((" ", MUTED), *rule(translate(_TITLES[line.part]), width - 1))]
+            last = line.part
+        said = line.text if line.is_quoted else translate_filled(line.text)
+        page += wrapped(said, width - 1, indent=1)
     return page
 
 

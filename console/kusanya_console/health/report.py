@@ -37,7 +37,7 @@ _KEYS = {
     "sender_disabled": "Service (6) enables it.",
     "closing": "R on Intents (5): one of them.",
     "stalled": "R on Intents (5): one of them.",
-    "stuck": "c on one of them asks.",
+    "stuck": "c asks about all that is open.",
     "silent": "c catches up.",
     "contradictions": "A on one of them below acknowledges it.",
     "fee_changes": "A on one of them below acknowledges it.",
