@@ -30,7 +30,6 @@ from kusanya_console.actions.messages import (
     ScreenRequested,
     TimelineRequested,
 )
-from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.application.palette import CommandProvider
 from kusanya_console.application.preferences import Preferences
 from kusanya_console.feed import Feed
@@ -296,10 +295,6 @@ class ConsoleApp(Preferences):
         else:
             self.next_profile = message.profile
             self.exit()
-
-    def begin_with(self, notice: str) -> None:
-        """Say from the first paint on what a person must know."""
-        self.context.show(ActionResult(notice, ActionOutcome.FAILED))
 
     async def action_other_mode(self) -> None:
         """Empty every window and open the console on the other mode."""

@@ -44,6 +44,10 @@ class Preferences(FeedRunner):
     def _roles(self) -> None:
         self.console.push_theme(roles(self.get_css_variables()))
 
+    def begin_with(self, notice: str) -> None:
+        """Say from the first paint on what a person must know."""
+        self.context.show(ActionResult(notice, ActionOutcome.FAILED))
+
     def use_theme(self, name: str) -> None:
         """Show one of the themes; raises ConfigurationError for what is none."""
         named = {theme.name.removeprefix("kusanya-"): theme.name for theme in THEMES}
@@ -60,7 +64,7 @@ class Preferences(FeedRunner):
         try:
             lists.read()
         except ConfigurationError as error:
-            self.context.show(ActionResult(safe(str(error), 300), ActionOutcome.FAILED))
+            self.begin_with(safe(str(error), 300))
 
     def action_times(self) -> None:
         """Write instants in the next format, on every screen."""
