@@ -57,7 +57,7 @@ def test_every_fault_of_a_month_is_found_named_advised_and_bridged_to_zero(round
         due = Counter([*month.bank, ("bank_missing", "B-OLD")])
         assert broken(made.bank, "payout") == due
         planted = month.made.planted
-        expected = {code for code, rule in breaks.EVERY.items() if rule.status != "break"}
+        expected = {code for code, rule in breaks.EVERY.items() if rule.standing != "break"}
         of_books = planted[~planted["break_code"].isin(expected)]
         listed = [leg.rows for leg in (made.matched, made.settled) if leg is not None]
         found = pd.concat([rows[rows["standing"] == "break"]["break_code"] for rows in listed])

@@ -22,7 +22,7 @@ from kusanya.wire import Mode
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 OPEN = {
-    code for code, rule in breaks.LEDGER.items() if rule.status == "break" or rule.waits
+    code for code, rule in breaks.LEDGER.items() if rule.standing == "break" or rule.waits
 }  # fmt: skip
 
 

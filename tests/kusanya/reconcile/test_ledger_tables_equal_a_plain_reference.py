@@ -145,7 +145,7 @@ def ageing_of(met: list[Row]) -> set[tuple[Any, ...]]:
             for row in group
         )
         effect = sum(row["counted_ledger"] - row["counted_service"] for row in group)
-        standing = breaks.LEDGER[code].status.value
+        standing = breaks.LEDGER[code].standing.value
         result.add((currency, code, standing, len(group), *buckets, amount, effect))
     return result
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.records import BreakState, BreakSubject, ChangeKind, Key
+from kusanya.store.records import BreakStatus, BreakSubject, ChangeKind, Key
 from kusanya.wire import Mode
 
 TEST = Mode.TEST
@@ -32,7 +32,12 @@ def test_each_field_of_a_break_is_what_was_said_of_it_last(
     first = store.breaks.record(SUBJECT, TEST, actor="asha", note="asked the shop", owner="juma")
     clock.step(timedelta(hours=1))
     second = store.breaks.record(
-        SUBJECT, TEST, actor="asha", status=BreakState.EXPLAINED, note="a typing error", run_id="r1"
+        SUBJECT,
+        TEST,
+        actor="asha",
+        status=BreakStatus.EXPLAINED,
+        note="a typing error",
+        run_id="r1",
     )
     third = store.breaks.record(SUBJECT, TEST, actor="asha", owner="")
     assert store.breaks.of(SUBJECT.break_id, TEST) == (first, second, third)
@@ -46,9 +51,9 @@ def test_each_field_of_a_break_is_what_was_said_of_it_last(
 
 
 def test_a_decision_covers_the_code_and_the_money_that_it_was_about(store: Store) -> None:
-    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakState.ACCEPTED, note="too small")
+    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakStatus.ACCEPTED, note="too small")
     history = store.breaks.histories(TEST)[SUBJECT.break_id]
-    assert history.status_for(SUBJECT) is BreakState.ACCEPTED
+    assert history.status_for(SUBJECT) is BreakStatus.ACCEPTED
     changes: list[dict[str, Any]] = [
         {"amount": 500_000},
         {"code": "missing_in_ledger"},
@@ -56,18 +61,18 @@ def test_a_decision_covers_the_code_and_the_money_that_it_was_about(store: Store
         {"figures": "500|450|5|6"},
     ]
     for changed in changes:
-        assert history.status_for(replace(SUBJECT, **changed)) is BreakState.OPEN
-    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakState.OPEN)
+        assert history.status_for(replace(SUBJECT, **changed)) is BreakStatus.OPEN
+    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakStatus.OPEN)
     again = store.breaks.histories(TEST)[SUBJECT.break_id]
-    assert again.status_for(SUBJECT) is BreakState.OPEN
+    assert again.status_for(SUBJECT) is BreakStatus.OPEN
 
 
 def test_a_note_on_what_a_break_became_does_not_widen_the_decision(store: Store) -> None:
-    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakState.ACCEPTED, note="too small")
+    store.breaks.record(SUBJECT, TEST, actor="a", status=BreakStatus.ACCEPTED, note="too small")
     larger = replace(SUBJECT, amount=500_000)
     store.breaks.record(larger, TEST, actor="a", note="it grew")
     history = store.breaks.histories(TEST)[SUBJECT.break_id]
-    assert history.status_for(larger) is BreakState.OPEN
+    assert history.status_for(larger) is BreakStatus.OPEN
 
 
 def test_what_is_said_of_a_break_is_audited_and_paged_newest_first(store: Store) -> None:
@@ -84,8 +89,8 @@ def test_what_is_said_of_a_break_is_audited_and_paged_newest_first(store: Store)
     assert (change.kind, change.id) == (ChangeKind.BREAK, SUBJECT.break_id)
 
 
-@pytest.mark.parametrize("status", [BreakState.ACCEPTED, BreakState.TO_BE_BOOKED])
-def test_a_decision_has_a_reason(store: Store, status: BreakState) -> None:
+@pytest.mark.parametrize("status", [BreakStatus.ACCEPTED, BreakStatus.TO_BE_BOOKED])
+def test_a_decision_has_a_reason(store: Store, status: BreakStatus) -> None:
     with pytest.raises(ValueError, match="give the reason"):
         store.breaks.record(SUBJECT, TEST, actor="asha", status=status, note="  ")
     with pytest.raises(ValueError, match="say something"):

@@ -19,11 +19,11 @@ from kusanya.reconcile.frames.columns import BREAKS, ITEMS
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.bank import BankMatch
-from kusanya.reconcile.matching.breaks import BreakStatus
+from kusanya.reconcile.matching.breaks import Standing
 from kusanya.reconcile.matching.ledger import LedgerMatch
 from kusanya.reconcile.matching.operator import OperatorMatch
 from kusanya.reconcile.matching.settlement import SettlementMatch
-from kusanya.store.records import BreakState, BreakSubject
+from kusanya.store.records import BreakStatus, BreakSubject
 
 Item = dict[str, Any]
 """One row of `ITEMS`, by its columns."""
@@ -71,7 +71,7 @@ def items(
 def accepted(found: pd.DataFrame) -> pd.DataFrame:
     """Return the items that a finding counts and somebody accepted by name."""
     chosen: pd.DataFrame = found[
-        (found["status"] == BreakState.ACCEPTED.value).fillna(value=False)
+        (found["status"] == BreakStatus.ACCEPTED.value).fillna(value=False)
         & found["finding"].notna()
     ]
     return chosen
@@ -251,7 +251,7 @@ def of_fees(exceptions: pd.DataFrame, *, is_agreed: bool) -> Iterator[Item]:
             "leg": FEES,
             "subject": row.collection_id,
             "finding": (findings.ABOVE if above else findings.BELOW) if is_agreed else None,
-            "standing": BreakStatus.BREAK.value,
+            "standing": Standing.BREAK.value,
             "break_code": "fee_above_tariff" if above else "fee_below_tariff",
             "amount": row.drift,
             "figures": break_life.figures([row.amount, row.charged, row.expected]),
@@ -312,7 +312,7 @@ def decided(item: Item, inputs: Inputs) -> Item:
     if history is not None:
         row["owner"] = None if history.owner is None else mask_text(history.owner)
         row["note"] = None if history.note is None else mask_text(history.note)
-        if status is not BreakState.OPEN and history.decision is not None:
+        if status is not BreakStatus.OPEN and history.decision is not None:
             row["decided_by"] = history.decision.actor
     return row
 

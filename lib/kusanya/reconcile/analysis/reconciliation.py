@@ -128,7 +128,7 @@ def _part(title: str, bridge: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
                 *(part, channel, row.currency, role),
                 DIFFERENCE if role is Role.DIFFERENCE else words,
                 row.line if rule else None,
-                rule.status.value if rule else None,
+                rule.standing.value if rule else None,
                 None if role is Role.DIFFERENCE else int(row.rows),
                 amount,
             )

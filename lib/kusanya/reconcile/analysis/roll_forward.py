@@ -33,7 +33,7 @@ from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks, ledger
 from kusanya.reconcile.matching.bank import BankMatch
 from kusanya.reconcile.matching.ledger import LedgerMatch
-from kusanya.store.records import BreakState
+from kusanya.store.records import BreakStatus
 
 CLEARED: Final = "cleared"
 STILL_OPEN: Final = "still open"
@@ -93,7 +93,7 @@ def roll(
     expected = [
         item
         for item in new.values()
-        if item["status"] != BreakState.ACCEPTED.value
+        if item["status"] != BreakStatus.ACCEPTED.value
         and (
             item["break_id"] in other.expected
             or (item["finding"] == findings.ACROSS and not cleared.isdisjoint(_orders(item)))
@@ -246,7 +246,7 @@ def _payout_now(was: Item, inputs: Inputs) -> Item | None:
     rule = _RULES[code]
     changed = {
         "break_code": code,
-        "standing": rule.status.value,
+        "standing": rule.standing.value,
         "suggested_action": rule.action,
         "balance": owed,
         "amount": abs(owed),

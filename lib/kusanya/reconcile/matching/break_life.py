@@ -17,7 +17,7 @@ from kusanya.reconcile.frames.carried import BOOKS, STATEMENT
 from kusanya.reconcile.frames.columns import DType, Schema
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import breaks
-from kusanya.store.records import BreakHistory, BreakState, BreakSubject
+from kusanya.store.records import BreakHistory, BreakStatus, BreakSubject
 from kusanya.wire import Mode
 
 _ID_HEX: Final = 16
@@ -47,7 +47,7 @@ def stands(rows: pd.DataFrame) -> "pd.Series[bool]":
     broken = rows["standing"] == "break"
     if "status" not in rows:
         return broken
-    return broken & (rows["status"] != BreakState.ACCEPTED.value).fillna(value=True)
+    return broken & (rows["status"] != BreakStatus.ACCEPTED.value).fillna(value=True)
 
 
 def with_life(rows: pd.DataFrame, schema: Schema, *, leg: str, inputs: Inputs) -> pd.DataFrame:
@@ -73,9 +73,9 @@ def with_life(rows: pd.DataFrame, schema: Schema, *, leg: str, inputs: Inputs) -
     )
 
 
-def status_of(history: BreakHistory | None, subject: BreakSubject) -> BreakState:
+def status_of(history: BreakHistory | None, subject: BreakSubject) -> BreakStatus:
     """Return the status of a break as it is now; open where nobody decided about it."""
-    return BreakState.OPEN if history is None else history.status_for(subject)
+    return BreakStatus.OPEN if history is None else history.status_for(subject)
 
 
 def figures(values: Iterable[Any]) -> str:

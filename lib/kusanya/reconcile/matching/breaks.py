@@ -15,8 +15,8 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import DType, Schema
 
 
-class BreakStatus(StrEnum):
-    """What a code says about the books."""
+class Standing(StrEnum):
+    """What a code says about a row; what people then decide about a break is its `BreakStatus`."""
 
     BREAK = "break"
     EXPECTED = "expected"
@@ -25,9 +25,9 @@ class BreakStatus(StrEnum):
 
 
 class BreakRule(msgspec.Struct, frozen=True):
-    """A code's status, what it means, what to do, and when it applies."""
+    """A code's standing, what it means, what to do, and when it applies."""
 
-    status: BreakStatus
+    standing: Standing
     meaning: str
     action: str
     condition: str = ""
@@ -36,7 +36,7 @@ class BreakRule(msgspec.Struct, frozen=True):
     """Expected for now, and a break when nothing comes: it is carried into the next period."""
 
 
-_B, _E, _O = BreakStatus.BREAK, BreakStatus.EXPECTED, BreakStatus.OK
+_B, _E, _O = Standing.BREAK, Standing.EXPECTED, Standing.OK
 
 LEDGER: Final[dict[str, BreakRule]] = {
     "duplicate_in_ledger": BreakRule(_B, "booked twice", "Delete the second line.", "is_twin"),
@@ -377,7 +377,7 @@ def table(rules: dict[str, BreakRule]) -> pd.DataFrame:
         {
             "break_code": list(rules),
             "place": list(range(1, len(rules) + 1)),
-            "standing": [rule.status.value for rule in rules.values()],
+            "standing": [rule.standing.value for rule in rules.values()],
             "meaning": [rule.meaning for rule in rules.values()],
             "action": [rule.action for rule in rules.values()],
         },
@@ -394,5 +394,5 @@ def break_code(rules: dict[str, BreakRule] = LEDGER) -> str:
 
 def agreeing() -> str:
     """Return the SQL list of the codes of rows that agree."""
-    codes = (f"'{code}'" for code, rule in LEDGER.items() if rule.status is BreakStatus.OK)
+    codes = (f"'{code}'" for code, rule in LEDGER.items() if rule.standing is Standing.OK)
     return f"({', '.join(codes)})"

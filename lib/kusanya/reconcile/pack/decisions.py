@@ -19,7 +19,7 @@ from kusanya.reconcile.inputs import earlier_pack
 from kusanya.reconcile.inputs.earlier_pack import MANIFEST
 from kusanya.reconcile.matching import break_life
 from kusanya.store import Store
-from kusanya.store.records import BreakFact, BreakState
+from kusanya.store.records import BreakFact, BreakStatus
 from kusanya.wire import Mode
 
 _PREFIX_LENGTH: Final = 4
@@ -74,7 +74,7 @@ def load(store: Store, pack: str | Path) -> OpenItems:
     for row in columns.records(frame):
         history = histories.get(row.break_id)
         status = break_life.status_of(history, open_items.subject_of(row))
-        decided = history is not None and status is not BreakState.OPEN
+        decided = history is not None and status is not BreakStatus.OPEN
         said["status"].append(status.value)
         said["owner"].append(_shown(None if history is None else history.owner))
         said["note"].append(_shown(None if history is None else history.note))
@@ -112,7 +112,7 @@ def record(
             open_items.subject_of(row),
             items.mode,
             actor=actor or store.audit.actor,
-            status=None if status is None else BreakState(status.replace("-", "_")),
+            status=None if status is None else BreakStatus(status.replace("-", "_")),
             owner=owner,
             note=note,
             run_id=items.run_id,

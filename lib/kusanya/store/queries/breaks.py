@@ -7,7 +7,7 @@ from sqlalchemy import Row, insert, select
 from kusanya.collection_columns import NAME_MAX
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
-from kusanya.store.records import BreakFact, BreakHistory, BreakState, BreakSubject, Key, Page
+from kusanya.store.records import BreakFact, BreakHistory, BreakStatus, BreakSubject, Key, Page
 from kusanya.store.tables.schema import break_fact
 from kusanya.store.tables.values import clean, from_us, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction
@@ -27,7 +27,7 @@ class Breaks(StorePart):
         mode: Mode,
         *,
         actor: str,
-        status: BreakState | None = None,
+        status: BreakStatus | None = None,
         owner: str | None = None,
         note: str | None = None,
         run_id: str | None = None,
@@ -41,7 +41,7 @@ class Breaks(StorePart):
         reason = (note or "").strip()
         if status is None and owner is None and not reason:
             raise ValueError("say something about the break: a status, an owner or a note")
-        if status not in {None, BreakState.OPEN} and not reason:
+        if status not in {None, BreakStatus.OPEN} and not reason:
             raise ValueError(f"give the reason why the break is {status}")
 
         def act(writing: Transaction) -> BreakFact:
@@ -127,6 +127,6 @@ def _values(fact: BreakFact) -> dict[str, Any]:
 def _to_fact(row: Row[Any]) -> BreakFact:
     said = dict(zip(_SAID, row[: len(_SAID)], strict=True))
     said["mode"], said["at"] = Mode(said["mode"]), from_us(said["at"])
-    said["status"] = None if said["status"] is None else BreakState(said["status"])
+    said["status"] = None if said["status"] is None else BreakStatus(said["status"])
     about = dict(zip(_SUBJECT, row[len(_SAID) :], strict=True))
     return BreakFact(**said, subject=BreakSubject(**about))

@@ -13,7 +13,7 @@ from kusanya.store.records.arrivals import (
 from kusanya.store.records.breaks import (
     BreakFact,
     BreakHistory,
-    BreakState,
+    BreakStatus,
     BreakSubject,
     ReceiptFact,
 )
@@ -76,7 +76,7 @@ __all__ = [
     "BackupStatus",
     "BreakFact",
     "BreakHistory",
-    "BreakState",
+    "BreakStatus",
     "BreakSubject",
     "Change",
     "ChangeKind",

@@ -9,8 +9,8 @@ import msgspec
 from kusanya.wire import Mode
 
 
-class BreakState(StrEnum):
-    """What people made of a break."""
+class BreakStatus(StrEnum):
+    """What people have decided about a break."""
 
     OPEN = "open"
     EXPLAINED = "explained"
@@ -50,7 +50,7 @@ class BreakFact(msgspec.Struct, frozen=True, kw_only=True):
     actor: str
     """Who worked on the store, as the audit has it."""
     subject: BreakSubject
-    status: BreakState | None = None
+    status: BreakStatus | None = None
     owner: str | None = None
     """Who takes care of it; empty for nobody."""
     note: str | None = None
@@ -65,13 +65,13 @@ class BreakHistory(msgspec.Struct, frozen=True, kw_only=True):
     break_id: str
     subject: BreakSubject
     """What the break was when somebody last spoke of it."""
-    status: BreakState = BreakState.OPEN
+    status: BreakStatus = BreakStatus.OPEN
     owner: str | None = None
     note: str | None = None
     decision: BreakFact | None = None
     """The fact that set the status."""
 
-    def status_for(self, now: BreakSubject) -> BreakState:
+    def status_for(self, now: BreakSubject) -> BreakStatus:
         """Return the status of the break as it is `now`.
 
         Open again where code or money are not those that the decision was about.
@@ -80,7 +80,7 @@ class BreakHistory(msgspec.Struct, frozen=True, kw_only=True):
         return (
             self.status
             if decision is not None and decision.subject.says_the_same(now)
-            else BreakState.OPEN
+            else BreakStatus.OPEN
         )
 
     @classmethod
