@@ -49,8 +49,8 @@ class SendFailure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-Sender: TypeAlias = Callable[[str, Message], None]
-"""Sends a message to one address; raises NotificationError."""
+Transport: TypeAlias = Callable[[str, Message], None]
+"""Brings a message to one address; raises NotificationError."""
 
 
 def send(
@@ -59,7 +59,7 @@ def send(
     body: str,
     *,
     data: Mapping[str, Any] | None = None,
-    sender: Sender | None = None,
+    transport: Transport | None = None,
 ) -> list[SendFailure]:
     """Send a title and a body to every address, and return those that did not take it.
 
@@ -70,11 +70,11 @@ def send(
     """
     quiet_logs()  # httpx logs whole addresses
     message = Message(title=_line(title, _TITLE_MAX), body=_lines(body), data=data)
-    deliver = send_one if sender is None else sender
+    bring = send_one if transport is None else transport
     failures: list[SendFailure] = []
     for url in urls:
         try:
-            deliver(url, message)
+            bring(url, message)
         except NotificationError as error:
             failures.append(SendFailure(target=shown(url), reason=str(error)))
     return failures

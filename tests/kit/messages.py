@@ -11,7 +11,7 @@ import msgspec
 from kusanya.business_day import EAT
 from kusanya.wording import Language
 
-SENDERS: Final = ("M-Pesa", "Mixx by Yas", "Airtel Money", "HaloPesa", "Selcom Pesa", "CRDB", "NMB")
+ISSUERS: Final = ("M-Pesa", "Mixx by Yas", "Airtel Money", "HaloPesa", "Selcom Pesa", "CRDB", "NMB")
 CHANNELS: Final = {
     "M-Pesa": "MPESA_TZ",
     "Mixx by Yas": "TIGO_TZ",
@@ -25,7 +25,7 @@ _HEX: Final = "0123456789abcdef"
 class Message(msgspec.Struct, frozen=True):
     """A text, and what it says."""
 
-    sender: str
+    issuer: str
     language: Language
     amount: int
     at: datetime
@@ -37,14 +37,14 @@ Template = Callable[[str, str, datetime, Random], tuple[str, str]]
 
 
 def message(
-    sender: str, language: Language, *, amount: int, at: datetime, payee: str, random: Random
+    issuer: str, language: Language, *, amount: int, at: datetime, payee: str, random: Random
 ) -> Message:
-    """Return a payment's message as its sender words it, one of the wordings by chance."""
+    """Return a payment's message as its issuer words it, one of the wordings by chance."""
     local = at.astimezone(EAT)
-    receipt = _RECEIPTS[sender](local, random)
-    wordings = _PAID[sender, language]
+    receipt = _RECEIPTS[issuer](local, random)
+    wordings = _PAID[issuer, language]
     text = random.choice(wordings)(receipt, amount, local, payee, random)
-    return Message(sender, language, amount, at, receipt, text)
+    return Message(issuer, language, amount, at, receipt, text)
 
 
 def _some(random: Random, count: int, letters: str = _LETTERS) -> str:

@@ -79,15 +79,15 @@ def test_phones_secrets_and_control_characters_leave_the_texts(http: HttpSink) -
     assert sent["body"] == "•••••001 paid␛[31m\nwhsec_(secret) and live key (secret)"
 
 
-def test_a_sender_is_handed_each_address_and_the_cleaned_message() -> None:
+def test_a_transport_is_handed_each_address_and_the_cleaned_message() -> None:
     sent: list[tuple[str, notify.Message]] = []
 
-    def sender(url: str, message: notify.Message) -> None:
+    def transport(url: str, message: notify.Message) -> None:
         sent.append((url, message))
         if url == "second://":
             raise NotificationError("it is full")
 
-    failures = notify.send(["first://", "second://"], "title", "0754000001", sender=sender)
+    failures = notify.send(["first://", "second://"], "title", "0754000001", transport=transport)
     assert [(url, message.body) for url, message in sent] == [
         ("first://", "•••••001"),
         ("second://", "•••••001"),

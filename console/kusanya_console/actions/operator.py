@@ -127,7 +127,7 @@ class OperatorActions:
             if row is None or receipt is None:
                 raise KusanyaError("the message fits no payment alone: no receipt was kept")
             self._audit.refuse_unfit("keep receipt", row.id)
-            source = f"message of {message.confirmation.sender}"
+            source = f"message of {message.confirmation.issuer}"
             # The store audits it in the same transaction.
             self._store.receipts.record(row.id, mode, receipt, source=source, actor=self._actor)
             kept.append(f"{safe(receipt, 40)} with {format_text(row.reference, 60)}")

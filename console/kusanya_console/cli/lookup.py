@@ -225,7 +225,7 @@ def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode") -> None:
                 message.row.id,
                 mode,
                 message.confirmation.receipt,
-                source=f"message of {message.confirmation.sender}",
+                source=f"message of {message.confirmation.issuer}",
                 actor=store.audit.actor,
             )
 

@@ -130,7 +130,7 @@ def _message_lines(message: MessageMatch) -> Iterator[str]:
 def _message_record(message: MessageMatch) -> dict[str, Any]:
     said = message.confirmation
     return {
-        "sender": said.sender,
+        "sender": said.issuer,
         "language": said.language.value,
         "direction": said.direction.value,
         "amount": said.amount,

@@ -73,7 +73,7 @@ def read_amount(text: str) -> int | None:
 def read_time(date: str | None, time: str | None) -> tuple[datetime | None, timedelta]:
     """Return the instant that a date and a time in East Africa name, and how exact it is.
 
-    The day comes before the month, as all senders write it, unless the year comes first. None for a
+    The day comes before the month, as all issuers write it, unless the year comes first. None for a
     date that no calendar has.
     """
     days = _DATE.fullmatch((date or "").translate(_LOOKALIKES))

@@ -1,4 +1,4 @@
-"""How a sender's grammar is written: templates of its messages, and what makes one doubtful.
+"""How a issuer's grammar is written: templates of its messages, and what makes one doubtful.
 
 A template is a regular expression in which a space stands for whatever is between two words (a
 space, a full stop, nothing), and these names stand for parts: {receipt} {number} {amount} {payee}
@@ -36,7 +36,7 @@ Check = Callable[[str, datetime], str | None]
 
 
 class Form(msgspec.Struct, frozen=True):
-    """One kind of message of a sender."""
+    """One kind of message of a issuer."""
 
     direction: Direction
     language: Language
@@ -44,9 +44,9 @@ class Form(msgspec.Struct, frozen=True):
 
 
 class Grammar(msgspec.Struct, frozen=True, kw_only=True):
-    """All messages of one sender that we know."""
+    """All messages of one issuer that we know."""
 
-    sender: str
+    issuer: str
     channel: str | None
     forms: tuple[Form, ...]
     check: Check | None = None
@@ -57,7 +57,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
         at, precision = read_time(parts.get("date"), parts.get("time"))
         receipt, also = parts.get("receipt"), parts.get("also")
         return Confirmation(
-            sender=self.sender,
+            issuer=self.issuer,
             channel=self.channel,
             language=form.language,
             direction=form.direction,
@@ -85,7 +85,7 @@ Templates = Mapping[Direction, Sequence[str]]
 
 
 def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[Form, ...]:
-    """Return the forms of a sender whose {receipt} is the given expression."""
+    """Return the forms of a issuer whose {receipt} is the given expression."""
     parts = {
         "{receipt}": rf"(?<![A-Za-z0-9])(?P<receipt>{receipt})(?![A-Za-z0-9])",
         "{number}": _NUMBER,

@@ -27,10 +27,10 @@ class Direction(StrEnum):
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """One payment as its message confirms it."""
 
-    sender: str
-    """Who sends such messages: M-Pesa, Mixx by Yas, CRDB and so on."""
+    issuer: str
+    """The operator or bank that wrote it: M-Pesa, Mixx by Yas, CRDB and so on."""
     channel: str | None
-    """The channel of collections that the sender carries; None for a bank, which carries any."""
+    """The channel of collections that the issuer carries; None for a bank, which carries any."""
     language: Language
     direction: Direction
     amount: int | None
@@ -48,7 +48,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
     """The account or reference that it was paid for, as it was written; empty where none is."""
     doubts: tuple[str, ...] = ()
-    """What no genuine message of this sender says, in words."""
+    """What no genuine message of this issuer says, in words."""
 
 
 class MessageReading(msgspec.Struct, frozen=True, kw_only=True):

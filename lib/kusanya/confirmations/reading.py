@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from kusanya.confirmations.fragments import plain
+from kusanya.confirmations.issuers import GRAMMARS
 from kusanya.confirmations.message import Confirmation, MessageReading
-from kusanya.confirmations.operators import GRAMMARS
 
 _OURS: Final = re.compile(r"\b(?:TZS|TSHS?|/=)[ .:]{0,2}[0-9]|[0-9]/[=-]", re.IGNORECASE)
 _FOREIGN: Final = re.compile(
@@ -27,8 +27,8 @@ _LONG: Final = 90
 FAILED: Final = "The message says that nothing was paid: the money is with the customer."
 FOREIGN: Final = "The message is about another country's money, not Tanzanian shillings."
 UNKNOWN_FORM: Final = (
-    "It is written like a confirmation, but no sender that we know writes in this form: it may be "
-    "forged. Look the payment up by its amount and time."
+    "It is written like a confirmation, but no operator or bank that we know writes in this "
+    "form: it may be forged. Look the payment up by its amount and time."
 )
 NO_MESSAGE: Final = "This is no confirmation that I know."
 
@@ -71,10 +71,10 @@ def _found(line: str) -> list[Confirmation]:
 
 
 def _merged(found: list[Confirmation]) -> tuple[Confirmation, ...]:
-    """Return each payment once: senders confirm some twice, in two languages or two steps."""
+    """Return each payment once: issuers confirm some twice, in two languages or two steps."""
     once: dict[object, Confirmation] = {}
     for number, confirmation in enumerate(found):
-        key = (confirmation.sender, (confirmation.receipt or f"#{number}").upper())
+        key = (confirmation.issuer, (confirmation.receipt or f"#{number}").upper())
         known = once.get(key)
         if known is None or (known.at is None and confirmation.at is not None):
             once[key] = confirmation

@@ -65,7 +65,7 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
         """Return what the message says, in one line that is safe to show."""
         said = self.confirmation
         amount = "an amount with cents" if said.amount is None else f"TZS {said.amount:,}"
-        parts = [f"{said.sender} message: {said.direction.value} {amount}"]
+        parts = [f"{said.issuer} message: {said.direction.value} {amount}"]
         if said.payee:
             parts.append(f"{'from' if said.direction is Direction.RECEIVED else 'to'} {said.payee}")
         if said.receipt:
@@ -233,7 +233,7 @@ def _other_channel(said: Confirmation, amount: int, same: Sequence[CollectionRow
     if not same:
         return None
     label = channel_label(same[0].channel)
-    return f"Another channel: TZS {amount:,} was asked for by {label}, not by {said.sender}."
+    return f"Another channel: TZS {amount:,} was asked for by {label}, not by {said.issuer}."
 
 
 def _other_time(store: Store, mode: Mode, amount: int, at: datetime) -> str | None:

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, S311 - messages stand as they come
-"""What a customer's message says: seven senders, two languages, and texts that are none."""
+"""What a customer's message says: seven issuers, two languages, and texts that are none."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kit.messages import SENDERS, message, spoiled
+from tests.kit.messages import ISSUERS, message, spoiled
 
 from kusanya.confirmations import Direction, read
 from kusanya.confirmations.fragments import TEXT_MAX, plain
@@ -17,14 +17,14 @@ START = datetime(2026, 6, 19, 4, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize("sender", SENDERS)
+@pytest.mark.parametrize("issuer", ISSUERS)
 def test_a_payment_is_read_from_every_sender_in_both_languages(
-    sender: str, language: Language
+    issuer: str, language: Language
 ) -> None:
-    random = Random(f"{sender} {language}")
+    random = Random(f"{issuer} {language}")
     for number in range(12):
         made = message(
-            sender,
+            issuer,
             language,
             amount=random.choice((500, 5_000, 52_000, 85_000, 1_250_000)),
             at=START + timedelta(minutes=random.randrange(0, 14 * 1440)),
@@ -33,18 +33,18 @@ def test_a_payment_is_read_from_every_sender_in_both_languages(
         )
         text = spoiled(made.text, random) if number % 2 else made.text
         (said,) = read(text).confirmations
-        assert (said.sender, said.language, said.direction) == (sender, language, Direction.PAID)
+        assert (said.issuer, said.language, said.direction) == (issuer, language, Direction.PAID)
         assert said.amount == made.amount, text
         assert said.at == made.at, text
         assert "DUKA LA VITABU" in said.payee
-        # One sender writes no number into its English messages.
+        # One issuer writes no number into its English messages.
         assert (said.receipt or "").upper() in (made.receipt.upper(), ""), text
-        assert bool(said.receipt) == ((sender, language) != ("NMB", Language.ENGLISH))
+        assert bool(said.receipt) == ((issuer, language) != ("NMB", Language.ENGLISH))
         assert said.doubts == ()
 
 
 PUBLISHED = [
-    # (text, sender, direction, amount, receipt, day and time in East Africa)
+    # (text, issuer, direction, amount, receipt, day and time in East Africa)
     (
         (
             "DFJ7C2KPQ8 Confirmed. Tsh7,500.00 sent to business CITY-WATER 2 on 19/6/26 at 10:56 pm. "
@@ -229,8 +229,8 @@ def test_shapes_that_customers_published_are_read(
     text: str, expected: tuple[str, Direction, int | None, str | None, str | None]
 ) -> None:
     (said,) = read(text).confirmations
-    sender, direction, amount, receipt, at = expected
-    assert (said.sender, said.direction) == (sender, direction)
+    issuer, direction, amount, receipt, at = expected
+    assert (said.issuer, said.direction) == (issuer, direction)
     assert (said.amount, said.receipt) == (amount, receipt)
     assert said.at == (None if at is None else datetime.fromisoformat(at).replace(tzinfo=UTC))
     assert said.doubts == ()
@@ -244,7 +244,7 @@ def test_two_messages_of_one_payment_are_one_confirmation() -> None:
 
 def test_two_payments_at_once_are_two_in_the_order_of_the_text() -> None:
     both = read(f"{PUBLISHED[0][0]} {PUBLISHED[12][0]}").confirmations
-    assert [said.sender for said in both] == ["M-Pesa", "Selcom Pesa"]
+    assert [said.issuer for said in both] == ["M-Pesa", "Selcom Pesa"]
 
 
 @pytest.mark.parametrize(

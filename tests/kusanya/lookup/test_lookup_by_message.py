@@ -8,7 +8,7 @@ from random import Random
 from shutil import copy
 
 import pytest
-from tests.kit.messages import CHANNELS, SENDERS, SOON, Message, message
+from tests.kit.messages import CHANNELS, ISSUERS, SOON, Message, message
 from tests.kit.payments import by_event, polled
 
 from kusanya.business_day import day_start
@@ -238,10 +238,10 @@ def test_no_message_is_matched_with_a_payment_that_it_is_not_about(
     amounts = (1_000, 2_000, 5_000, 5_500, 12_000)
     ours: dict[str, Message] = {}
     for number in range(120):
-        sender = SENDERS[number % len(SENDERS)]
+        issuer = ISSUERS[number % len(ISSUERS)]
         at = NOW - timedelta(minutes=random.randrange(60, 2 * 1440))
         made = message(
-            sender,
+            issuer,
             language,
             amount=random.choice(amounts),
             at=at + SOON,
@@ -249,11 +249,11 @@ def test_no_message_is_matched_with_a_payment_that_it_is_not_about(
             random=random,
         )
         ours[f"col_{number}"] = made
-        channel = CHANNELS.get(sender, "MPESA_TZ")
+        channel = CHANNELS.get(issuer, "MPESA_TZ")
         store.record(polled(number, at, amount=made.amount, channel=channel))
     strangers = [
         message(
-            random.choice(SENDERS),
+            random.choice(ISSUERS),
             language,
             amount=random.choice(amounts),
             at=NOW - timedelta(minutes=random.randrange(60, 2 * 1440)),

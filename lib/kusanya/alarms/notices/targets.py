@@ -23,31 +23,26 @@ class Target(msgspec.Struct, frozen=True):
     send: Callable[[Message], None]
 
 
-def targets(
-    urls: Sequence[str], programs: Sequence[str], *, sender: notify.Sender | None = None
-) -> tuple[Target, ...]:
+def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[Target, ...]:
     """Return the targets of addresses and of command lines, which no shell reads.
 
     A program gets a message's data as JSON on its standard input, and has taken it when it ends
     with 0 within 30 s. Raises ConfigurationError for an address or a command that cannot be used.
     """
-    if sender is None:
-        notify.check(urls)
+    notify.check(urls)
     shown = [
         f"address {place} ({notify.shown(url)})" if len(urls) > 1 else notify.shown(url)
         for place, url in enumerate(urls, start=1)
     ]
     return (
-        *(Target(name, _to(url, sender)) for name, url in zip(shown, urls, strict=True)),
+        *(Target(name, _to(url)) for name, url in zip(shown, urls, strict=True)),
         *(_program(line) for line in programs),
     )
 
 
-def _to(url: str, sender: notify.Sender | None) -> Callable[[Message], None]:
+def _to(url: str) -> Callable[[Message], None]:
     def send(message: Message) -> None:
-        for failure in notify.send(
-            [url], message.title, message.body, data=message.data, sender=sender
-        ):
+        for failure in notify.send([url], message.title, message.body, data=message.data):
             raise NotificationError(failure.reason)
 
     return send

@@ -1,9 +1,9 @@
-"""The grammars of the senders whose messages customers forward, one module each."""
+"""The grammars of the operators and banks whose messages customers forward, one module each."""
 
 from typing import Final
 
 from kusanya.confirmations.grammar import Grammar
-from kusanya.confirmations.operators import airtel, crdb, halopesa, mixx, mpesa, nmb, selcom
+from kusanya.confirmations.issuers import airtel, crdb, halopesa, mixx, mpesa, nmb, selcom
 
 GRAMMARS: Final[tuple[Grammar, ...]] = (
     mpesa.GRAMMAR,
@@ -14,4 +14,4 @@ GRAMMARS: Final[tuple[Grammar, ...]] = (
     crdb.GRAMMAR,
     nmb.GRAMMAR,
 )
-"""Every sender that we know."""
+"""Every issuer that we know."""

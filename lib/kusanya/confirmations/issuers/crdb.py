@@ -11,7 +11,7 @@ from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
-    sender="CRDB",
+    issuer="CRDB",
     channel=None,
     forms=forms(
         "[0-9a-f]{16}",

@@ -19,7 +19,7 @@ def _check(receipt: str, at: datetime) -> str | None:
 
 
 GRAMMAR: Final = Grammar(
-    sender="Selcom Pesa",
+    issuer="Selcom Pesa",
     channel=None,
     check=_check,
     forms=forms(

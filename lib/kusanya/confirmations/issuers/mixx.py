@@ -10,7 +10,7 @@ from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
-    sender="Mixx by Yas",
+    issuer="Mixx by Yas",
     channel="TIGO_TZ",
     forms=forms(
         "[0-9]{11,16}",

@@ -30,7 +30,7 @@ def _check(receipt: str, at: datetime) -> str | None:
 
 
 GRAMMAR: Final = Grammar(
-    sender="M-Pesa",
+    issuer="M-Pesa",
     channel="MPESA_TZ",
     check=_check,
     forms=forms(

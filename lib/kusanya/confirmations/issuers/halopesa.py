@@ -6,7 +6,7 @@ from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
-    sender="HaloPesa",
+    issuer="HaloPesa",
     channel="HALOPESA_TZ",
     forms=forms(
         "[0-9]{9,12}",

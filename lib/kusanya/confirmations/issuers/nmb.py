@@ -10,7 +10,7 @@ from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
-    sender="NMB",
+    issuer="NMB",
     channel=None,
     forms=forms(
         "(?:[A-Z]{3}_?[0-9]{10,16}|[0-9]{3}[A-Z]{4}[0-9]{9})",

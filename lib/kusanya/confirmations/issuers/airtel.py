@@ -28,7 +28,7 @@ def _check(receipt: str, at: datetime) -> str | None:
 
 
 GRAMMAR: Final = Grammar(
-    sender="Airtel Money",
+    issuer="Airtel Money",
     channel="AIRTEL_TZ",
     check=_check,
     forms=forms(
