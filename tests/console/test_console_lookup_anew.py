@@ -1,19 +1,20 @@
 """A new search begins at its first match, and says in one sentence what was looked for."""
 
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from tests.console.looking import shown
 from textual.pilot import Pilot
 
+from kusanya.business_day import EAT
 from kusanya.clock import ManualClock
 from kusanya.lookup import LookupResult, Match, MatchKind
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.lookup.screen import LookupScreen
+from kusanya_console.lookup.screen import LookupRecord, LookupScreen
 from kusanya_console.lookup.words import hint
 from kusanya_console.ui import language
 
@@ -67,3 +68,96 @@ def test_the_hint_names_what_was_looked_for(
     assert one == "1 collection in TEST MODE, found by amount: 5,000, today"
     monkeypatch.setattr(language, "_chosen", Language.SWAHILI)
     assert "katika TEST MODE kwa 5,000, leo; linalofaa zaidi kwanza; j k kuchagua" in said(two)
+
+
+def flat(app: Any) -> str:
+    return " ".join(shown(app).split())
+
+
+def states(rows: Iterable[LookupRecord]) -> list[str]:
+    return [row.status for row in rows if isinstance(row, CollectionRow)]
+
+
+def opens(seed: Any, n: int, at: datetime) -> Callable[[], None]:
+    """Record an open payment; what is returned records that it succeeded."""
+    seed.answered(seed.collection(n, at=at, phone="255754000003"))
+    done = {"status": "succeeded", "completed_at": at + timedelta(seconds=17)}
+    final = seed.collection(n, at=at, phone="255754000003", **done)
+    return lambda: seed.polled(final, at=at + timedelta(seconds=20))
+
+
+@pytest.mark.anyio
+async def test_list_and_story_follow_a_payment_together(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+) -> None:
+    finish = [opens(seed, n, clock.now() - timedelta(minutes=n)) for n in (1, 2, 3)]
+    async with opened("3", size=(120, 36)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, LookupScreen)
+        screen.look_for("0754000003")
+        await settled(pilot)
+        await pilot.press("j", "space")
+        await settled(pilot)
+        before = screen.table.cursor, set(screen.table.marked)
+        assert states(screen.table.window.rows) == ["created"] * 3
+        for succeed in finish:
+            succeed()
+        app.tick()
+        await settled(pilot)
+        assert states(screen.table.window.rows) == ["succeeded"] * 3
+        assert "○ created" not in shown(app).split("story")[0], "list and card say the same"
+        assert (screen.table.cursor, set(screen.table.marked)) == before, "place and marks stay"
+        assert states(screen.table.marked.values()) == ["succeeded"]
+        screen.look_for("0754000003 ")
+        await settled(pilot)
+        assert (screen.table.cursor, set(screen.table.marked)) == before
+
+
+@pytest.mark.anyio
+async def test_the_sentence_of_a_message_follows_its_payment(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+) -> None:
+    at = clock.now().astimezone(EAT) - timedelta(minutes=5)
+    message = (
+        "UC42ABCD35 Confirmed. Tsh12,200.00 sent to DUKA for account INV-482004 "
+        f"on {at:%d/%m/%y} at {at:%H:%M}. New balance is Tsh1,000.00."
+    )
+    born = {"at": at, "channel": "MPESA_TZ", "amount": 12_200}
+    seed.answered(seed.collection(4, **born))
+    async with opened("3", size=(120, 36)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, LookupScreen)
+        screen.look_for(message)
+        await settled(pilot)
+        assert "we know it as created" in flat(app)
+        final = {"status": "expired", "completed_at": clock.now()}
+        seed.polled(seed.collection(4, **born, **final), at=clock.now())
+        app.tick()
+        await settled(pilot)
+        assert "we know it as expired" in flat(app)
+        assert "known as created" not in flat(app)
+
+
+@pytest.mark.anyio
+async def test_a_story_that_was_left_is_read_again_on_the_way_back(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+) -> None:
+    succeed = opens(seed, 1, clock.now() - timedelta(minutes=1))
+    async with opened("3", size=(120, 36)) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, LookupScreen)
+        screen.look_for("INV-482001")
+        await settled(pilot)
+        assert "○ created" in flat(app).split("say to the customer")[0]
+        await pilot.press("escape", "1")
+        await settled(pilot)
+        assert app.screen is not screen
+        succeed()
+        app.tick()
+        await settled(pilot)
+        seed.life(2, at=clock.now())  # the newest reading speaks of another payment alone
+        app.tick()
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        assert "● succeeded" in flat(app).split("say to the customer")[0]

@@ -98,14 +98,21 @@ class LookupAnswer(msgspec.Struct, frozen=True):
 
 
 def look_up(
-    store: Store, text: str, *, mode: Mode, look: Look, payees: Sequence[str] = ()
+    store: Store,
+    text: str,
+    *,
+    mode: Mode,
+    look: Look,
+    payees: Sequence[str] = (),
+    shown_id: str | None = None,
 ) -> LookupAnswer:
-    """Return the matches of a text, with all that is known of the best one."""
+    """Return the matches of a text, with all that is known of one: `shown_id`, or the best."""
     found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
     rows = matched(found)
     if not rows:
         return LookupAnswer(found, None)
-    return LookupAnswer(found, load_details(store, rows[0], look, is_claimed=found.is_claim))
+    row = next((row for row in rows if row.id == shown_id), rows[0])
+    return LookupAnswer(found, load_details(store, row, look, is_claimed=found.is_claim))
 
 
 def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
@@ -142,6 +149,12 @@ def load_details(
 def record_of(details: Details) -> LookupRecord:
     """Return the record that a story is about."""
     return details.intent if isinstance(details, CreationTimeline) else details.story.row
+
+
+def ids_of(details: Details) -> set[str]:
+    """Return the ids of every payment that a story shows the state of."""
+    around = details.around if isinstance(details, CreationTimeline) else details.story.around
+    return {record_of(details).id, *(row.id for row in around.also)}
 
 
 def _selection(row: LookupRecord) -> Selection:
@@ -214,8 +227,13 @@ class LookupScreen(TableScreen[LookupRecord]):
         return self.query_one("#box", Box).meant.strip().removeprefix("/")
 
     def entered(self) -> None:
-        """Begin in the box: whoever comes by the key has something to paste."""
+        """Begin in the box: who comes by the key has something to paste."""
         self.action_box()
+
+    def on_screen_resume(self) -> None:
+        """Catch up on what happened while another screen was shown."""
+        if self._found.count:
+            self._ask(self._asked_text)
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Answer while a person types; only the latest text counts."""
@@ -230,23 +248,46 @@ class LookupScreen(TableScreen[LookupRecord]):
     def _ask(self, text: str) -> None:
         store, mode, look = self.context.store, self.context.mode, self.context.look
         self._is_stale = self._is_unread = False
-        payees = self.context.payees
-        self.fetch("answer", lambda: look_up(store, text, mode=mode, look=look, payees=payees))
+        payees, details = self.context.payees, self._details
+        shown_id = None if details is None or not self._answers(text) else record_of(details).id
+        self.fetch(
+            "answer",
+            lambda: look_up(store, text, mode=mode, look=look, payees=payees, shown_id=shown_id),
+        )
+
+    def _answers(self, text: str) -> bool:
+        """Tell whether the matches that are shown were found by `text`."""
+        return bool(self._found.count) and self._found.text == text.strip()
 
     def show_fetched(self, what: str, value: Any) -> None:
         """Show the matches and the story."""
         if what == "answer":
-            self._found, self._details = value.found, value.details
-            # Emptied first: another text's place in the list is none in this one.
-            self.table.cursor = None
-            self.table.show(PageWindow())
-            self.table.highlight(needles_of(self._found))
-            self.table.show(PageWindow(matched(self._found)))
-            # Marks of another text would let an action meet payments that nobody sees.
-            self.unmark_all()
+            self._take(value)
         elif what == "story":
             self._details = value
         self._show()
+
+    def _take(self, answer: LookupAnswer) -> None:
+        found, rows = answer.found, matched(answer.found)
+        held = {row.id: row for row in rows}
+        marked: list[LookupRecord] = []
+        if self._answers(found.text):
+            marked = [held[row_id] for row_id in self.table.marked if row_id in held]
+            if self.table.cursor not in held:
+                self.table.cursor = None
+        else:
+            # Emptied first: another text's place in the list is none in this one.
+            self.table.cursor = None
+            self.table.show(PageWindow())
+            self.table.highlight(needles_of(found))
+        # Marks of another text would let an action meet payments that nobody sees.
+        self.unmark_all()
+        self.table.mark(marked)
+        self._found, self._details = found, answer.details
+        self.table.show(PageWindow(rows))
+        row = self.table.row
+        if row is not None and answer.details and record_of(answer.details).id != row.id:
+            self._fetch(row)  # the cursor was moved while the text was answered again
 
     def on_record_table_highlighted(self, message: RecordTable.Highlighted) -> None:
         """Tell the story of the match that the cursor reached."""
@@ -265,14 +306,18 @@ class LookupScreen(TableScreen[LookupRecord]):
         self.fetch("story", lambda: load_details(store, row, look, is_claimed=is_claimed))
 
     def advance(self, snapshot: Snapshot) -> None:
-        """Tell the story again when its collection has news."""
+        """Answer the text again when a payment that is shown has news.
+
+        List, sentences and story come from one reading: none may contradict the others.
+        """
         details = self._details
-        if self._is_stale or (isinstance(details, CreationTimeline) and snapshot.intents):
+        shown = {row.id for row in self.table.window.rows}
+        shown |= set() if details is None else ids_of(details)
+        is_creation = isinstance(details, CreationTimeline) or bool(self._found.creations)
+        if self._is_stale or shown & snapshot.changed or (is_creation and snapshot.intents):
             # A creation that was answered meanwhile is found as its collection.
             self._ask(self._asked_text)
-        elif details is not None and (
-            snapshot.intents or record_of(details).id in snapshot.changed
-        ):
+        elif details is not None and snapshot.intents:
             self._fetch(record_of(details))
 
     def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - either question is asked anew

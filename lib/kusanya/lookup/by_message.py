@@ -106,7 +106,9 @@ def _match(
     doubts = [*said.doubts, *(["its time lies in the future"] if early else [])]
     if doubts:
         sentence = f"Possibly forged: {'; '.join(doubts)}. Look at the payment itself."
-        return MessageMatch(confirmation=said, sentence=sentence, is_doubtful=True)
+        # Its reference alone leads anywhere: amount and time of a forged message prove nothing.
+        rows = known_elsewhere(store, said, mode)
+        return MessageMatch(confirmation=said, rows=rows, sentence=sentence, is_doubtful=True)
     objection = _objection(said, payees)
     if objection is not None or said.amount is None or said.at is None:
         return MessageMatch(confirmation=said, sentence=objection or "")

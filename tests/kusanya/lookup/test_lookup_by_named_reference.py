@@ -74,3 +74,15 @@ def test_a_reference_that_we_do_not_know_changes_nothing(store: Store) -> None:
     (said,) = asked(store, TEXTS[0]).messages
     assert said.row is not None
     assert said.sentence == "Amount, channel and time fit this payment alone."
+
+
+def test_a_forged_message_leads_to_the_payment_that_it_names_and_keeps_nothing(
+    store: Store,
+) -> None:
+    for number in (271, 272):
+        store.record(by_event(number, PAID, amount=5_000, reference=f"INV-000{number}"))
+    found = asked(store, TEXTS[0].replace("21/6/26", "20/6/26"))
+    (said,) = found.messages
+    assert said.sentence.startswith("Possibly forged: its receipt")
+    assert [match.row.reference for match in found.matches] == ["INV-000272"]
+    assert (said.is_doubtful, said.keeps_receipt, found.is_claim) == (True, False, True)
