@@ -9,7 +9,9 @@ import pytest
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import Verdict
+from kusanya.store.tables.schema import delivery, event, observation
 from kusanya.store.writer import journal
+from kusanya.store.writer.row_values import DeliveryValues, EventValues, ObservationValues
 from kusanya.wire import Mode
 
 
@@ -38,6 +40,14 @@ def test_repeats_within_one_batch_are_found_too(store: Store, make: Any) -> None
         1,
         1,
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "table"),
+    [(DeliveryValues, delivery), (EventValues, event), (ObservationValues, observation)],
+)
+def test_the_values_of_a_row_stand_in_the_order_of_the_columns(values: Any, table: Any) -> None:
+    assert list(values._fields) == [column.name for column in table.c]
 
 
 def test_the_exact_bytes_of_a_delivery_come_back(store: Store, make: Any) -> None:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import chain, product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -18,12 +18,16 @@ from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 from kusanya.store.tables.engine import is_outage, why
-from kusanya.store.tables.payload import body_digest, pack, pack_headers, unpack
-from kusanya.store.tables.schema import event
-from kusanya.store.tables.values import clean, delivery_id, hour_of, maybe_clean, maybe_us, to_us
-from kusanya.store.writer.delivery_values import attempt_of, said_by
+from kusanya.store.tables.payload import body_digest, pack, unpack
+from kusanya.store.tables.values import clean, delivery_id, hour_of, maybe_clean, to_us
 from kusanya.store.writer.projection import ProjectedRow, project_facts
 from kusanya.store.writer.rejected import RejectedRetention
+from kusanya.store.writer.row_values import (
+    DeliveryValues,
+    EventValues,
+    ObservationValues,
+    delivery_values,
+)
 from kusanya.store.writer.statements import Statements
 from kusanya.wire import Mode
 
@@ -117,6 +121,13 @@ class _Known:
         self.touched = False
 
 
+class _FirstBody(NamedTuple):
+    """Of an event the body that arrived first, and the collection that it is about."""
+
+    digest: bytes
+    collection_id: str
+
+
 class Batch:
     """The facts of one transaction, gathered per table and written table by table."""
 
@@ -124,13 +135,13 @@ class Batch:
         self._writing = writing
         self._bound = bound
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
-        self._events: dict[tuple[str, str], tuple[bytes, str]] = {}
+        self._events: dict[tuple[str, str], _FirstBody] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
-        self._deliveries: list[tuple[Any, ...]] = []
-        self._new_events: dict[tuple[str, str], list[Any]] = {}
+        self._deliveries: list[DeliveryValues] = []
+        self._new_events: dict[tuple[str, str], EventValues] = {}
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._checked: dict[tuple[str, str], int] = {}
-        self._observations: list[tuple[Any, ...]] = []
+        self._observations: list[ObservationValues] = []
         self._counts: Counter[tuple[str, int, str, str, str]] = Counter()
 
     def run(self, items: Sequence[Item]) -> list[Any]:
@@ -174,7 +185,7 @@ class Batch:
         if events:
             rows = ask(sql.known_events, events)
             for event_id, mode, digest, of, arrivals in rows:
-                self._events[event_id, mode] = (bytes(digest), of)
+                self._events[event_id, mode] = _FirstBody(bytes(digest), of)
                 self._arrivals[event_id, mode] = arrivals
                 # Another body under the same id may name another collection.
                 wanted.add(of)
@@ -202,22 +213,13 @@ class Batch:
             return DeliveryReceipt(delivery_id="", verdict=verdict, seq=0)
         seq = self._writing.seq()
         self._deliveries.append(
-            (
-                seq,
-                arrived_at,
-                endpoint,
-                mode,
-                str(verdict),
-                reason,
-                *said_by(item),
-                maybe_us(item.signed_at),
-                None if verdict is Verdict.REJECTED else attempt_of(item),
-                item.answer,
-                item.took_us,
-                item.secrets_tried,
-                len(item.body),
-                pack_headers(item.headers),
-                item.body,
+            delivery_values(
+                item,
+                seq=seq,
+                arrived_at=arrived_at,
+                endpoint=endpoint,
+                verdict=verdict,
+                reason=reason,
             )
         )
         if item.observation is not None:
@@ -235,42 +237,44 @@ class Batch:
         if item.verdict is not Verdict.VERIFIED:
             return item.verdict
         key = (item.event_id or "", str(item.heard_in))
-        mine = (body_digest(item.body), item.collection_id or "")
+        mine = _FirstBody(body_digest(item.body), item.collection_id or "")
         known = self._events.setdefault(key, mine)
         if known is mine:
             return Verdict.VERIFIED
-        if known[0] != mine[0]:
+        if known.digest != mine.digest:
             return Verdict.CONFLICT
         self._arrivals[key] = self._arrivals.get(key, 1) + 1
         new = self._new_events.get(key)
         if new is None:
             self._repeats[key] += 1
         else:
-            new[_ARRIVALS] += 1
+            self._new_events[key] = new._replace(arrivals=new.arrivals + 1)
         return Verdict.REPEAT
 
     def _new_event(self, item: Arrival, *, seq: int, arrived_at: int, endpoint: str) -> None:
         key = (item.event_id or "", str(item.heard_in))
         created_at = item.event_created_at or item.arrived_at
-        self._new_events[key] = [
-            *key,
-            seq,
-            clean(item.event_type or "", NAME_MAX),
-            to_us(created_at),
-            clean(item.collection_id or "", NAME_MAX),
-            arrived_at,
-            endpoint,
-            1,
-            None,
-            self._events[key][0],
-        ]
+        id_, mode = key
+        self._new_events[key] = EventValues(
+            id=id_,
+            mode=mode,
+            seq=seq,
+            type=clean(item.event_type or "", NAME_MAX),
+            created_at=to_us(created_at),
+            collection_id=clean(item.collection_id or "", NAME_MAX),
+            first_arrived_at=arrived_at,
+            endpoint=endpoint,
+            arrivals=1,
+            checked_at=None,
+            digest=self._events[key].digest,
+        )
 
     def _dispute(self, item: Arrival, observation: Observation) -> None:
         """Keep another body of a known event as evidence, for each collection it is about."""
         fact = msgspec.structs.replace(observation, disputed=Dispute.OTHER_BODY)
         said = pack(fact)
-        _, first = self._events[(item.event_id or "", str(item.heard_in))]
-        for collection_id in {first: None, observation.collection.id: None}:
+        first = self._events[(item.event_id or "", str(item.heard_in))]
+        for collection_id in {first.collection_id: None, observation.collection.id: None}:
             self._observe(fact, said, of=collection_id)
 
     def _observe(
@@ -290,14 +294,21 @@ class Batch:
         known.facts.append(observation)
         known.touched = True
         self._observations.append(
-            (seq, collection_id, str(observation.heard_in), observed_at, digest, payload)
+            ObservationValues(
+                seq=seq,
+                collection_id=collection_id,
+                mode=str(observation.heard_in),
+                observed_at=observed_at,
+                digest=digest,
+                payload=payload,
+            )
         )
         return seq
 
     def _write(self) -> None:
         write, sql = self._writing.many, self._writing.statements
         write(sql.delivery, self._deliveries)
-        write(sql.event, [tuple(row) for row in self._new_events.values()])
+        write(sql.event, list(self._new_events.values()))
         write(sql.event_arrivals, [(more, *key) for key, more in sorted(self._repeats.items())])
         write(sql.event_checked, [(at, *key) for key, at in sorted(self._checked.items())])
         write(sql.observation, self._observations)
@@ -320,9 +331,6 @@ class Batch:
         write(sql.changed_collection, changed)
         write(sql.rollup, [(*bucket, *by) for bucket, by in sorted(sums.items()) if any(by)])
         write(sql.delivery_rollup, [(*bucket, n) for bucket, n in sorted(self._counts.items())])
-
-
-_ARRIVALS: Final = [c.name for c in event.c].index("arrivals")
 
 
 def _add(total: list[int], by: tuple[int, int, int], sign: int) -> None:
