@@ -1,8 +1,9 @@
 """An amount as people say it, with a time or a day beside it, in English and in Swahili.
 
-Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, 4900..5100, each alone or with 07:18, 7.18am,
-saa 1:18 asubuhi, 18:00 ±30m, 22 Nov, 22/11/2026, 2026-11-22, yesterday, jana, Mon, evening, jioni.
-A text that says anything else is no amount: nothing is guessed. Pure.
+Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, 85k, elfu 85, 4900..5100, each alone or, in any
+order, with 07:18, 7.18am, saa 1:18 asubuhi, saa 3 asubuhi, 18:00 ±30m, 22 Nov, 22/11/2026,
+2026-11-22, yesterday, jana, Mon, evening, jioni, last night. A text that says anything else is no
+amount: nothing is guessed. Pure.
 """
 
 import re
@@ -16,13 +17,17 @@ AROUND: Final = timedelta(minutes=15)
 """A time stands for this much before and after it."""
 _DAY: Final = timedelta(days=1)
 _CURRENCY: Final = r"(?:tzs|tshs?|shs?|shilingi|/[=\-])"
+_TIMES: Final = {"k": 1_000, "elfu": 1_000, "laki": 100_000}
 _MONEY: Final = re.compile(
-    rf"(?:{_CURRENCY}\.?\s*)?([0-9]{{1,3}}(?:[,. ][0-9]{{3}})+|[0-9]{{1,15}})(?:\.00)?"
-    rf"(?:\s*{_CURRENCY})?(?=[\s,;@]|$)"
+    rf"(?:{_CURRENCY}\.?\s*)?(?:(elfu|laki)\s+)?"
+    r"([0-9]{1,3}(?:[,. ][0-9]{3})+|[0-9]{1,15})(?:(k)|\.00)?"
+    rf"(?:\s*{_CURRENCY})?(?=[\s,;@]|\.\.|$)"
 )
+_OF_DAY: Final = "asubuhi|mchana|alasiri|jioni|usiku"
 _TIME: Final = re.compile(
     r"(?:saa\s+)?([0-9]{1,2})(?:[:.h]([0-5][0-9])(?::[0-5][0-9])?\s*"
-    r"(am|pm|asubuhi|mchana|alasiri|jioni|usiku)?|\s*(am|pm))(?=[\s,;]|$)"
+    rf"(am|pm|{_OF_DAY})?|\s*(am|pm)|(?<=saa .)\s*({_OF_DAY})|(?<=saa ..)\s*({_OF_DAY}))"
+    r"(?=[\s,;]|$)"
 )
 _NUMBERED_DAY: Final = re.compile(r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{4}|[0-9]{2}))?")
 _ISO_DAY: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -41,12 +46,14 @@ _MONTHS: Final = (
     "dec",
 )
 _NAMED_DAY: Final = re.compile(
-    rf"([0-9]{{1,2}})\s*({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+([0-9]{{4}}))?"
+    rf"([0-9]{{1,2}})\s*({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+(20[2-9][0-9])(?![0-9]))?"
 )
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAY: Final = re.compile(rf"({'|'.join(_WEEKDAYS)})[a-z]*")
 _AGO: Final = {"today": 0, "leo": 0, "yesterday": 1, "jana": 1, "juzi": 2}
-_FILLER: Final = re.compile(r"(?:at|on|in|the|this|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]")
+_FILLER: Final = re.compile(
+    r"(?:at|on|in|the|this|last(?=\s+night)|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]"
+)
 _UP_TO: Final = re.compile(r"\s*\.\.\s*")
 _AROUND: Final = re.compile(
     r"(?:±|\+/?-)\s*([0-9]{1,3})\s*(m|min|minutes|dakika|h|hours?)?(?=[\s,;]|$)"
@@ -74,6 +81,8 @@ class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
     """The highest amount; the same where one is meant."""
     begin: datetime
     end: datetime
+    at: datetime | None
+    """The time of day that was named; None where a day or nothing was."""
     is_dated: bool
     """True where a time or a day was named: then the text can be nothing else."""
     sentence: str
@@ -81,8 +90,9 @@ class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Read(msgspec.Struct):
-    """What of a text is understood so far."""
+    """What of a text has been read so far."""
 
+    amounts: tuple[int, ...] = ()
     clock: timedelta | None = None
     around: timedelta = AROUND
     part: tuple[int, int] | None = None
@@ -97,36 +107,20 @@ def read_amount(
     `day` gives the first instant of the business day of an instant. A time without a day is the
     last one that has passed; an amount alone is looked for on the present day.
     """
-    amounts, said = _amounts(text.casefold().strip())
-    if not amounts:
-        return None
     today = day(now)
-    read = _rest(said, today.date())
-    if read is None or (read.clock is not None and read.part is not None):
+    read = _read(text.casefold(), today.date())
+    if read is None or not read.amounts or (read.clock is not None and read.part is not None):
         return None
     begin, end = _within(read, today, now)
     return AmountAndTime(
-        amount=min(amounts),
-        up_to=max(amounts),
+        amount=min(read.amounts),
+        up_to=max(read.amounts),
         begin=begin,
         end=end,
-        is_dated=read != _Read(),
+        at=None if read.clock is None else begin + read.around,
+        is_dated=read != _Read(amounts=read.amounts),
         sentence=_sentence(begin, end, today),
     )
-
-
-def _amounts(said: str) -> tuple[tuple[int, ...], str]:
-    """Return the amount, or the two of a range, and what stands behind."""
-    dots = _UP_TO.search(said)
-    if dots is not None:
-        low, between = _amounts(said[: dots.start()])
-        high, rest = _amounts(said[dots.end() :])
-        is_range = len(low) == len(high) == 1 and not between
-        return ((*low, *high), rest) if is_range else ((), said)
-    money = _MONEY.match(said)
-    if money is None:
-        return (), said
-    return (int(re.sub(r"[,. ]", "", money[1])),), said[money.end() :]
 
 
 def _within(read: _Read, today: datetime, now: datetime) -> tuple[datetime, datetime]:
@@ -172,8 +166,8 @@ def _take_around(rest: str, read: _Read) -> int:
     return found.end()
 
 
-def _rest(rest: str, today: date) -> _Read | None:
-    """Return the time and the day that stand behind an amount; None where anything else does."""
+def _read(rest: str, today: date) -> _Read | None:
+    """Return the amount, the time and the day of a text; None where it says anything else."""
     read = _Read()
     rest = rest.strip()
     while rest:
@@ -183,11 +177,30 @@ def _rest(rest: str, today: date) -> _Read | None:
             or _take_time(rest, read)
             or _take_part(rest, read)
             or _take_around(rest, read)
+            or _take_amounts(rest, read)
         )
         if not taken:
             return None
         rest = rest[taken:].strip()
     return read
+
+
+def _take_amounts(rest: str, read: _Read) -> int:
+    """Take an amount, or the two of a range."""
+    low = _MONEY.match(rest)
+    if low is None or read.amounts:
+        return 0
+    dots = _UP_TO.match(rest, low.end())
+    high = None if dots is None else _MONEY.match(rest, dots.end())
+    if dots is not None and high is None:
+        return 0
+    read.amounts = tuple(_amount(found) for found in (low, high) if found is not None)
+    return (high or low).end()
+
+
+def _amount(found: re.Match[str]) -> int:
+    whole = int(re.sub(r"[,. ]", "", found[2]))
+    return whole * _TIMES.get(found[1] or found[3] or "", 1)
 
 
 def _filler(rest: str) -> int:
@@ -200,7 +213,7 @@ def _take_time(rest: str, read: _Read) -> int:
     if found is None or read.clock is not None:
         return 0
     hour, minute = int(found[1]), int(found[2] or 0)
-    named = found[3] or found[4] or ""
+    named = next(filter(None, found.groups()[2:]), "")
     if hour >= 24 or (named and hour == 0):  # noqa: PLR2004 - hours of a day
         return 0
     read.clock = timedelta(hours=_hour(hour, named), minutes=minute)

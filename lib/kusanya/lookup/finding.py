@@ -30,6 +30,8 @@ from kusanya.wire import Mode
 
 _BOUND: Final = 50
 _OPEN_LOOKED_AT: Final = 1_000
+_NEAR_LOOKED_AT: Final = 500
+"""So many payments about a named time are put in order by how near to it they are."""
 
 
 def find(
@@ -166,8 +168,11 @@ def _by_amount(store: Store, question: Question) -> Candidates:
         created_from=asked.begin,
         created_to=asked.end,
     )
-    mode, limit = question.mode, question.limit
-    rows = store.collections.page(mode, where=where, limit=limit).rows
+    mode, limit, at = question.mode, question.limit, asked.at
+    read = limit if at is None else _NEAR_LOOKED_AT
+    rows = store.collections.page(mode, where=where, limit=read).rows
+    if at is not None:
+        rows = tuple(sorted(rows, key=lambda row: abs(row.created_at - at)))[:limit]
     is_one = asked.amount == asked.up_to
     opened = store.intents.still_open(
         mode,

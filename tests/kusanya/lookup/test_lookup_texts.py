@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from tests.kit.intents import prepare_intent
 from tests.kusanya.lookup.test_lookup import NOW, ask, collection, heard, ways
 
-from kusanya.business_day import day_start
+from kusanya.business_day import EAT, day_start
 from kusanya.clock import ManualClock
 from kusanya.lookup import MatchKind
 from kusanya.lookup.amounts import read_amount
@@ -67,6 +68,9 @@ def test_an_amount_with_a_day_means_all_of_that_day(store: Store, text: str) -> 
         "85000 31 Feb",
         "pay 85000",
         "85000 7 18",
+        "85000 5000",
+        "yesterday evening",
+        "5.5k",
         "8,50,000",
         "85000 07:18 08:20",
         "85000 morning evening",
@@ -92,6 +96,12 @@ def test_what_says_anything_else_is_no_amount(text: str) -> None:
         ("5000 jana usiku", (5_000, 5_000), "19:00 to 05:00 on 03 Mar 2026"),
         ("4900..5100", (4_900, 5_100), "today"),
         ("5,100 .. 4,900 jana", (4_900, 5_100), "on 03 Mar 2026"),
+        ("yesterday evening, 5000", (5_000, 5_000), "16:00 to 22:00 on 03 Mar 2026"),
+        ("mon 18:00 ±30m 5k", (5_000, 5_000), "17:30 to 18:30 on 02 Mar 2026"),
+        ("jana 4900..5100", (4_900, 5_100), "on 03 Mar 2026"),
+        ("laki 2 saa 3 asubuhi", (200_000, 200_000), "08:45 to 09:15 today"),
+        ("27 Feb 85000", (85_000, 85_000), "on 27 Feb 2026"),
+        ("last night elfu 5", (5_000, 5_000), "19:00 to 05:00 on 03 Mar 2026"),
     ],
 )
 def test_parts_of_days_spans_and_ranges_are_read(
@@ -170,3 +180,14 @@ def test_a_receipt_of_thirteen_digits_or_more_is_no_wrong_phone(store: Store) ->
         assert found.count == 0
         assert found.trouble is None
     assert ask(store, "0454 000 412").trouble is not None
+
+
+def test_what_is_nearest_to_the_named_time_stands_first(tmp_path: Path, empty_store: Path) -> None:
+    said = NOW - timedelta(hours=3)
+    with Store.open(copy(empty_store, tmp_path / "near.db"), clock=ManualClock(NOW)) as store:
+        for minutes in range(3 * 60 - 14, 3 * 60 + 15):
+            heard(store, collection(f"{minutes:06}", amount=7_000, minutes_ago=minutes))
+        found = ask(store, f"{said.astimezone(EAT):%H:%M}, 7000").matches
+    away = [abs(match.row.created_at - said) for match in found]
+    assert len(away) == 29
+    assert away == sorted(away)
