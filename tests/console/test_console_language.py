@@ -34,6 +34,7 @@ SAID_TO_SUPPORT = (
     "alarms/payment_rules.py",
     "lookup/entries.py",
     "lookup/new_request.py",
+    "lookup/claims.py",
     "lookup/by_message.py",
     "state/anomalies.py",
     "handover.py",

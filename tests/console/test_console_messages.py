@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
+from tests.console.looking import press, shown
 from tests.kit.messages import CHANNELS, message
 from textual import events
 from textual.pilot import Pilot
@@ -16,6 +16,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.ui.format import plain
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]
@@ -62,6 +63,43 @@ async def test_a_pasted_message_shows_its_payment_and_one_key_keeps_the_receipt(
     (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
     assert fact.receipt in text
     assert seed.store.audit.page(limit=1).rows[0].act == "record_receipt"
+
+
+FAILED: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_funds"}
+
+
+async def test_what_a_pasted_message_claims_is_said_wherever_the_payment_is_opened(
+    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=9)
+    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **FAILED)
+    text = customers_message(seed.store)
+    async with opened("j", "z") as (app, pilot):
+        assert "A pasted confirmation" not in flat(app)
+        await press(pilot, settled, "3")
+        app.screen.post_message(events.Paste(text))
+        await settled(pilot)
+        await press(pilot, settled, "escape", "escape", "escape")
+        assert app.console_screen.NAME == "live"
+        assert "the service says failed: ask the service first." in flat(app)
+        card = " ".join(plain(app.screen.card()()).split())
+        assert "A pasted confirmation may be of this payment" in card
+        assert "may be of this one" in card
+        await press(pilot, settled, "enter")
+        assert "A pasted confirmation may be of this payment" in flat(app)
+
+
+async def test_a_kept_receipt_is_said_on_the_card_of_a_list(
+    opened: Opened, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=9)
+    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **FAILED)
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    seed.store.receipts.record(row.id, Mode.LIVE, "SJ31HG4K2", source="mpesa.csv", actor="asha")
+    async with opened("j", "z") as (app, _):
+        assert "Receipt SJ31HG4K2 (mpesa.csv) claims that this was paid" in flat(app)
+        card = " ".join(plain(app.screen.card()()).split())
+        assert "Receipt SJ31HG4K2 (mpesa.csv) claims that this was paid" in card
 
 
 async def test_a_message_that_fits_nothing_says_why_in_the_storys_place(

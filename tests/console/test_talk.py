@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.console.seeding import Seed
+from tests.console.test_console_messages import customers_message
 from tests.kit.intents import prepare_intent
 
 from kusanya.client import Client
@@ -141,6 +142,21 @@ def test_a_message_of_several_lines_is_read_to_its_empty_line(talk: Talk) -> Non
     said = heard(ours.answer(""))
     assert said, "the whole text was looked up"
     assert heard(ours.answer("list")) == "nothing in test mode"
+
+
+def test_what_a_pasted_message_claims_is_said_again_by_reference(
+    talk: Talk, seed: Seed, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=9)
+    done: dict[str, Any] = {"completed_at": at + timedelta(seconds=17), "status": "failed"}
+    seed.life(3, at=at, failure_code="insufficient_funds", **done)
+    ours = talk(mode=Mode.LIVE)
+    assert "a new request is safe" in heard(ours.answer("INV-482003"))
+    assert "fit this payment alone" in heard(ours.answer(customers_message(seed.store)))
+    for line in ("INV-482003", "show INV-482003"):
+        said = heard(ours.answer(line))
+        assert "A pasted confirmation may be of this payment, the service says failed" in said
+        assert "a new request is safe" not in said
 
 
 def test_what_cannot_be_meant_is_said_in_one_line_and_changes_nothing(

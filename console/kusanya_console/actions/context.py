@@ -10,6 +10,7 @@ import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
+from kusanya.lookup import LookupResult
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.results import (
@@ -46,8 +47,6 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     intent_id: str | None = None
     copied: str = ""
     """What is copied of it, where that is not its name."""
-    is_claimed: bool = False
-    """True where a customer's confirmation led to it, see `load_timeline`."""
 
 
 class AppContext(msgspec.Struct, kw_only=True):
@@ -88,12 +87,23 @@ class AppContext(msgspec.Struct, kw_only=True):
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     views: tuple[SavedView, ...] = ()
     """Saved filters, as they were read last."""
+    claimed: set[tuple[Mode, str]] = set()
+    """Collections of which a pasted confirmation may be, by mode and id: every screen says so."""
     drafts: dict[str, str] = {}
     """Notes that could not be kept, by whom they are about: they are offered again."""
     lists: Arrangements = msgspec.field(default_factory=Arrangements)
     """How a person has arranged the columns of each list."""
     keys: Mapping[str, str] = {}
     """Keys that a person has put in place of a command's own, by its id."""
+
+    def claim(self, found: LookupResult) -> None:
+        """Remember which payments a pasted confirmation may be of, wherever they are opened."""
+        if found.is_claim:
+            self.claimed.update((match.row.mode, match.row.id) for match in found.matches)
+
+    def is_claimed(self, collection_id: str) -> bool:
+        """Tell whether a pasted confirmation may be of this payment, see `load_timeline`."""
+        return (self.mode, collection_id) in self.claimed
 
     @property
     def query_disabled_reason(self) -> str:

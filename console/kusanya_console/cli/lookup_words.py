@@ -3,13 +3,14 @@
 Pure but for reading stories from the store. Times for people are East Africa's, JSON holds UTC.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from kusanya.business_day import EAT
 from kusanya.health.report import attempt_of
 from kusanya.lookup import (
+    Claim,
     CreationTimeline,
     EventKind,
     LookupResult,
@@ -19,6 +20,7 @@ from kusanya.lookup import (
     Subject,
     Timeline,
     advice,
+    claims,
     creation_advice,
     load_creation_timeline,
     load_timeline,
@@ -38,38 +40,53 @@ _STORIES: Final = 5
 """So many of the best matches are printed with what to say; `show` says it of the others."""
 
 
-def found_lines(store: Store, found: LookupResult, now: datetime) -> Iterator[str]:
-    """Yield what was found: a line each, and what to say about the best."""
+def found_lines(
+    store: Store,
+    found: LookupResult,
+    now: datetime,
+    *,
+    is_claimed: Callable[[str], bool] = lambda _: False,
+) -> Iterator[str]:
+    """Yield what was found: a line each, and what to say about the best.
+
+    `is_claimed` says of a collection's id whether a message that was pasted before may be of it.
+    """
     for message in found.messages:
         yield from _message_lines(message)
-    left = _STORIES
-    for match in found.creations:
-        yield f"{_creation_line(match.intent)}  {_by(match.kind)}"
-        timeline = load_creation_timeline(store, match.intent.id, now=now) if left > 0 else None
-        left -= 1
-        if timeline is not None:
-            yield from _replay_lines(timeline)
-            yield from _say_lines(creation_advice(timeline), new_request(timeline))
-    for found_row in found.matches:
-        yield f"{_line(found_row.row)}  {_by(found_row.kind)}"
-        if found_row.row.contradictions:
-            yield from _contradiction_lines(store, found_row.row, now)
-        known = (
-            load_timeline(
-                store, found_row.row.id, found_row.row.mode, now=now, is_claimed=found.is_claim
-            )
-            if left > 0
-            else None
-        )
-        left -= 1
-        if known is not None:
-            yield from _say_lines(advice(known), new_request(known))
-    if left < 0:
+    for place, creation in enumerate(found.creations):
+        yield f"{_creation_line(creation.intent)}  {_by(creation.kind)}"
+        if place < _STORIES:
+            yield from _creation_lines(store, creation.intent, now)
+    for place, match in enumerate(found.matches, start=len(found.creations)):
+        row = match.row
+        yield f"{_line(row)}  {_by(match.kind)}"
+        if row.contradictions:
+            yield from _contradiction_lines(store, row, now)
+        if place < _STORIES:
+            claimed = found.is_claim or is_claimed(row.id)
+            timeline = load_timeline(store, row.id, row.mode, now=now, is_claimed=claimed)
+            yield from _match_lines(timeline, is_message=found.is_message)
+    if found.count > _STORIES:
         yield translate("kusanya show ID says what to tell the customer about the others")
     if found.looked_at:
         yield translate("looked for: {what}, East Africa Time", what=found.looked_at)
     if found.more:
         yield translate("more begin with this: type more of the reference")
+
+
+def _creation_lines(store: Store, row: IntentRow, now: datetime) -> Iterator[str]:
+    timeline = load_creation_timeline(store, row.id, now=now)
+    if timeline is not None:
+        yield from _replay_lines(timeline)
+        yield from _say_lines(creation_advice(timeline), new_request(timeline))
+
+
+def _match_lines(timeline: Timeline | None, *, is_message: bool) -> Iterator[str]:
+    if timeline is None:
+        return
+    if timeline.receipts or not is_message:  # else the message's own lines say it
+        yield from _claim_lines(timeline)
+    yield from _say_lines(advice(timeline), new_request(timeline))
 
 
 def nothing_line(mode: Mode, found: LookupResult) -> str:
@@ -196,7 +213,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
         yield f"  {beside}"
     for odd in _odd(store, timeline):
-        yield safe(f"  {'≠' if odd.urgent else '!'} {translate_filled(odd.sentence)}", 400)
+        yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
 
 
 def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str, Any]:
@@ -268,12 +285,9 @@ def audit_json(row: AuditRow, subjects: Mapping[str, Subject]) -> dict[str, Any]
     }
 
 
-def _odd(store: Store, timeline: Timeline) -> tuple[Anomaly, ...]:
-    return anomalies(
-        timeline.state,
-        store.collections.observations(timeline.row.id, timeline.row.mode),
-        now=timeline.at,
-    )
+def _odd(store: Store, timeline: Timeline) -> tuple[Anomaly | Claim, ...]:
+    facts = store.collections.observations(timeline.row.id, timeline.row.mode)
+    return (*claims(timeline), *anomalies(timeline.state, facts, now=timeline.at))
 
 
 def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Iterator[str]:
@@ -281,6 +295,15 @@ def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Ite
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
         yield safe(f"  ≠ {translate_filled(one.sentence)}", 400)
+
+
+def _claim_lines(timeline: Timeline) -> Iterator[str]:
+    for one in claims(timeline):
+        yield safe(f"  {_mark(one)} {translate_filled(one.sentence)}", 400)
+
+
+def _mark(one: Anomaly | Claim) -> str:
+    return "≠" if one.urgent else "!"
 
 
 def _attempt_words(number: int | None) -> str:

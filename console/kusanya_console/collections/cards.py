@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from kusanya.lookup import (
     Around,
+    Claim,
     CreationTimeline,
     EventKind,
     Reason,
@@ -62,6 +63,7 @@ _REQUESTS = {
     Reason.UNSEEN: ("?", WARN),
     Reason.PAID: ("", PLAIN),
     Reason.PAID_UNDER_REFERENCE: ("", WARN),
+    Reason.CLAIMED_UNDER_REFERENCE: ("?", WARN),
     Reason.NOTHING_OPEN: ("", PLAIN),
 }
 """How the reasons for and against a new request are marked; all others are open prompts."""
@@ -78,8 +80,8 @@ _GLYPHS = {
 }
 
 
-def odd_lines(odd: Sequence[Anomaly], width: int) -> list[Line]:
-    """Return everything that is odd, a sentence each, the urgent first."""
+def odd_lines(odd: Sequence[Anomaly | Claim], width: int) -> list[Line]:
+    """Return everything that is odd, a sentence each."""
     lines: list[Line] = []
     for one in odd:
         glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
@@ -230,7 +232,7 @@ def safety(timeline: Timeline | CreationTimeline) -> Run:
     return f"{glyph} {translate(verdict.sentence)}".strip(), role
 
 
-def _oddities(odd: Sequence[Anomaly], width: int, *, most: int) -> list[Line]:
+def _oddities(odd: Sequence[Anomaly | Claim], width: int, *, most: int) -> list[Line]:
     lines = odd_lines(odd[:most], width)
     if len(odd) > most:
         more = translate("and {more} more: ] shows them", more=len(odd) - most)

@@ -5,7 +5,7 @@
 
 import msgspec
 
-from kusanya.lookup import Timeline, load_timeline
+from kusanya.lookup import Claim, Timeline, claims, load_timeline
 from kusanya.privacy import mask_json
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
@@ -17,7 +17,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """One payment: what happened to it, what is odd about it, and the service's latest words."""
 
     story: Timeline
-    odd: tuple[Anomaly, ...]
+    odd: tuple[Anomaly | Claim, ...]
+    """What contradicts itself, and what is claimed and not borne out."""
     said: str
     """The newest JSON that any source gave of it, as received but for phones, masked."""
     said_by: str
@@ -37,7 +38,7 @@ def gather(
     latest = max(facts, key=lambda fact: fact.observed_at, default=None)
     return Evidence(
         story=timeline,
-        odd=anomalies(timeline.state, facts, now=look.now),
+        odd=(*claims(timeline), *anomalies(timeline.state, facts, now=look.now)),
         said="" if latest is None else mask_json(latest.collection.raw),
         said_by="" if latest is None else latest.source.value.replace("_", " "),
     )

@@ -50,11 +50,13 @@ def _creation_card(store: Store, intent_id: str | None, look: Look) -> Card | No
     return read
 
 
-def _advice(store: Store, selection: Selection, mode: Mode, look: Look) -> Advice | None:
+def _advice(
+    store: Store, selection: Selection, mode: Mode, look: Look, *, is_claimed: bool
+) -> Advice | None:
     """Return what to say about the record, as the store knows it now; None where it does not."""
     if selection.collection_id is not None:
         found = load_timeline(
-            store, selection.collection_id, mode, now=look.now, is_claimed=selection.is_claimed
+            store, selection.collection_id, mode, now=look.now, is_claimed=is_claimed
         )
         return None if found is None else advice(found)
     created = load_creation_timeline(store, selection.intent_id or "", now=look.now)
@@ -118,9 +120,10 @@ class PaymentScreen(ConsoleScreen):
         if selection.collection_id is None:
             return _creation_card(store, selection.intent_id, look)
         collection_id, mode = selection.collection_id, self.context.mode
+        is_claimed = self.context.is_claimed(collection_id)
 
         def read() -> list[Line]:
-            found = gather(store, collection_id, mode, look)
+            found = gather(store, collection_id, mode, look, is_claimed=is_claimed)
             return [] if found is None else evidence_lines(found, look, CARD_CELLS)
 
         return read
@@ -210,9 +213,10 @@ class PaymentScreen(ConsoleScreen):
             self.say(_NO_RECORD if selection is None else _NO_COLLECTION)
             return
         store, look, mode = self.context.store, self.context.look, self.context.mode
+        is_claimed = self.context.is_claimed(selection.collection_id or "")
 
         def copy() -> ActionResult:
-            said = _advice(store, selection, mode, look)
+            said = _advice(store, selection, mode, look, is_claimed=is_claimed)
             if said is None:
                 return ActionResult(
                     "the store does not know it any more: nothing was copied", ActionOutcome.FAILED

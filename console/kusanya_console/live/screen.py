@@ -161,7 +161,8 @@ class LiveScreen(ListScreen[CollectionRow]):
         row_id, store, look = self.table.cursor, self.context.store, self.context.look
         mode = self.context.mode
         if row_id is not None:
-            self.fetch("story", lambda: gather(store, row_id, mode, look))
+            claimed = self.context.is_claimed(row_id)
+            self.fetch("story", lambda: gather(store, row_id, mode, look, is_claimed=claimed))
 
     def show_fetched(self, what: str, value: Any) -> None:
         """Show a story when it is the one of the cursor's record."""

@@ -1,6 +1,7 @@
 """Lookup: what happened, and what do I say? One box that answers while one types."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -103,16 +104,21 @@ def look_up(
     *,
     mode: Mode,
     look: Look,
+    is_claimed: Callable[[str], bool],
     payees: Sequence[str] = (),
     shown_id: str | None = None,
 ) -> LookupAnswer:
-    """Return the matches of a text, with all that is known of one: `shown_id`, or the best."""
+    """Return the matches of a text, with all that is known of one: `shown_id`, or the best.
+
+    `is_claimed` says of a collection's id whether a message that was pasted before may be of it.
+    """
     found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
     rows = matched(found)
     if not rows:
         return LookupAnswer(found, None)
     row = next((row for row in rows if row.id == shown_id), rows[0])
-    return LookupAnswer(found, load_details(store, row, look, is_claimed=found.is_claim))
+    claimed = found.is_claim or is_claimed(row.id)
+    return LookupAnswer(found, load_details(store, row, look, is_claimed=claimed))
 
 
 def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
@@ -246,14 +252,15 @@ class LookupScreen(TableScreen[LookupRecord]):
         self.set_focus(None)
 
     def _ask(self, text: str) -> None:
-        store, mode, look = self.context.store, self.context.mode, self.context.look
+        context, look = self.context, self.context.look
         self._is_stale = self._is_unread = False
-        payees, details = self.context.payees, self._details
+        details = self._details
         shown_id = None if details is None or not self._answers(text) else record_of(details).id
-        self.fetch(
-            "answer",
-            lambda: look_up(store, text, mode=mode, look=look, payees=payees, shown_id=shown_id),
-        )
+        ask = partial(
+            look_up, context.store, text, mode=context.mode, look=look, payees=context.payees,
+            is_claimed=context.is_claimed, shown_id=shown_id,
+        )  # fmt: skip
+        self.fetch("answer", ask)
 
     def _answers(self, text: str) -> bool:
         """Tell whether the matches that are shown were found by `text`."""
@@ -269,6 +276,7 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def _take(self, answer: LookupAnswer) -> None:
         found, rows = answer.found, matched(answer.found)
+        self.context.claim(found)
         held = {row.id: row for row in rows}
         marked: list[LookupRecord] = []
         if self._answers(found.text):
@@ -302,7 +310,7 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def _fetch(self, row: LookupRecord) -> None:
         store, look = self.context.store, self.context.look
-        is_claimed = self._found.is_claim
+        is_claimed = self.context.is_claimed(row.id)
         self.fetch("story", lambda: load_details(store, row, look, is_claimed=is_claimed))
 
     def advance(self, snapshot: Snapshot) -> None:
@@ -424,8 +432,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         """Return the collection or the creation whose timeline is shown."""
         if self._details is None or not self._found.count:
             return None
-        chosen = self.selection_of(record_of(self._details))
-        return msgspec.structs.replace(chosen, is_claimed=self._found.is_claim)
+        return self.selection_of(record_of(self._details))
 
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the matches that are marked, or else all of them, to a file."""

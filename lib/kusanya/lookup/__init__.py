@@ -10,6 +10,7 @@ Source: specification, Collection, Events.
 
 from kusanya.lookup.around import ALSO_WITHIN, Around
 from kusanya.lookup.by_message import MessageMatch, match_messages
+from kusanya.lookup.claims import Claim, claims
 from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
 from kusanya.lookup.entries import EventKind, TimelineEntry
 from kusanya.lookup.finding import find
@@ -21,6 +22,7 @@ from kusanya.lookup.timeline import Timeline, load_timeline
 __all__ = [
     "ALSO_WITHIN",
     "Around",
+    "Claim",
     "CreationMatch",
     "CreationTimeline",
     "EventKind",
@@ -34,6 +36,7 @@ __all__ = [
     "Timeline",
     "TimelineEntry",
     "advice",
+    "claims",
     "creation_advice",
     "find",
     "load_creation_timeline",

@@ -10,7 +10,7 @@ import msgspec
 
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
-from kusanya.wire import Mode
+from kusanya.wire import Mode, Status
 
 ALSO_WITHIN: Final = timedelta(hours=24)
 """How far back other collections on the same phone are listed with a timeline."""
@@ -25,6 +25,8 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
     """Other collections under the same reference, newest first."""
     creations: tuple[IntentRow, ...]
     """Open creations on the same phone or under the same reference, newest first."""
+    claimed: CollectionRow | None = None
+    """The newest under the same reference with a receipt, though the service calls it unpaid."""
 
 
 def around(
@@ -39,8 +41,14 @@ def around(
     on_phone = store.intents.still_open(mode, phone=phone)
     under = store.intents.still_open(mode, reference=reference)
     creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
+    others = tuple(row for row in same_reference if row.id != but)
     return Around(
         also=tuple(row for row in same_phone if row.id != but),
-        same_reference=tuple(row for row in same_reference if row.id != but),
+        same_reference=others,
         creations=tuple(sorted(creations.values(), key=lambda row: row.key, reverse=True)),
+        claimed=next((row for row in others if _is_claimed(store, row)), None),
     )
+
+
+def _is_claimed(store: Store, row: CollectionRow) -> bool:
+    return row.status != Status.SUCCEEDED and bool(store.receipts.of(row.id, row.mode))

@@ -35,7 +35,7 @@ class Reason(StrEnum):
 
     CONTRADICTION = "contradiction"
     CLAIMED = "claimed"
-    """The customer holds a confirmation that may be of this one, which we know as not paid."""
+    """A receipt or a confirmation may be of this one, which we know as not paid."""
     EARLIER_REQUEST = "earlier_request"
     """An open creation of the same order, or of the same phone and amount."""
     UNKNOWN_ON_PHONE = "unknown_on_phone"
@@ -44,12 +44,18 @@ class Reason(StrEnum):
     PROMPT_ON_PHONE = "prompt_on_phone"
     PAID = "paid"
     PAID_UNDER_REFERENCE = "paid_under_reference"
+    CLAIMED_UNDER_REFERENCE = "claimed_under_reference"
+    """Another one under the reference has a receipt, and we know it as not paid."""
     NETWORK_BUSY = "network_busy"
     """The network said that another payment is open on the phone."""
     NETWORK_DUPLICATE = "network_duplicate"
     UNSEEN = "unseen"
     """A person named a collection that the store has never heard of."""
     NOTHING_OPEN = "nothing_open"
+
+
+_MAY_HAVE_PAID: Final = frozenset({Reason.EARLIER_REQUEST, Reason.CLAIMED_UNDER_REFERENCE})
+"""Another request for the same order may have taken the money."""
 
 
 class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,6 +196,12 @@ def _of_neighbours(around: Around, reference: str, amount: int, phone: str) -> I
             "the outcome of another creation on this phone is unknown",
             f"Look {around.creations[-1].id} up first: resume it, or have somebody decide it.",
         )
+    if around.claimed is not None:
+        yield _no(
+            Reason.CLAIMED_UNDER_REFERENCE,
+            f"another one of the same reference has a receipt, {safe(around.claimed.id, 60)}",
+            "Ask the service about the other one before anything else; send no prompt.",
+        )
     if any(row.final_seen_at is None for row in (*around.also, *around.same_reference)):
         yield _no(
             Reason.PROMPT_ON_PHONE,
@@ -227,7 +239,7 @@ def _about(timeline: Timeline, verdict: NewRequest) -> Advice:
         # Its own state would ask somebody to pay who says to have paid.
         return advise(UNKNOWN_OUTCOME)
     over_unpaid = row.status in {Status.FAILED, Status.EXPIRED}
-    if over_unpaid and verdict.reason is Reason.EARLIER_REQUEST:
+    if over_unpaid and verdict.reason in _MAY_HAVE_PAID:
         # What became of this one would be read as an invitation to pay again.
         return advise(UNKNOWN_OUTCOME)
     if over_unpaid and verdict.reason is Reason.PAID_UNDER_REFERENCE:
@@ -272,7 +284,7 @@ def creation_advice(timeline: CreationTimeline) -> Advice:
     verdict = new_request(timeline)
     if verdict.reason is Reason.PAID_UNDER_REFERENCE:
         found = _paid_by(timeline.around.same_reference)
-    elif verdict.reason in {Reason.EARLIER_REQUEST, Reason.UNSEEN}:
+    elif verdict.reason in {*_MAY_HAVE_PAID, Reason.UNSEEN}:
         found = advise(UNKNOWN_OUTCOME)
     else:
         found = advise(OTHER)

@@ -16,10 +16,18 @@ from kusanya.lookup.entries import (
 )
 from kusanya.state.observation import CollectionState
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow
+from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, ReceiptFact
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
+
+
+class SharedReceipt(msgspec.Struct, frozen=True):
+    """A receipt of a payment that is kept with another payment too."""
+
+    receipt: str
+    row: CollectionRow
+    """The other payment."""
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +41,11 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: tuple[DeliveryRow, ...]
     """Arrivals that name this collection, newest first."""
     around: Around
+    receipts: tuple[ReceiptFact, ...] = ()
+    """Receipts that are kept with it, oldest first."""
+    shared_receipts: tuple[SharedReceipt, ...] = ()
     is_claimed: bool = False
-    """True where the customer holds an operator's confirmation that may be of this payment."""
+    """True where an operator's receipt or confirmation may be of this payment."""
 
     @property
     def also(self) -> tuple[CollectionRow, ...]:
@@ -52,7 +63,8 @@ def load_timeline(
 ) -> Timeline | None:
     """Return the timeline of one collection of one mode, or None when that mode does not know it.
 
-    `is_claimed` says that a customer's confirmation led here: no new request is safe then.
+    `is_claimed` says that a customer's confirmation led here; a receipt that is kept with it says
+    the same. No new request is safe then, unless the service calls it paid.
     Raises StoreError when the store cannot be read.
     """
     row = store.collections.get(collection_id, mode)
@@ -61,12 +73,13 @@ def load_timeline(
         return None
     where = DeliveryFilter(collection_id=collection_id)
     deliveries = store.deliveries.page(row.mode, where=where, limit=_BOUND).rows
+    receipts = store.receipts.of(collection_id, mode)
     entries = [
         *observation_entries(store.collections.observations(collection_id, mode)),
         *delivery_entries(deliveries),
         *_intent_entries(store, row),
         *note_entries(store.notes.of(collection_id, mode)),
-        *receipt_entries(store.receipts.of(collection_id, mode)),
+        *receipt_entries(receipts),
     ]
     return Timeline(
         row=row,
@@ -77,8 +90,22 @@ def load_timeline(
         around=around(
             store, row.mode, phone=row.phone, reference=row.reference, but=row.id, now=now
         ),
-        is_claimed=is_claimed,
+        receipts=receipts,
+        shared_receipts=_shared_receipts(store, row, receipts),
+        is_claimed=is_claimed or bool(receipts),
     )
+
+
+def _shared_receipts(
+    store: Store, row: CollectionRow, receipts: tuple[ReceiptFact, ...]
+) -> tuple[SharedReceipt, ...]:
+    shared = []
+    for own in receipts[:_BOUND]:
+        facts = store.receipts.find(own.receipt, row.mode)[:_BOUND]
+        others = [fact.collection_id for fact in facts if fact.collection_id != row.id]
+        rows = store.collections.by_id(others, row.mode) if others else {}
+        shared += [SharedReceipt(own.receipt, other) for other in rows.values()]
+    return tuple(shared)
 
 
 def _intent_entries(store: Store, row: CollectionRow) -> list[TimelineEntry]:

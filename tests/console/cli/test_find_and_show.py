@@ -156,6 +156,24 @@ def test_find_says_of_no_failed_payment_that_a_message_fits_that_a_new_request_i
     assert [one["new_request"]["reason"] for one in said] == ["claimed", "claimed"]
 
 
+def test_a_kept_receipt_is_read_by_whoever_finds_or_shows_the_payment_later(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    at = NOW - timedelta(minutes=9)
+    fate: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_funds"}
+    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **fate)
+    assert kusanya("find", _message(seed), "--keep-receipt")[0] == 0
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    for asked in (("find", "INV-482003"), ("show", row.id)):
+        out = kusanya(*asked)[1]
+        assert "claims that this was paid, the service says failed: ask the service first." in out
+        assert "no new request: the customer holds a confirmation that may be of this one" in out
+        assert "a new request is safe" not in out
+    said = json.loads(kusanya("show", row.id, "--json")[1])
+    assert said["new_request"]["safe"] is False
+    assert any("claims that this was paid" in one for one in said["anomalies"])
+
+
 def test_a_message_that_fits_no_payment_says_why_and_keeps_nothing(
     kusanya: Kusanya, seed: Seed
 ) -> None:

@@ -88,9 +88,10 @@ def find(talk: Conversation, text: str) -> Iterator[str]:
         *(match.row for match in found.matches),
     )
     talk.more = None
+    context.claim(found)
     if not found.count:
         yield lookup_words.nothing_line(context.mode, found)
-    yield from lookup_words.found_lines(context.store, found, now)
+    yield from lookup_words.found_lines(context.store, found, now, is_claimed=context.is_claimed)
     if len(talk.items) > 1:
         yield f"{len(talk.items)} found, in this order: show 1 to show {len(talk.items)}"
 
@@ -146,4 +147,7 @@ def _timeline(talk: Conversation, item: Item) -> lookup.Timeline | lookup.Creati
     if isinstance(item, Alarm):
         return None
     name = item.id if isinstance(item, CollectionRow) else item.collection_id
-    return None if name is None else lookup.load_timeline(store, name, mode, now=now)
+    if name is None:
+        return None
+    claimed = talk.context.is_claimed(name)
+    return lookup.load_timeline(store, name, mode, now=now, is_claimed=claimed)

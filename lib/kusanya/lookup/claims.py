@@ -1,0 +1,61 @@
+"""What receipts and pasted messages claim about a payment, beside what the service says of it.
+
+A receipt is kept with a payment as a fact, so whoever reads the payment later sees the claim too.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from kusanya.lookup.timeline import Timeline
+from kusanya.privacy import mask_text
+from kusanya.text import safe
+from kusanya.wire import Status
+from kusanya.wording import money
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """One claim that the service's word does not bear out."""
+
+    sentence: str
+    """What is claimed and what to do, safe to show; phones are masked."""
+    urgent: bool
+    """Whether a person should look before anything else happens with this payment."""
+
+
+def claims(timeline: Timeline) -> tuple[Claim, ...]:
+    """Return what is claimed of a payment and not borne out, the urgent first.
+
+    A receipt that another payment has too is named even where this one is paid.
+    """
+    return (*_shared(timeline), *_unpaid(timeline))
+
+
+def _shared(timeline: Timeline) -> Iterator[Claim]:
+    for shared in timeline.shared_receipts:
+        row = shared.row
+        other = f"{safe(mask_text(row.reference), 60)}, {safe(money(row.amount, row.currency), 60)}"
+        yield Claim(
+            sentence=f"Receipt {safe(shared.receipt, 60)} is kept with another payment too: "
+            f"{other}. A receipt is of one payment, so one of the two may be forged.",
+            urgent=True,
+        )
+
+
+def _unpaid(timeline: Timeline) -> Iterator[Claim]:
+    row = timeline.row
+    if not timeline.is_claimed or row.status == Status.SUCCEEDED:
+        return
+    urgent, status = row.final_seen_at is not None, safe(row.status, 40)
+    for fact in timeline.receipts:
+        yield Claim(
+            sentence=f"Receipt {safe(fact.receipt, 60)} ({safe(mask_text(fact.source), 80)}) "
+            f"claims that this was paid, the service says {status}: ask the service first.",
+            urgent=urgent,
+        )
+    if not timeline.receipts:
+        yield Claim(
+            sentence="A pasted confirmation may be of this payment, "
+            f"the service says {status}: ask the service first.",
+            urgent=urgent,
+        )
