@@ -55,7 +55,15 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handover:
-    """Return the hand-over of the time from `since` to `now`. Raises StoreError."""
+    """Return the hand-over of the time from `since` to `now`. Raises StoreError.
+
+    All of it is of one moment: what commits meanwhile is in no part of it.
+    """
+    with store.one_moment():
+        return _load(store, mode, since=since, now=now)
+
+
+def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handover:
     alarm_inputs = inputs.load(store, mode, now=now)
     alarms = raised(alarm_inputs, format_time=lambda at: format_instant(at, now=now))
     # Rollups hold whole hours; the part of the first one is counted by the row.

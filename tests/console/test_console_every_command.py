@@ -29,6 +29,7 @@ PROVEN: Final = {
     "handover.up": "test_a_long_page_is_scrolled_and_copied_whole",
     "handover.earlier": "test_the_page_tells_a_shift_and_goes_to_the_one_before",
     "handover.later": "test_the_page_tells_a_shift_and_goes_to_the_one_before",
+    "handover.reread": "test_the_page_says_when_it_was_read_and_one_key_reads_it_again",
     "copy.notice": "test_an_outage_notice_is_copied_in_both_languages",
     "list.down": "test_the_cursor_moves_by_records_and_by_pages",
     "list.up": "test_the_cursor_moves_by_records_and_by_pages",

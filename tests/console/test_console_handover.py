@@ -69,6 +69,43 @@ async def test_the_page_tells_a_shift_and_goes_to_the_one_before(
 
 
 @pytest.mark.anyio
+async def test_the_page_says_when_it_was_read_and_one_key_reads_it_again(
+    opened: Opened, shift: None, settled: Settled, clock: ManualClock, seed: Any
+) -> None:
+    async with opened("8", size=(80, 24)) as (app, pilot):
+        assert "since 14:00:00, as of 15:24:07" in shown(app)
+        await clock.advance(3)
+        seed.busy(1)
+        await press(pilot, settled, "r")
+        assert "since 14:00:00, as of 15:24:10" in shown(app)
+        await clock.advance(3)
+        await press(pilot, settled, "1", "8")
+        assert "as of 15:24:13" in shown(app)
+        await press(pilot, settled, "y")
+        assert "hand-over since 14:00:00, as of 15:24:13" in app.clipboard
+
+
+def test_no_part_of_the_page_is_younger_than_another(
+    store: Store, seed: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed.life(10, at=clock.now() - timedelta(minutes=5), status="succeeded")
+    prompts = store.collections.still_open
+
+    def meanwhile(*args: Any, **options: Any) -> Any:
+        # Read last of all: a prompt that began since is in no count above.
+        seed.answered(seed.collection(40, at=clock.now()))
+        return prompts(*args, **options)
+
+    monkeypatch.setattr(store.collections, "still_open", meanwhile)
+    since = clock.now() - timedelta(hours=1)
+    found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
+    assert (found.statuses, found.open_prompts) == ({"succeeded": 1}, 0)
+    monkeypatch.undo()
+    again = handover.load(store, Mode.LIVE, since=since, now=clock.now())
+    assert (again.statuses, again.open_prompts) == ({"succeeded": 1, "created": 1}, 1)
+
+
+@pytest.mark.anyio
 async def test_a_long_page_is_scrolled_and_copied_whole(
     opened: Opened, shift: None, settled: Settled
 ) -> None:

@@ -50,7 +50,9 @@ def handover(
         say_json(shift.as_json(found))
         return
     at = format_instant(begin, now=present)
-    say(translate("{mode} mode, since {at}", mode=chosen.mode.value, at=at))
+    read = format_instant(found.at, now=present)
+    since_when = translate("{mode} mode, since {at}", mode=chosen.mode.value, at=at)
+    say(f"{since_when}, {translate('as of {at}', at=read)}")
     last = ""
     for line in shift.lines(found):
         if line.part != last:

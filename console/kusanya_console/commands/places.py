@@ -39,6 +39,11 @@ COMMANDS: Final = (
         screens=frozenset({HANDOVER}),
     ),
     Command(
+        id="handover.reread", keys=("r",), shown="r", label="read again", action="reread", bar=3,
+        sentence="Read the page anew; by itself it does so every 30 s and after an act.",
+        screens=frozenset({HANDOVER}),
+    ),
+    Command(
         id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
         types=True,
         sentence="Go to the box and type.", screens=frozenset({LOOKUP}),

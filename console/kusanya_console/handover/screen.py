@@ -17,13 +17,15 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.format import Line, plain, rule, wrapped
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, STRONG
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
 _EVERY: Final = timedelta(seconds=30)
 _SHIFTS: Final = (6, 14, 22)
 """Hours at which shifts begin; - and + go from one to the next."""
 _COPIED_CELLS: Final = 100
+_ROOMY: Final = 100
+"""From this width on the first line names every key."""
 _TITLES: Final = {"happened": "what happened", "did": "who did what", "open": "what is open"}
 
 
@@ -49,6 +51,10 @@ class HandoverScreen(ConsoleScreen):
         super().on_mount()
         self._fetch()
 
+    def entered(self) -> None:
+        """Read again: a person comes here for what is open now."""
+        self._fetch()
+
     def advance(self, snapshot: Snapshot) -> None:
         """Read again now and then, and where somebody acted."""
         if self._found is None or snapshot.audited or snapshot.at - self._found.at >= _EVERY:
@@ -68,15 +74,22 @@ class HandoverScreen(ConsoleScreen):
     def _page(self, found: Handover, width: int) -> list[Line]:
         since = format_instant(found.since, now=found.at)
         shorter, longer = self.context.key("handover.later"), self.context.key("handover.earlier")
-        said: list[Line] = [
-            (
-                (f" {translate('since {at}', at=since)}", STRONG),
-                (f"   {longer} {translate('earlier')}   {shorter} {translate('later')}   ", MUTED),
-                (self.context.key("copy.id"), ACCENT),
-                (translate(" copies the page"), MUTED),
-            )
-        ]
-        return [*said, *page_lines(found, width)]
+        read = format_instant(found.at, now=found.at)
+        said: Line = (
+            (f" {translate('since {at}', at=since)}", STRONG),
+            (f", {translate('as of {at}', at=read)}", PLAIN),
+            (f"   {longer} {translate('earlier')}   {shorter} {translate('later')}   ", MUTED),
+            (self.context.key("handover.reread"), ACCENT),
+            (translate(" reads again"), MUTED),
+        )
+        if width >= _ROOMY:
+            copies = (f"   {self.context.key('copy.id')}", ACCENT)
+            said = (*said, copies, (translate(" copies the page"), MUTED))
+        return [said, *page_lines(found, width)]
+
+    def action_reread(self) -> None:
+        """Read the page anew."""
+        self._fetch()
 
     def action_shift(self, by: int) -> None:
         """Begin a shift earlier or later."""
@@ -104,7 +117,8 @@ class HandoverScreen(ConsoleScreen):
         store, mode = self.context.store, self.context.mode
 
         def copy() -> ActionResult:
-            title = f"hand-over since {format_instant(found.since, now=found.at)}"
+            since, at = (format_instant(one, now=found.at) for one in (found.since, found.at))
+            title = f"hand-over since {since}, as of {at}"
             head = card_head(title, look, mode, author=store.audit.actor, store=store.url_shown)
             text = plain([*head, *page_lines(found, _COPIED_CELLS)])
             self.post_message(CopyRequested("hand-over", text, quiet=True))

@@ -1,6 +1,8 @@
 """The store: one object for everything that is kept, on SQLite or PostgreSQL."""
 
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from os import PathLike, fspath
 from shutil import disk_usage
 from types import TracebackType
@@ -182,6 +184,15 @@ class Store(StorePart):
     def record(self, item: Arrival | Observation) -> DeliveryReceipt | int:
         """Submit a fact and wait until it is durable; see `submit`."""
         return self.submit(item).result()
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Let all that this thread reads inside the block be of one moment.
+
+        What commits meanwhile is not seen. Raises StoreUnavailable where it cannot be read.
+        """
+        with only_store_errors("read the store"), self._engines.one_moment():
+            yield
 
     def prove_writable(self) -> None:
         """Return once it is known that the store can be read and written; for a health check.

@@ -27,7 +27,7 @@ def test_a_shift_is_told_in_three_parts_without_a_phone(
         store.audit.add(actor="x", act="note", subject=f"col_{3:016}", detail="0754 000 003 called")
     code, out, _ = kusanya("handover", "--since", "14:00", "--store", path)
     assert code == 0
-    assert out.startswith("live mode, since 14:00:00\n\nWhat happened\n  ")
+    assert out.startswith("live mode, since 14:00:00, as of 15:24:07\n\nWhat happened\n  ")
     for said in ("\nWho did what\n", "\nWhat is open\n", "INV-482003", "? outcome unknown:"):
         assert said in out
     assert "000 003" not in out

@@ -41,6 +41,22 @@ def test_what_commits_during_a_snapshot_is_not_seen_by_any_of_its_queries(
         ]
 
 
+def test_all_parts_of_the_store_can_be_read_as_of_one_moment(store: Store, make: Any) -> None:
+    store.record(make.heard(1))
+
+    def known() -> tuple[int, list[str]]:
+        page = store.collections.page(Mode.TEST, limit=9)
+        return store.feed.head(), [row.id for row in page.rows]
+
+    with store.one_moment():
+        before = known()
+        store.record(make.heard(2))
+        assert known() == before
+        with store.bulk_read.snapshot() as found:
+            assert found.head == before[0]
+    assert [len(known()[1]), known()[0] > before[0]] == [2, True]
+
+
 def test_a_collection_named_by_its_id_and_by_its_reference_comes_once(
     store: Store, make: Any
 ) -> None:

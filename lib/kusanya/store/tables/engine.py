@@ -7,6 +7,7 @@ transaction never fails half-way because another one got ahead of it.
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +76,14 @@ class Engines(msgspec.Struct, frozen=True):
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection that cannot write. Raises StoreUnavailable where the file was lost."""
+        """Lend a connection that cannot write. Raises StoreUnavailable where the file was lost.
+
+        Inside `one_moment` it is always the same one.
+        """
+        moment = _MOMENT.get()
+        if moment is not None and moment[0] is self:
+            yield moment[1]
+            return
         with self.connections.use():
             self._confirm()
             with self.reader.connect() as connection:
@@ -85,9 +93,19 @@ class Engines(msgspec.Struct, frozen=True):
     def reading_one_moment(self) -> Iterator[Connection]:
         """Lend such a connection whose every query sees what the first one did."""
         with self.reading() as connection:
-            if not self.sqlite:
+            if not self.sqlite and _MOMENT.get() is None:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Let every `reading` of this thread inside the block see what the first one did."""
+        with self.reading_one_moment() as connection:
+            before = _MOMENT.set((self, connection))
+            try:
+                yield
+            finally:
+                _MOMENT.reset(before)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -125,6 +143,10 @@ class Engines(msgspec.Struct, frozen=True):
         with nullcontext() if self.identity is None else self.identity.let_go():
             self.reader.dispose()
             self.writer.dispose()
+
+
+_MOMENT: ContextVar[tuple[Engines, Connection] | None] = ContextVar("moment", default=None)
+"""The connection that all reading of this thread shares, and whose it is."""
 
 
 def engines(
