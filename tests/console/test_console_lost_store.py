@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import Settled, lines, ticked
+from tests.console.looking import Settled, lines, press, ticked
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
@@ -41,6 +41,15 @@ def lossy(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -
 On = Callable[[Store], ConsoleApp]
 
 
+def colours(app: ConsoleApp) -> set[str]:
+    """Return the colours of what was read of the store, without the foot and its rules."""
+    strips = app.screen._compositor.render_strips()[2:-3]
+    pieces = [
+        piece for strip in strips for piece in strip if piece.style and piece.text.strip(" ─│┃█")
+    ]
+    return {piece.style.color.name for piece in pieces if piece.style and piece.style.color}
+
+
 @pytest.fixture
 def on(clock: ManualClock) -> On:
     """Return what makes a console on a store that ticks when it is told, without jitter."""
@@ -69,6 +78,39 @@ async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
         await clock.advance(2)
         await ticked(pilot, settled)
         assert "updated 0 s ago" in lines(app)[0]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 50)])
+@pytest.mark.parametrize("key", ["1", "2", "4", "5", "7", "8"])
+async def test_what_was_read_of_a_lost_store_is_dimmed_until_it_is_back(
+    *,
+    key: str,
+    size: tuple[int, int],
+    lossy: Lossy,
+    on: On,
+    clock: ManualClock,
+    settled: Settled,
+    make_seed: Any,
+) -> None:
+    make_seed(lossy).busy(5)
+    make_seed(lossy).intents()
+    app = on(lossy)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        await press(pilot, settled, key)
+        bright = colours(app)
+        lossy.lost = True
+        await clock.advance(3)
+        await ticked(pilot, settled)
+        assert "store lost 15:24:10" in lines(app)[0]
+        assert colours(app).isdisjoint(bright)
+        if key in {"1", "2", "7"}:
+            assert "as of 15:24:07, the store is lost" in lines(app)[-2]
+        lossy.lost = False
+        await clock.advance(2)
+        await ticked(pilot, settled)
+        assert colours(app) == bright
+        assert not any("the store is lost" in line for line in lines(app))
 
 
 async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_later(

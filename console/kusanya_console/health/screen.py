@@ -36,7 +36,6 @@ from kusanya_console.health.reader import Reading
 from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
-from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, format_instant, plain, rule
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
@@ -91,7 +90,6 @@ class HealthScreen(ConsoleScreen):
         self._counting = False
         self._lines_of: list[Target | None] = []
         self._pointed = False
-        self._lost_at: datetime | None = None
 
     def compose_body(self) -> ComposeResult:
         """Lay out one report that scrolls."""
@@ -111,12 +109,6 @@ class HealthScreen(ConsoleScreen):
         if self._figures is None or snapshot.at - self._figures.at >= _EVERY:
             self._count()
         self._show()
-
-    def show_status(self, state: StatusBarState) -> None:
-        """Show how things stand; a report of a store that is lost is dimmed, and says so."""
-        self._lost_at = state.lost_at
-        self.set_class(state.lost_at is not None, "-lost")
-        super().show_status(state)
 
     def show_result(self) -> None:
         """Show how an act ended, and what it changed here."""
@@ -173,7 +165,7 @@ class HealthScreen(ConsoleScreen):
         found = Reading(
             inputs=inputs,
             alarms=raised(inputs, format_time=lambda at: format_instant(at, look)),
-            lost_at=self._lost_at,
+            lost_at=self.lost_at,
             window=self.window,
         )
         if counted is None:

@@ -220,6 +220,13 @@ class ListView(TableScreen[R]):
 
     # --- showing -------------------------------------------------------------------------------
 
+    def show_status(self, state: StatusBarState) -> None:
+        """Show how things stand; the foot names the time of a list that cannot be read again."""
+        was_lost = self.lost_at is not None
+        super().show_status(state)
+        if was_lost is not (self.lost_at is not None):
+            self.foot()
+
     def status_state(self, state: StatusBarState) -> StatusBarState:
         """Add whether this list is paused, and what waits."""
         waiting = len(self.changed_ids)
@@ -273,6 +280,10 @@ class ListView(TableScreen[R]):
 
     def _place(self) -> Run:
         timely = self.order is SortOrder.CREATED and not self.heading.ascending
+        snapshot = self.context.snapshot
+        if self.lost_at is not None and snapshot is not None:
+            at = format_instant(snapshot.at, self.context.look)
+            return f"{translate('as of {at}, the store is lost', at=at)} ", WARN
         if self.paused_at is not None:
             key = self.context.key("list.pause")
             return f"{translate('paused, {key} goes on', key=key)} ", ACCENT

@@ -5,6 +5,7 @@ questions of one kind the later counts: an answer that nobody waits for any more
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -78,6 +79,8 @@ class ConsoleScreen(Screen[None]):
         self._asked: dict[str, int] = {}
         self._moves = 0
         self._spoken = language.chosen()
+        self.lost_at: datetime | None = None
+        """Since when the store cannot be read."""
 
     def compose(self) -> ComposeResult:
         """Lay out the lines that every screen has around its own body."""
@@ -115,7 +118,12 @@ class ConsoleScreen(Screen[None]):
         self.query_one("#too-small", Sheet).show(self._too_small)
 
     def show_status(self, state: StatusBarState) -> None:
-        """Show how things stand; called every second and at every change."""
+        """Show how things stand; called every second and at every change.
+
+        What was read of a store that is lost is dimmed: it is the past.
+        """
+        self.lost_at = state.lost_at
+        self.set_class(state.lost_at is not None, "-lost")
         self.query_one(StatusLine).show_state(self.status_state(state), self.context.look)
         self.context.mask()
         self.show_result()
