@@ -37,7 +37,7 @@ from kusanya_service.http import idempotency
 from kusanya_service.http.auth import Caller, KeyRing
 from kusanya_service.http.creation import CreateAnswer, KeyConflict, create, earlier_answer
 from kusanya_service.http.rate import RateLimit
-from kusanya_service.http.requests import BODY_MAX_BYTES, parse, validate
+from kusanya_service.http.requests import BODY_MAX_BYTES, NewCollection, parse, validate
 from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Script
 from kusanya_service.simulation.resources import Principal, encode
@@ -179,23 +179,7 @@ class Api:
         if not caller.may_write:
             raise ApiError(403, "forbidden", "this API key may only read")
         key = idempotency.read_key(values_of(scope, b"idempotency-key"))
-        _require_json(scope)
-        body = await read_body(scope, receive, BODY_MAX_BYTES)
-        if body is None:
-            raise ApiError(413, "body_too_large", f"a body has at most {BODY_MAX_BYTES} bytes")
-        parsed = parse(body)
-        claim = idempotency.claim(
-            merchant=self._rules.merchant_id,
-            mode=caller.mode.value,
-            path=_COLLECTIONS,
-            key=key,
-            canonical=parsed.canonical,
-        )
-        try:
-            new = validate(parsed.value, self._rules.bounds)
-        except ApiError:
-            self._refuse_reused_key(claim)
-            raise
+        claim, new = await self._read_creation(scope, receive, caller, key)
         mode = caller.mode.value
         script = self._rules.operators.script_of(new.phone, mode)
         attempt = self._try_number(mode, key)
@@ -230,6 +214,28 @@ class Api:
         await send_json(
             send, 202, outcome.body, request_id, *headers, over_s=drip.seconds if drip else 0.0
         )
+
+    async def _read_creation(
+        self, scope: Scope, receive: Receive, caller: Caller, key: str
+    ) -> tuple[idempotency.Claim, NewCollection]:
+        """Return the key's claim and what is to be created. Raises ApiError for what is wrong."""
+        _require_json(scope)
+        body = await read_body(scope, receive, BODY_MAX_BYTES)
+        if body is None:
+            raise ApiError(413, "body_too_large", f"a body has at most {BODY_MAX_BYTES} bytes")
+        parsed = parse(body)
+        claim = idempotency.claim(
+            merchant=self._rules.merchant_id,
+            mode=caller.mode.value,
+            path=_COLLECTIONS,
+            key=key,
+            canonical=parsed.canonical,
+        )
+        try:
+            return claim, validate(parsed.value, self._rules.bounds)
+        except ApiError:
+            self._refuse_reused_key(claim)
+            raise
 
     def _refuse_reused_key(self, claim: idempotency.Claim) -> None:
         """Raise 409 for a key that has an answer: an unacceptable body is another body."""
