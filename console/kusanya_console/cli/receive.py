@@ -106,7 +106,7 @@ def receive(
     from kusanya.alarms.gauges import StoreGauges, UnreadableStore
     from kusanya.http_limits import ConnectionLimits
     from kusanya.profiles import load, parse_endpoint_secrets
-    from kusanya.receiver import EndpointSecrets, app
+    from kusanya.receiver import app
     from kusanya.receiver.endpoints import Endpoints
     from kusanya.receiver.serve import limits_of, serve
     from kusanya.service_clock import parse_clock
@@ -117,17 +117,8 @@ def receive(
         chosen = replace(chosen, mode=mode, mode_given=True)
     its_mode = _usable(chosen.need_mode)
 
-    def endpoints_of(given: "Sequence[EndpointSecret]") -> tuple[EndpointSecrets, ...]:
-        if not given:
-            raise ConfigurationError(
-                "no signing secret: set KUSANYA_SECRETS or KUSANYA_SECRETS_FILE, or give --secret"
-            )
-        return tuple(
-            EndpointSecrets(name=one.name, mode=its_mode, secrets=one.secrets) for one in given
-        )
-
     given = _usable(parse_endpoint_secrets, ",".join(secret)) if secret else chosen.endpoints
-    endpoints = _usable(endpoints_of, given)
+    endpoints = _usable(_endpoints, given, its_mode)
     is_reread = chosen.secrets_from_files and not secret
     bounds = _usable(
         ConnectionLimits,
@@ -146,7 +137,7 @@ def receive(
 
         def make() -> "Receiver":
             opened = command.open(stack)
-            is_checked = double_check is not Policy.NEVER
+            checks = double_check is not Policy.NEVER
             return app(
                 opened,
                 endpoints,
@@ -154,14 +145,14 @@ def receive(
                 signature_header=chosen.signature_header,
                 limits=limits_of(bounds),
                 double_check=_checks(chosen, opened, double_check, command.clock, stack)
-                if is_checked
+                if checks
                 else None,
                 metrics=metrics,
                 gauges=StoreGauges(opened, its_mode, clock=command.clock) if metrics else None,
             )
 
         def reread() -> Endpoints:
-            found = endpoints_of(load(profile).endpoints)
+            found = _endpoints(load(profile).endpoints, its_mode)
             return Endpoints.of(found, signature_header=chosen.signature_header)
 
         serve(
@@ -173,6 +164,16 @@ def receive(
             reread=reread if is_reread else None,
             on_ready=command.ready,
         )
+
+
+def _endpoints(given: "Sequence[EndpointSecret]", mode: Mode) -> "tuple[EndpointSecrets, ...]":
+    from kusanya.receiver import EndpointSecrets
+
+    if not given:
+        raise ConfigurationError(
+            "no signing secret: set KUSANYA_SECRETS or KUSANYA_SECRETS_FILE, or give --secret"
+        )
+    return tuple(EndpointSecrets(name=one.name, mode=mode, secrets=one.secrets) for one in given)
 
 
 class _Receiving:

@@ -122,7 +122,6 @@ def watch(
     from kusanya.errors import ConfigurationError, KusanyaError
     from kusanya.secret_files import find_secret
     from kusanya.service_clock import parse_clock
-    from kusanya.watch import poll_open
     from kusanya.watch.poller import new_name
     from kusanya_console.cli.create import client_of
 
@@ -135,17 +134,12 @@ def watch(
         raise Refused(str(error), code=USAGE) from error
     asked_to_stop, hung_up = threading.Event(), threading.Event()
     _catch_signals(asked_to_stop, hung_up if chosen.secrets_from_files else None)
-
-    def is_interrupted() -> bool:
-        return asked_to_stop.is_set() or hung_up.is_set()
-
     opened = _open_when_there(chosen.store, asked_to_stop, clock=time, upgrade=migrate)
     if opened is None:
         return
     with ExitStack() as stack:
         stack.enter_context(opened)
         client_of(chosen, clock=time).close()  # refuses here what cannot be used
-        on_result = say_json if as_json else say_poll_result
         if not as_json:
             say(f"watching {opened.url_shown} in {chosen.mode.value} mode")
         if metrics_port is not None:
@@ -160,9 +154,7 @@ def watch(
         try:
             while not asked_to_stop.is_set():
                 hung_up.clear()
-                with client_of(chosen, clock=time) as client:
-                    steps = poll_open(opened, client.core, stop=is_interrupted, on_result=on_result)
-                    client.run(steps)
+                _poll(opened, chosen, asked_to_stop, hung_up, clock=time, as_json=as_json)
                 if hung_up.is_set():
                     chosen = _read_again(chosen, lambda: profile_of(profile, store), clock=time)
         except KusanyaError as error:
@@ -178,6 +170,30 @@ def _catch_signals(stop: "Event", hung_up: "Event | None") -> None:
         signal.signal(number, lambda *_: stop.set())
     if hung_up is not None and sys.platform != "win32":
         signal.signal(signal.SIGHUP, lambda *_: hung_up.set())
+
+
+def _poll(
+    store: "Store",
+    profile: "Profile",
+    stop: "Event",
+    hung_up: "Event",
+    *,
+    clock: "Clock",
+    as_json: bool,
+) -> None:
+    """Ask about open collections until one of the two signals comes."""
+    from kusanya.watch import poll_open
+    from kusanya_console.cli.create import client_of
+
+    with client_of(profile, clock=clock) as client:
+        client.run(
+            poll_open(
+                store,
+                client.core,
+                stop=lambda: stop.is_set() or hung_up.is_set(),
+                on_result=say_json if as_json else say_poll_result,
+            )
+        )
 
 
 def _read_again(chosen: "Profile", read: "Callable[[], Profile]", *, clock: "Clock") -> "Profile":

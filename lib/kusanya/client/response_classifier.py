@@ -48,30 +48,10 @@ def classify(
     """Return what `reply` means; `read` turns an answer into the resource or raises WireError."""
     creates = request.method == "POST"
     if isinstance(reply, Failure):
-        if reply.left:
-            error = NoAnswer(f"no usable answer: {reply.why}")
-            return Classification(
-                outcome=AttemptOutcome.LOST, error=error, effect_possible=creates, again=True
-            )
-        return Classification(
-            outcome=AttemptOutcome.NOT_SENT,
-            error=NotSent(f"the service cannot be reached ({reply.why}): nothing was sent"),
-            again=True,
-        )
-    info = response_info(reply)
+        return _unanswered(reply, creates=creates)
     if reply.status >= HTTPStatus.BAD_REQUEST:
-        refusal = service_error(reply, now=now)
-        if is_undecided(reply, creates=creates):
-            return _undecided(refusal, creates=creates)
-        again = isinstance(refusal, _TRY_AGAIN)
-        return Classification(
-            outcome=AttemptOutcome.RETRYABLE if again else AttemptOutcome.REFUSED,
-            error=refusal,
-            status=reply.status,
-            request_id=refusal.request_id,
-            effect_possible=creates and isinstance(refusal, ServiceUnavailable),
-            again=again,
-        )
+        return _refused(reply, creates=creates, now=now)
+    info = response_info(reply)
     try:
         value = _read(reply, read, expected=HTTPStatus.ACCEPTED if creates else HTTPStatus.OK)
     except WireError as error:
@@ -88,6 +68,34 @@ def classify(
         value=value,
         status=reply.status,
         request_id=info.request_id,
+    )
+
+
+def _unanswered(failure: Failure, *, creates: bool) -> Classification[Resource]:
+    if failure.left:
+        error = NoAnswer(f"no usable answer: {failure.why}")
+        return Classification(
+            outcome=AttemptOutcome.LOST, error=error, effect_possible=creates, again=True
+        )
+    return Classification(
+        outcome=AttemptOutcome.NOT_SENT,
+        error=NotSent(f"the service cannot be reached ({failure.why}): nothing was sent"),
+        again=True,
+    )
+
+
+def _refused(reply: Response, *, creates: bool, now: datetime) -> Classification[Resource]:
+    refusal = service_error(reply, now=now)
+    if is_undecided(reply, creates=creates):
+        return _undecided(refusal, creates=creates)
+    again = isinstance(refusal, _TRY_AGAIN)
+    return Classification(
+        outcome=AttemptOutcome.RETRYABLE if again else AttemptOutcome.REFUSED,
+        error=refusal,
+        status=reply.status,
+        request_id=refusal.request_id,
+        effect_possible=creates and isinstance(refusal, ServiceUnavailable),
+        again=again,
     )
 
 

@@ -121,23 +121,7 @@ def decide(
     """
     if not why.strip() or not actor.strip():
         raise ValueError("a decision needs a person and a reason")
-    intent = store.intents.get(intent_id)
-    if intent is None:
-        raise IntentError(
-            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
-        )
-    if intent.state not in OPEN:
-        raise IntentError(
-            f"this intent is {intent.state.value} already",
-            reason=IntentReason.OVER,
-            intent_id=intent_id,
-        )
-    if is_being_sent(intent, now=now):
-        raise IntentError(
-            "this intent is being sent now: wait for its end",
-            reason=IntentReason.BEING_SENT,
-            intent_id=intent_id,
-        )
+    intent = _waiting_intent(store, intent_id, now=now)
     if collection_id is None:
         candidate = None
         _check_nothing(store, intent)
@@ -158,13 +142,35 @@ def decide(
         ),
     )
     if decided.state is not IntentState.SETTLED:
-        raise IntentError(
-            f"this intent is {decided.state.value} already",
-            reason=IntentReason.OVER,
-            intent_id=intent_id,
-        )
+        raise _over(decided)
     log_resolved(decided)
     return decided
+
+
+def _waiting_intent(store: Store, intent_id: str, *, now: datetime) -> IntentRow:
+    """Return an intent that a person may decide. Raises IntentError for any other."""
+    intent = store.intents.get(intent_id)
+    if intent is None:
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
+    if intent.state not in OPEN:
+        raise _over(intent)
+    if is_being_sent(intent, now=now):
+        raise IntentError(
+            "this intent is being sent now: wait for its end",
+            reason=IntentReason.BEING_SENT,
+            intent_id=intent_id,
+        )
+    return intent
+
+
+def _over(intent: IntentRow) -> IntentError:
+    return IntentError(
+        f"this intent is {intent.state.value} already",
+        reason=IntentReason.OVER,
+        intent_id=intent.id,
+    )
 
 
 def _check_window(intent: IntentRow, candidate: Candidate | None, *, now: datetime) -> None:

@@ -5,7 +5,7 @@ Nothing is guessed: every match is returned with the way it was found.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ _BOUND: Final = 50
 _OPEN_LOOKED_AT: Final = 1_000
 _NEAR_LOOKED_AT: Final = 500
 """So many payments about a named time are put in order by how near to it they are."""
+_M = TypeVar("_M", Match, CreationMatch)
 
 
 def find(
@@ -94,21 +95,8 @@ def _found(store: Store, question: Question) -> LookupResult:
         return exact
     if is_text(asked):
         return by_text(store, question)
-    ranked = [
-        Match(row, MatchKind.REFERENCE)
-        for row in store.collections.by_reference(mode, asked, limit=limit)
-    ]
-    ranked += by_receipt(store, asked, mode)[:limit]
-    ranked += [
-        Match(row, MatchKind.METADATA)
-        for row in store.collections.by_metadata(mode, asked, limit=limit)
-    ]
     phone, trouble = as_phone(asked)
-    if phone is not None:
-        by_phone = store.collections.by_phone(mode, phone, limit=limit)
-        ranked += [Match(row, MatchKind.PHONE) for row in by_phone]
-    page = store.collections.by_prefix(mode, asked, limit=limit)
-    ranked += [Match(row, MatchKind.PREFIX) for row in page.rows]
+    ranked, is_cut = _named(store, question, phone)
     created = creations(store, question, phone)
     kinds = {match.kind for match in ranked} | {match.kind for match in created}
     whole = bool(kinds & {MatchKind.REFERENCE, MatchKind.RECEIPT, MatchKind.PHONE})
@@ -119,15 +107,9 @@ def _found(store: Store, question: Question) -> LookupResult:
         whole = bool(ranked or created)
     # Parts cost most to find; whoever knows the whole does not ask for a part.
     if len(asked) >= PART_LENGTH and not whole and len(ranked) < limit:
-        noted, noted_creations = by_note(store, asked, mode)
-        ranked += noted
-        created += noted_creations
-        ranked += [
-            Match(row, MatchKind.PART)
-            for row in store.collections.containing(mode, asked, limit=limit)
-        ]
-        parts = store.intents.still_open(mode, reference_part=asked, limit=limit)
-        created += [CreationMatch(intent, MatchKind.PART) for intent in parts]
+        found = _in_parts(store, question)
+        ranked += found.matches
+        created += found.creations
     if not whole:
         found = by_phone_end(store, question)
         ranked += found.matches
@@ -137,19 +119,53 @@ def _found(store: Store, question: Question) -> LookupResult:
             found = read(store, question)
             ranked, created = found.matches, found.creations
             looked_at = looked_at or found.looked_at
-    once = {match.row.id: match for match in reversed(ranked)}
-    unique = [match for match in ranked if once[match.row.id] is match]
-    once_created = {match.intent.id: match for match in reversed(created)}
+    unique = _once(ranked, lambda match: match.row.id)
     return LookupResult(
         text=asked,
-        creations=tuple(match for match in created if once_created[match.intent.id] is match)[
-            :limit
-        ],
+        creations=tuple(_once(created, lambda match: match.intent.id)[:limit]),
         matches=tuple(unique[:limit]),
-        more=page.more or len(unique) > limit,
+        more=is_cut or len(unique) > limit,
         looked_at=looked_at,
         trouble=trouble,
     )
+
+
+def _named(store: Store, question: Question, phone: str | None) -> tuple[list[Match], bool]:
+    """Return what the text names as a whole or begins to name; and whether there is more of it."""
+    asked, mode, limit = question.text, question.mode, question.limit
+    ranked = [
+        Match(row, MatchKind.REFERENCE)
+        for row in store.collections.by_reference(mode, asked, limit=limit)
+    ]
+    ranked += by_receipt(store, asked, mode)[:limit]
+    ranked += [
+        Match(row, MatchKind.METADATA)
+        for row in store.collections.by_metadata(mode, asked, limit=limit)
+    ]
+    if phone is not None:
+        by_phone = store.collections.by_phone(mode, phone, limit=limit)
+        ranked += [Match(row, MatchKind.PHONE) for row in by_phone]
+    page = store.collections.by_prefix(mode, asked, limit=limit)
+    ranked += [Match(row, MatchKind.PREFIX) for row in page.rows]
+    return ranked, page.more
+
+
+def _in_parts(store: Store, question: Question) -> Candidates:
+    """Return what holds the text within a note or a reference."""
+    asked, mode, limit = question.text, question.mode, question.limit
+    ranked, created = by_note(store, asked, mode)
+    rows = store.collections.containing(mode, asked, limit=limit)
+    opened = store.intents.still_open(mode, reference_part=asked, limit=limit)
+    return Candidates(
+        [*ranked, *(Match(row, MatchKind.PART) for row in rows)],
+        [*created, *(CreationMatch(intent, MatchKind.PART) for intent in opened)],
+    )
+
+
+def _once(matches: Sequence[_M], id_of: Callable[[_M], str]) -> list[_M]:
+    """Return each record by its first match, the best way in which it was found."""
+    first = {id_of(match): match for match in reversed(matches)}
+    return [match for match in matches if first[id_of(match)] is match]
 
 
 def _is_dated_amount(question: Question) -> bool:

@@ -17,7 +17,7 @@ from tests.kit.payments import polled
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 from kusanya_console.cli.command_line import main
-from kusanya_console.cli.finance.reconcile import ProgressLine
+from kusanya_console.cli.process.progress_line import ProgressLine
 
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 Ended = tuple[int, str, str]

@@ -1,13 +1,8 @@
 """`kusanya reconcile`: the month end without a notebook."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,14 +11,13 @@ from kusanya.wire import Mode
 from kusanya_console.cli.finance.notification import UNSENT, Notification
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, now, profile_of
 from kusanya_console.cli.process.bulk_memory import memory_for_bulk
+from kusanya_console.cli.process.progress_line import progress_line
 from kusanya_console.cli.process.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
     from kusanya.reconcile.analysis.report import CloseResult
-    from kusanya.reconcile.matching.ledger import Progress
 
-_TICK_S: Final = 1
 _EXAMPLE = (
     "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
     "--from 2026-03-01 --to 2026-03-31 --out ./packs"
@@ -142,7 +136,7 @@ def reconcile(
     Exits with 0 when all is explained, 1 for breaks (the pack is written) or a failed run, 3 when a
     notification could not be sent, whatever the verdict.
     """
-    with _progress("starting"):
+    with progress_line("starting"):
         from kusanya.errors import ConfigurationError
         from kusanya.reconcile.inputs import tolerance_file
         from kusanya.reconcile.pack.close import run
@@ -167,7 +161,7 @@ def reconcile(
         with (
             interrupted_by_sigterm(),
             memory_for_bulk(),
-            _progress("reading what was given") as progress,
+            progress_line("reading what was given") as progress,
         ):
             result = run(
                 first=days[0],
@@ -250,57 +244,6 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
 def _format_finding(row: dict[str, Any]) -> str:
     money = "" if row["amount"] is None else f", {row['currency']} {row['amount']:,}"
     return f"{row['rows']:,} {row['finding']}{money}"
-
-
-class ProgressLine:
-    """The line that says what is being done and for how long, drawn again each second."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = Lock()
-        self._doing, self._since = "", clock()
-
-    def step(self, doing: str) -> None:
-        """Say what is being done from now on."""
-        self._doing, self._since = doing, self._clock()
-        self.draw()
-
-    def draw(self) -> None:
-        """Draw the line; after a second it says how long the step has taken."""
-        waited = int(self._clock() - self._since)
-        _redraw(safe(self._doing, 70) + (f", {waited} s" if waited else ""), self._lock)
-
-    def keep_drawing(self, stopped: Event) -> None:
-        """Draw the line again each second until `stopped` is set, then leave it empty."""
-        while not stopped.wait(_TICK_S):
-            self.draw()
-        _redraw("", self._lock)
-
-
-@contextmanager
-def _progress(first: str) -> "Iterator[Progress | None]":
-    """Yield what tells a person at a terminal what is being done; the line is gone at the end.
-
-    It begins with `first`.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    line, stopped = ProgressLine(), Event()
-    line.step(first)
-    drawing = Thread(target=line.keep_drawing, args=(stopped,), daemon=True)
-    drawing.start()
-    try:
-        yield line.step
-    finally:
-        stopped.set()
-        drawing.join()
-
-
-def _redraw(line: str, lock: Lock) -> None:
-    with lock:
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
 
 
 def _file(path: Path | None) -> str:

@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.analysis import reconciliation
+from kusanya.reconcile.analysis import failures, fees, postings, reconciliation
 from kusanya.reconcile.analysis.worst_first import worst_first
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BREAKS,
@@ -22,6 +22,7 @@ from kusanya.reconcile.frames.columns import (
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.on_disk import Pieces
 from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.matching import ledger
 from kusanya.reconcile.matching.ledger import LedgerMatch
 from kusanya.reconcile.matching.legs import Leg
 from kusanya.reconcile.matching.settlement import SettlementMatch
@@ -130,6 +131,40 @@ def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Pag
         _title(title, leg, wants),
         columns.empty(LEG_BRIDGE) if leg is None else leg.bridge,
     )
+
+
+def of_fees(inputs: Inputs, charged: pd.DataFrame, priced: fees.Priced) -> Iterator[Page]:
+    """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
+    yield Page("fees", "Fees by business day and channel", priced.daily)
+    booked = postings.postings(inputs, priced.daily)
+    yield Page("postings", "What to book, by business day and channel", booked)
+    yield Page("tariff", "The tariff that was charged", charged)
+    yield Page("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)
+    moved = fees.drifted(inputs.collections, period=inputs.period)
+    yield Page("fee_drift", "Fees that moved", moved)
+
+
+def of_failures(inputs: Inputs) -> Iterator[Page]:
+    """Yield the pages of what did not succeed."""
+    codes = failures.pareto(inputs.collections, period=inputs.period)
+    yield Page("failure_codes", "Why attempts did not succeed", codes)
+    recovered = failures.recovery(
+        inputs.collections,
+        period=inputs.period,
+        as_of=inputs.judged_on,
+        recovery_days=inputs.tolerance.recovery_days,
+        small_n=inputs.tolerance.small_n,
+    )
+    yield Page("recovery", "What came back after a failure", recovered)
+
+
+def of_files(inputs: Inputs) -> Iterator[Page]:
+    """Yield the pages of what was read, and of what could not be."""
+    yield Page("inputs", "What was read", quality.account(*inputs.quality))
+    lines = ledger.lines(inputs.ledger, inputs.statement, period=inputs.period)
+    yield Page("lines", "Lines of the files, in the period and outside it", lines)
+    yield Page("unread", "Rows that could not be read", quality.unread(*inputs.quality))
+    yield Page("remarks", "Rows that were not simply kept", quality.remarks(*inputs.quality))
 
 
 def _title(

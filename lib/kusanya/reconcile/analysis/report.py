@@ -11,16 +11,15 @@ import pyarrow as pa
 
 from kusanya.reconcile.analysis import (
     carried_legs,
-    failures,
     fees,
     findings,
     open_items,
     pages,
-    postings,
     roll_forward,
 )
 from kusanya.reconcile.analysis.pages import Page
-from kusanya.reconcile.frames import columns, quality
+from kusanya.reconcile.analysis.roll_forward import RolledForward
+from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
     BANK_MATCHES,
     CLOSED,
@@ -127,116 +126,120 @@ def report(
 ) -> Report:
     """Compute every frame of a period. `late` is the delta of an earlier, closed one."""
     report_step = progress or (lambda _: None)
+    legs = _match(inputs, progress)
+    report_step("auditing fees: which tariff was charged")
+    charged = fees.tariff(inputs.collections, period=inputs.period)
+    report_step("auditing fees: by day and channel")
+    agreed = charged if inputs.tariff is None else inputs.tariff
+    priced = fees.priced(inputs.collections, period=inputs.period, tariff=agreed)
+    left = _list_open(inputs, legs, priced, late, report_step)
+    delta = columns.empty(DELTA) if late is None else late
+    report_step("counting failures")
+    rest = (
+        Page("findings", "What needs a person", left.findings),
+        Page("open_items", "What is open, with owner, status and note", left.rolled.items),
+        Page("rolled_forward", "From what was open to what is open", left.rolled.table),
+        Page("carried", "What an earlier period left open, and how it ended", left.rolled.carried),
+        *pages.of_books(legs.books),
+        *pages.of_payouts(legs.payouts),
+        *pages.of_leg(
+            "operator", "From the operator to the service", legs.operator, OPERATOR_MATCHES
+        ),
+        *pages.of_leg("bank", "From the bank to the payouts", legs.bank, BANK_MATCHES),
+        *pages.of_fees(inputs, charged, priced),
+        *pages.of_failures(inputs),
+        *pages.of_files(inputs),
+        Page("late", "What changed since an earlier close", delta),
+    )
+    movements, payouts = carried_legs.to_carry(inputs, left.rolled.items)
+    return Report(
+        inputs=inputs,
+        matched=legs.books,
+        settled=legs.payouts,
+        operator=legs.operator,
+        bank=legs.bank,
+        pages=(*pages.front(inputs, legs.payouts, rest), *rest),
+        late=delta,
+        findings=left.findings,
+        items=left.rolled.items,
+        lines=left.rolled.lines,
+        movements=movements,
+        payouts=payouts,
+    )
+
+
+class _Legs(msgspec.Struct, frozen=True, kw_only=True):
+    """Every leg matched with the service; None where nothing of it was given."""
+
+    books: LedgerMatch | None
+    payouts: SettlementMatch | None
+    operator: OperatorMatch | None
+    bank: BankMatch | None
+
+
+def _match(inputs: Inputs, progress: Progress | None) -> _Legs:
+    report_step = progress or (lambda _: None)
     # Of an export that is never loaded whole the pairs are counted, not listed.
     report_step("matching the ledger")
-    matched = ledger.of(inputs, everything=False, pairs=not inputs.is_export, progress=progress)
+    books = ledger.of(inputs, everything=False, pairs=not inputs.is_export, progress=progress)
     report_step("matching the settlement statement")
-    settled = settlement.of(inputs)
+    payouts = settlement.of(inputs)
     report_step("matching the operator's and the bank's statements")
-    of_operator, of_bank = operator.of(inputs, everything=False), bank.of(inputs)
-    report_step("auditing fees: which tariff was charged")
-    rows, period = inputs.collections, inputs.period
-    charged = fees.tariff(rows, period=period)
-    agreed = inputs.tariff if inputs.tariff is not None else charged
-    report_step("auditing fees: by day and channel")
-    priced = fees.priced(rows, period=period, tariff=agreed)
-    daily, exceptions = priced.daily, priced.exceptions
-    delta = columns.empty(DELTA) if late is None else late
+    return _Legs(
+        books=books,
+        payouts=payouts,
+        operator=operator.of(inputs, everything=False),
+        bank=bank.of(inputs),
+    )
+
+
+class _Left(msgspec.Struct, frozen=True, kw_only=True):
+    """What the period leaves to people."""
+
+    findings: pd.DataFrame
+    rolled: RolledForward
+
+
+def _list_open(
+    inputs: Inputs,
+    legs: _Legs,
+    priced: fees.Priced,
+    late: pd.DataFrame | None,
+    report_step: Progress,
+) -> _Left:
     found = findings.findings(
         inputs,
-        matched=matched,
-        settled=settled,
-        operator=of_operator,
-        bank=of_bank,
-        exceptions=exceptions,
+        matched=legs.books,
+        settled=legs.payouts,
+        operator=legs.operator,
+        bank=legs.bank,
+        exceptions=priced.exceptions,
         unpriced=priced.unpriced,
         late=late,
     )
     report_step("listing what is open")
     items = open_items.items(
         inputs,
-        matched=matched,
-        settled=settled,
-        operator=of_operator,
-        bank=of_bank,
-        exceptions=exceptions,
-        late=delta,
+        matched=legs.books,
+        settled=legs.payouts,
+        operator=legs.operator,
+        bank=legs.bank,
+        exceptions=priced.exceptions,
+        late=columns.empty(DELTA) if late is None else late,
     )
-    rolled = roll_forward.roll(inputs, items, matched=matched, bank=of_bank)
-    items = rolled.items
-    movements, payouts = carried_legs.to_carry(inputs, items)
-    found = findings.with_carried(found, items, rolled.table, is_given=inputs.carried is not None)
-    given = open_items.accepted(items)
-    found = findings.less(
-        found,
-        given,
-        expected=rolled.expected,
-        refunds=open_items.refunds_of(matched, given),
+    rolled = roll_forward.roll(inputs, items, matched=legs.books, bank=legs.bank)
+    found = findings.with_carried(
+        found, rolled.items, rolled.table, is_given=inputs.carried is not None
     )
-    report_step("counting failures")
-    rest = (
-        Page("findings", "What needs a person", found),
-        Page("open_items", "What is open, with owner, status and note", items),
-        Page("rolled_forward", "From what was open to what is open", rolled.table),
-        Page("carried", "What an earlier period left open, and how it ended", rolled.carried),
-        *pages.of_books(matched),
-        *pages.of_payouts(settled),
-        *pages.of_leg(
-            "operator", "From the operator to the service", of_operator, OPERATOR_MATCHES
+    accepted = open_items.accepted(rolled.items)
+    return _Left(
+        findings=findings.less(
+            found,
+            accepted,
+            expected=rolled.expected,
+            refunds=open_items.refunds_of(legs.books, accepted),
         ),
-        *pages.of_leg("bank", "From the bank to the payouts", of_bank, BANK_MATCHES),
-        Page("fees", "Fees by business day and channel", daily),
-        Page(
-            "postings",
-            "What to book, by business day and channel",
-            postings.postings(inputs, daily),
-        ),
-        Page("tariff", "The tariff that was charged", charged),
-        Page(
-            "fee_exceptions",
-            "Fees that are not the tariff's",
-            exceptions,
-        ),
-        Page("fee_drift", "Fees that moved", fees.drifted(rows, period=period)),
-        Page(
-            "failure_codes",
-            "Why attempts did not succeed",
-            failures.pareto(rows, period=period),
-        ),
-        Page(
-            "recovery",
-            "What came back after a failure",
-            failures.recovery(
-                rows,
-                period=period,
-                as_of=inputs.judged_on,
-                recovery_days=inputs.tolerance.recovery_days,
-                small_n=inputs.tolerance.small_n,
-            ),
-        ),
-        Page("inputs", "What was read", quality.account(*inputs.quality)),
-        Page(
-            "lines",
-            "Lines of the files, in the period and outside it",
-            ledger.lines(inputs.ledger, inputs.statement, period=period),
-        ),
-        Page("unread", "Rows that could not be read", quality.unread(*inputs.quality)),
-        Page("remarks", "Rows that were not simply kept", quality.remarks(*inputs.quality)),
-        Page("late", "What changed since an earlier close", delta),
-    )
-    return Report(
-        inputs=inputs,
-        matched=matched,
-        settled=settled,
-        operator=of_operator,
-        bank=of_bank,
-        pages=(*pages.front(inputs, settled, rest), *rest),
-        late=delta,
-        findings=found,
-        items=items,
-        lines=rolled.lines,
-        movements=movements,
-        payouts=payouts,
+        rolled=rolled,
     )
 
 

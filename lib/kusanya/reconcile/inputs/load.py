@@ -106,12 +106,7 @@ def inputs(
     if on_disk and not engine and "ledger" in files_read:
         files_read["ledger"] = save_frame(LEDGER, files_read["ledger"])
     if not url:
-        made = _sample(chosen, wanted, turn, tolerance)
-        # A file that was given stands in for the sample's own, never beside it.
-        kept = tuple(load for load in made.quality if load.source not in files_read)
-        return msgspec.structs.replace(
-            made, **{**files_read, "quality": (*kept, *files_read["quality"])}
-        )
+        return _with_files(_sample(chosen, wanted, turn, tolerance), files_read)
     if Path(url).is_dir():
         if as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
@@ -192,4 +187,12 @@ def _sample(mode: Mode, wanted: Period | None, turn: timedelta, tolerance: Toler
         quality=tuple(
             Quality(source=name, rows=len(frame), kept=len(frame)) for name, frame in loads.items()
         ),
+    )
+
+
+def _with_files(made: Inputs, files_read: dict[str, Any]) -> Inputs:
+    # A file that was given stands in for the sample's own, never beside it.
+    kept = tuple(load for load in made.quality if load.source not in files_read)
+    return msgspec.structs.replace(
+        made, **{**files_read, "quality": (*kept, *files_read["quality"])}
     )

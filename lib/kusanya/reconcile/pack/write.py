@@ -99,30 +99,9 @@ def _fill(
     report_step: Progress,
 ) -> None:
     folder.chmod(0o755)
-    tables = folder / "csv"
-    tables.mkdir()
-    cut = {}
-    for page in made.pages:
-        report_step(f"writing the pack: csv/{page.name}.csv")
-        names = (tables / f"{page.name}.csv", tables / f"{page.name}.raw.csv")
-        cut[f"csv/{page.name}.csv"] = write_both(page.parts, *names)
+    cut = _write_tables(made, folder, report_step)
     report_step(f"writing the pack: {CLOSED_FILE}")
-    tables_kept: dict[str, tuple[Schema, Iterable[pa.Table]]] = {
-        CLOSED_FILE: (CLOSED, made.closed()),
-        **{
-            name: (schema, [columns.to_arrow(frame, schema)])
-            for name, schema, frame in (
-                (ITEMS_FILE, ITEMS, made.items),
-                (LINES_FILE, LEDGER, made.lines),
-                (MOVEMENTS_FILE, MOVEMENTS, made.movements),
-                (PAYOUTS_FILE, STATEMENT, made.payouts),
-            )
-        },
-    }
-    facts = [
-        (name, _keep(tables, schema, folder / name))
-        for name, (schema, tables) in tables_kept.items()
-    ]
+    facts = _write_facts(made, folder)
     signed = msgspec.structs.replace(imprint, hashes=(*imprint.hashes, *facts))
     to_xlsx(made, folder / "pack.xlsx", summary=summary, imprint=signed, report_step=report_step)
     text = to_html(made, summary=summary, imprint=signed, report_step=report_step)
@@ -131,18 +110,45 @@ def _fill(
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
     report_step("writing the pack: manifest.json")
-    files = {
-        str(path.relative_to(folder)): {
-            "sha256": digest_of(path),
-            "bytes": path.stat().st_size,
-        }
+    rows = {page.name: page.rows for page in made.pages}
+    counts = {"rows": rows, "files": _files(folder), "cells_cut": cut}
+    text = json.dumps({**manifest, **counts}, indent=2, sort_keys=True)
+    (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _write_tables(made: Report, folder: Path, report_step: Progress) -> dict[str, int]:
+    """Write each page as CSV twice; return by file how many cells had to be cut."""
+    tables = folder / "csv"
+    tables.mkdir()
+    cut = {}
+    for page in made.pages:
+        report_step(f"writing the pack: csv/{page.name}.csv")
+        names = (tables / f"{page.name}.csv", tables / f"{page.name}.raw.csv")
+        cut[f"csv/{page.name}.csv"] = write_both(page.parts, *names)
+    return {name: cells for name, cells in cut.items() if cells}
+
+
+def _write_facts(made: Report, folder: Path) -> list[tuple[str, str]]:
+    """Write what a later run reads of this one; return the digest of each file by its name."""
+    frames = (
+        (ITEMS_FILE, ITEMS, made.items),
+        (LINES_FILE, LEDGER, made.lines),
+        (MOVEMENTS_FILE, MOVEMENTS, made.movements),
+        (PAYOUTS_FILE, STATEMENT, made.payouts),
+    )
+    facts: list[tuple[str, Schema, Iterable[pa.Table]]] = [
+        (CLOSED_FILE, CLOSED, made.closed()),
+        *((name, schema, [columns.to_arrow(frame, schema)]) for name, schema, frame in frames),
+    ]
+    return [(name, _keep(tables, schema, folder / name)) for name, schema, tables in facts]
+
+
+def _files(folder: Path) -> dict[str, dict[str, str | int]]:
+    return {
+        str(path.relative_to(folder)): {"sha256": digest_of(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    rows = {page.name: page.rows for page in made.pages}
-    counts = {"rows": rows, "files": files, "cells_cut": {name: n for name, n in cut.items() if n}}
-    text = json.dumps({**manifest, **counts}, indent=2, sort_keys=True)
-    (folder / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def _keep(tables: Iterable[pa.Table], schema: Schema, path: Path) -> str:

@@ -75,18 +75,7 @@ class IntentAttempts(StorePart):
             known = _under_key(writing, mode, profile, idempotency_key, body)
             if known is not None:
                 return AttemptStart(intent=known, new=False)
-            same = same_reference(writing.connection, mode, reference)
-            standing = check_reference(same, repeated=repeat is not None)
-            check_restored(writing.connection, mode, reference, repeated=repeat is not None)
-            if standing is not None and repeat is not None:
-                audited(
-                    writing,
-                    actor=repeat.actor,
-                    act="repeat reference",
-                    subject=standing.id,
-                    detail=repeat.reason,
-                    outcome="done",
-                )
+            _check_reference(writing, mode, reference, repeat)
             row = IntentRow(
                 id=new_intent_id(),
                 seq=writing.seq(),
@@ -220,6 +209,24 @@ def _under_key(
     if known is not None and known.body != body:
         raise other_body(known)
     return known
+
+
+def _check_reference(
+    writing: Transaction, mode: Mode, reference: str, repeat: Repeat | None
+) -> None:
+    """Raise IntentError where the reference was used and `repeat` does not say why it is again."""
+    same = same_reference(writing.connection, mode, reference)
+    standing = check_reference(same, repeated=repeat is not None)
+    check_restored(writing.connection, mode, reference, repeated=repeat is not None)
+    if standing is not None and repeat is not None:
+        audited(
+            writing,
+            actor=repeat.actor,
+            act="repeat reference",
+            subject=standing.id,
+            detail=repeat.reason,
+            outcome="done",
+        )
 
 
 def _attempt(writing: Transaction, intent_id: str, number: int, at: datetime) -> AttemptRow:

@@ -93,24 +93,7 @@ def _record(
     writing: Transaction, *, pairs: Sequence[tuple[str, str]], mode: Mode, source: str, actor: str
 ) -> int:
     wanted = {(clean(id_), key_of(said)): clean(said.strip(), NAME_MAX) for id_, said in pairs}
-    ids = sorted({id_ for id_, _ in wanted})
-    execute = writing.connection.execute
-    known = set(
-        execute(
-            select(collection.c.id).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
-        ).scalars()
-    )
-    if strange := [id_ for id_ in ids if id_ not in known]:
-        raise StoreError(f"there is no collection {strange[0]}")
-    it = receipt.c
-    there = {
-        (id_, key)
-        for id_, key in execute(
-            select(it.collection_id, it.receipt_key).where(
-                it.collection_id.in_(ids), it.mode == mode.value
-            )
-        )
-    }
+    there = _recorded(writing, {id_ for id_, _ in wanted}, mode)
     new = {pair: said for pair, said in wanted.items() if pair not in there}
     if not new:
         return 0
@@ -136,8 +119,20 @@ def _record(
         }
         for (id_, key), said in new.items()
     ]
-    execute(insert(receipt), rows)
+    writing.connection.execute(insert(receipt), rows)
     return len(new)
+
+
+def _recorded(writing: Transaction, ids: set[str], mode: Mode) -> set[tuple[str, str]]:
+    """Return the receipts that these collections have. Raises StoreError for an unknown one."""
+    execute, its, it = writing.connection.execute, collection.c, receipt.c
+    asked = select(its.id).where(its.id.in_(sorted(ids)), its.mode == mode.value)
+    if strange := ids.difference(execute(asked).scalars()):
+        raise StoreError(f"there is no collection {min(strange)}")
+    there = select(it.collection_id, it.receipt_key).where(
+        it.collection_id.in_(sorted(ids)), it.mode == mode.value
+    )
+    return {(id_, key) for id_, key in execute(there)}
 
 
 def _to_fact(row: Row[Any]) -> ReceiptFact:

@@ -197,23 +197,9 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
             isolation_level=None,
         )
 
-    def engine(*, writes: bool) -> Engine:
-        made = create_engine(
-            address,
-            module=dbapi2,
-            connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
-            pool_size=_POOL,
-            max_overflow=_POOL_MAX - _POOL,
-            pool_timeout=_POOL_WAIT_S,
-            hide_parameters=True,
-        )
-        event.listen(made, "connect", _set_up_writer if writes else _set_up_reader)
-        event.listen(made, "begin", _begin_immediate if writes else _begin)
-        return made
-
     file = SqliteFile(path, connect=connect, error=dbapi2.Error)
     identity = FileIdentity(file)
-    reader, writer = engine(writes=False), engine(writes=True)
+    reader, writer = (_sqlite_engine(dbapi2, address, writes=writes) for writes in (False, True))
     return Engines(
         reader,
         writer,
@@ -223,6 +209,21 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         file,
         identity,
     )
+
+
+def _sqlite_engine(dbapi2: Any, address: URL, *, writes: bool) -> Engine:
+    made = create_engine(
+        address,
+        module=dbapi2,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        pool_size=_POOL,
+        max_overflow=_POOL_MAX - _POOL,
+        pool_timeout=_POOL_WAIT_S,
+        hide_parameters=True,
+    )
+    event.listen(made, "connect", _set_up_writer if writes else _set_up_reader)
+    event.listen(made, "begin", _begin_immediate if writes else _begin)
+    return made
 
 
 def _quoted(path: Path) -> str:

@@ -1,6 +1,6 @@
 """What the readers of bank formats agree on: entries, and how they become movements."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
@@ -67,50 +67,29 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
             if entry.reason is None
         ]
         good = [entry for entry, _ in pairs]
-        at, day = _moments(good, cutoff)
-        frame = columns.frame(
-            MOVEMENTS,
-            {
-                "input": [safe(name)] * len(good),
-                "line_no": [entry.row for entry in good],
-                "leg": [leg] * len(good),
-                "channel": [None] * len(good),
-                "currency": [entry.currency for entry in good],
-                "at": at,
-                "business_day": day,
-                "receipt": [entry.receipt for entry in good],
-                "reference": [entry.reference for entry in good],
-                "collection_id": [None] * len(good),
-                "kind": [entry.kind for entry in good],
-                "status": [safe(entry.status) for entry in good],
-                "amount": [entry.amount for entry in good],
-                "fee": [None] * len(good),
-                "balance": [balance for _, balance in pairs],
-                "details": [safe(mask_text(entry.details)) for entry in good],
-            },
-        )
-        remarks = [
-            Remark(
-                row=entry.row,
-                verdict="rejected",
-                reason=entry.reason,
-                column=entry.column,
-                currency=entry.currency,
-                amount=entry.amount,
-            )
-            for entry in self.entries
-            if entry.reason is not None
-        ]
-        said = self.notes if self.entries else (*self.notes, "there is no entry in it")
-        notes = [Remark(row=None, verdict="warned", reason=note) for note in said]
-        return frame, Quality(
+        return _movements(pairs, name, leg=leg, cutoff=cutoff), Quality(
             source=f"{leg} {safe(name)}",
             rows=len(self.entries),
             kept=len(good),
-            remarks=(*notes, *remarks),
+            remarks=tuple(self._remarks()),
             sha256=digest,
             total=self._total(good),
         )
+
+    def _remarks(self) -> Iterator[Remark]:
+        said = self.notes if self.entries else (*self.notes, "there is no entry in it")
+        for note in said:
+            yield Remark(row=None, verdict="warned", reason=note)
+        for entry in self.entries:
+            if entry.reason is not None:
+                yield Remark(
+                    row=entry.row,
+                    verdict="rejected",
+                    reason=entry.reason,
+                    column=entry.column,
+                    currency=entry.currency,
+                    amount=entry.amount,
+                )
 
     def _total(self, good: list[Entry]) -> FileTotal | None:
         """Return what the balances of all statements say that their entries come to."""
@@ -126,6 +105,35 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
             read=_booked(good),
             unread=sum(lost),
         )
+
+
+def _movements(
+    pairs: list[tuple[Entry, int | None]], name: str, *, leg: str, cutoff: timedelta
+) -> pd.DataFrame:
+    """Return the movements of entries, each with its balance."""
+    good = [entry for entry, _ in pairs]
+    at, day = _moments(good, cutoff)
+    return columns.frame(
+        MOVEMENTS,
+        {
+            "input": [safe(name)] * len(good),
+            "line_no": [entry.row for entry in good],
+            "leg": [leg] * len(good),
+            "channel": [None] * len(good),
+            "currency": [entry.currency for entry in good],
+            "at": at,
+            "business_day": day,
+            "receipt": [entry.receipt for entry in good],
+            "reference": [entry.reference for entry in good],
+            "collection_id": [None] * len(good),
+            "kind": [entry.kind for entry in good],
+            "status": [safe(entry.status) for entry in good],
+            "amount": [entry.amount for entry in good],
+            "fee": [None] * len(good),
+            "balance": [balance for _, balance in pairs],
+            "details": [safe(mask_text(entry.details)) for entry in good],
+        },
+    )
 
 
 def _moments(good: list[Entry], cutoff: timedelta) -> tuple[Any, Any]:

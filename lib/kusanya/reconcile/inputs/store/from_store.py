@@ -4,6 +4,9 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import msgspec
+import pandas as pd
+
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import KEYS
@@ -44,53 +47,27 @@ def inputs(
     """
     with Store.open(url, read_only=True) as opened:
         span = wanted or months.newest_month(opened, mode=mode, cutoff=cutoff, before=before)
-        wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
-        days = {"since": wide.begins, "until": wide.ends}
         with opened.bulk_read.snapshot() as found:
-            upto = found.head if as_of is None else as_of
-            if not 0 <= upto <= found.head:
-                raise ConfigurationError(
-                    f"the store's journal ends at {found.head}; {upto} is not in it"
-                )
-
-            def progress(doing: str, rows: int) -> None:
-                report_step(f"{doing}: {rows:,}")
-
-            report_step("reading collections")
-            collections, rows = _collections(
-                found,
-                mode,
-                days,
-                as_of=upto,
+            moment = _Moment(
+                found=found,
+                mode=mode,
+                span=span,
+                wide=span.widened(max(tolerance.widen_days, tolerance.recovery_days)),
+                upto=_position(found, as_of),
                 key=opened.store_id,
-                cutoff=cutoff,
-                evidence=evidence,
-                is_on_disk=is_on_disk,
-                progress=progress,
+                report_step=report_step,
             )
-            other = columns.from_arrow(found.keys(elsewhere.other(mode), **days, as_of=upto))
-            intents = columns.from_arrow(found.unanswered_intents(mode, as_of=upto))
+            collections, rows = moment.collections(evidence=evidence, is_on_disk=is_on_disk)
+            other = moment.other_mode()
+            intents = columns.from_arrow(found.unanswered_intents(mode, as_of=moment.upto))
             if "movements" in files_read:
-                receipts = known_receipts.receipts(found.receipts(mode, as_of=upto))
+                receipts = known_receipts.receipts(found.receipts(mode, as_of=moment.upto))
                 files_read["receipts"] = receipts
-            report_step("looking for earlier payments")
-            again = found.paid_before(mode, since=span.begins, until=span.ends, before=wide.begins)
-            report_step("looking for lines that no collection of these days answers")
-            keys = elsewhere.keys(collections, files_read, span, again=again)
-            asked = {name: keys[name].dropna().tolist() for name in ("id", "reference")}
-            report_step("looking for them in the whole store")
-            named, more = (
-                columns.from_arrow(
-                    found.collections_named(
-                        of, ids=asked["id"], references=asked["reference"], **days, as_of=upto
-                    )
-                )
-                for of in (mode, elsewhere.other(mode))
-            )
-            rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=upto)
+            named, more = moment.elsewhere(collections, files_read)
+            rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=moment.upto)
         report_step("comparing with the store's own totals")
         outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=cutoff), collections)
-        changes = opened.feed.changes(upto - 1, limit=1) if upto else ()
+        changes = opened.feed.changes(moment.upto - 1, limit=1) if moment.upto else ()
         at = changes[0].at if changes else span.begins
         loaded = Quality(source="collections", rows=rows, kept=rows)
         return Inputs(
@@ -104,10 +81,10 @@ def inputs(
             mode=mode,
             source=f"store {opened.url_shown}",
             store_id=opened.store_id,
-            as_of=upto,
+            as_of=moment.upto,
             as_of_at=at,
             judged_on=judged_on(at, span, tolerance),
-            histories=opened.breaks.histories(mode, as_of=upto),
+            histories=opened.breaks.histories(mode, as_of=moment.upto),
             **{**files_read, "quality": (loaded, *files_read["quality"])},
         )
 
@@ -120,29 +97,74 @@ def judged_on(at: datetime, span: Period, tolerance: Tolerance) -> date:
     return min(business_day(at, cutoff=span.cutoff), span.last + tolerance.widen_days * DAY)
 
 
-def _collections(
-    found: Any,
-    mode: Mode,
-    days: dict[str, datetime],
-    *,
-    as_of: int,
-    key: str,
-    cutoff: timedelta,
-    evidence: bool,
-    is_on_disk: bool,
-    progress: Callable[[str, int], None],
-) -> tuple[Source, int]:
-    if is_on_disk:
-        return collections_on_disk.read(
-            found,
-            mode,
-            **days,
-            as_of=as_of,
-            key=key,
-            cutoff=cutoff,
-            evidence=evidence,
-            progress=progress,
+def _position(found: Any, as_of: int | None) -> int:
+    upto: int = found.head if as_of is None else as_of
+    if not 0 <= upto <= found.head:
+        raise ConfigurationError(f"the store's journal ends at {found.head}; {upto} is not in it")
+    return upto
+
+
+class _Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """One moment of a store, and the days that are read of it."""
+
+    found: Any
+    """The snapshot."""
+    mode: Mode
+    span: Period
+    wide: Period
+    upto: int
+    """The place in the journal."""
+    key: str
+    report_step: Callable[[str], None]
+
+    @property
+    def days(self) -> dict[str, datetime]:
+        return {"since": self.wide.begins, "until": self.wide.ends}
+
+    def collections(self, *, evidence: bool, is_on_disk: bool) -> tuple[Source, int]:
+        """Return the collections of these days and their number."""
+
+        def progress(doing: str, rows: int) -> None:
+            self.report_step(f"{doing}: {rows:,}")
+
+        self.report_step("reading collections")
+        asked: dict[str, Any] = {**self.days, "as_of": self.upto, "progress": progress}
+        if is_on_disk:
+            return collections_on_disk.read(
+                self.found,
+                self.mode,
+                key=self.key,
+                cutoff=self.span.cutoff,
+                evidence=evidence,
+                **asked,
+            )
+        raw = self.found.collections(self.mode, fees_apart=evidence, **asked)
+        frame = normalise(columns.from_arrow(raw), key=self.key, cutoff=self.span.cutoff)
+        return frame, len(frame)
+
+    def other_mode(self) -> pd.DataFrame:
+        """Return the keys of the other mode's collections of these days."""
+        other = elsewhere.other(self.mode)
+        return columns.from_arrow(self.found.keys(other, **self.days, as_of=self.upto))
+
+    def elsewhere(
+        self, collections: Source, files_read: dict[str, Any]
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return what the files name and these days do not hold, of this mode and of the other."""
+        self.report_step("looking for earlier payments")
+        again = self.found.paid_before(
+            self.mode, since=self.span.begins, until=self.span.ends, before=self.wide.begins
         )
-    raw = found.collections(mode, **days, as_of=as_of, fees_apart=evidence, progress=progress)
-    frame = normalise(columns.from_arrow(raw), key=key, cutoff=cutoff)
-    return frame, len(frame)
+        self.report_step("looking for lines that no collection of these days answers")
+        keys = elsewhere.keys(collections, files_read, self.span, again=again)
+        ids, references = (keys[name].dropna().tolist() for name in ("id", "reference"))
+        self.report_step("looking for them in the whole store")
+        named, more = (
+            columns.from_arrow(
+                self.found.collections_named(
+                    of, ids=ids, references=references, **self.days, as_of=self.upto
+                )
+            )
+            for of in (self.mode, elsewhere.other(self.mode))
+        )
+        return named, more
