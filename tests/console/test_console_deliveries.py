@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown
+from tests.console.looking import lines, press, shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -16,6 +16,7 @@ from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryBody, MissingEventRow, SortOrder, Verdict
 from kusanya.wire import Mode
+from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.application.app import ConsoleApp
@@ -24,6 +25,7 @@ from kusanya_console.deliveries.signed import claimed_time
 from kusanya_console.deliveries.tabs import body_text
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.paging import ListPages
+from kusanya_console.ui import language
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
@@ -33,8 +35,8 @@ NEXT = "right_square_bracket"
 
 def pane(app: ConsoleApp) -> str:
     """Return what the pane says, its lines put together."""
-    lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
-    return " ".join(line[1].strip() for line in lines if len(line) > 1)
+    parts = (line.rsplit("│", 1) for line in lines(app))
+    return " ".join(part[1].strip() for part in parts if len(part) > 1)
 
 
 def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:
@@ -186,7 +188,8 @@ async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_
         said = shown(app)
         assert "final by poll" in said
         assert "∅ missing" in said
-        assert "0/7" in said
+        assert "3/7" in said, "as many as the strip calls not seen"
+        assert said.count("not seen") == 3
         assert "missing 1" in said
         assert "Nothing about it has reached this receiver" in said
         assert "nothing is lost: polling knows the state" in said
@@ -226,8 +229,43 @@ async def test_an_arrival_that_fits_no_slot_is_delivered_all_the_same(
     done = seed.collection(5, at=at, status="succeeded", completed_at=at)
     seed.delivered(seed.event(done, at=at), at=clock.now() - timedelta(seconds=5))
     async with opened("2", size=WIDE) as (app, _pilot):
-        assert "? fits no slot of the plan" in shown(app)
+        assert "+1 by hand, or very late" in shown(app)
+        assert [line[3:5] for line in lines(app) if line.startswith(" > ")] == ["+1"]
         assert "Delivered: the sender has its 2xx" in shown(app)
+
+
+@pytest.mark.anyio
+async def test_nothing_of_a_forged_delivery_says_that_it_was_sent_by_hand(
+    opened: Opened, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=20)
+    done = seed.collection(5, at=at, status="succeeded", completed_at=at)
+    refused = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400}
+    seed.delivered(seed.event(done, at=at), at=clock.now() - timedelta(seconds=5), **refused)
+    async with opened("2", size=WIDE) as (app, _pilot):
+        assert "? fits no slot of the plan" in shown(app)
+        assert "+1" not in shown(app)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("language_", "missing"), [("en", "missing 12"), ("sw", "haipo 12")])
+async def test_how_many_events_are_missing_is_never_cut(
+    *, language_: str, missing: str, opened: Opened, seed: Any, clock: ManualClock
+) -> None:
+    with seed.together():
+        for n in range(12):
+            missed(seed, n, at=clock.now() - timedelta(minutes=8, seconds=n))
+    for n in range(20, 30):
+        at = clock.now() - timedelta(minutes=9)
+        done = seed.collection(n, at=at, status="succeeded", completed_at=at)
+        worse = Verdict.CONFLICT if n % 2 else Verdict.UNPARSEABLE
+        seed.delivered(seed.event(done, at=at), at=at, verdict=worse)
+    language.use(Language(language_))
+    try:
+        async with opened("2", size=(80, 24)) as (app, _pilot):
+            assert missing in lines(app)[1]
+    finally:
+        language.use(Language.ENGLISH)
 
 
 def test_more_missing_events_than_a_page_are_all_counted_and_listed(

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from kusanya.business_day import EAT
-from kusanya.health.report import attempt_of
 from kusanya.lookup import (
     Claim,
     CreationTimeline,
@@ -31,10 +30,10 @@ from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
 from kusanya.store.records import AuditRow, CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya.wire import Mode, Status
 from kusanya.wording import Advice, Wording
 from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.vocabulary import attempt_words
 
 _STORIES: Final = 5
 """So many of the best matches are printed with what to say; `show` says it of the others."""
@@ -197,7 +196,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
                 "delivery to {endpoint}: {verdict}, {attempt}, we answered {code}",
                 endpoint=one.endpoint,
                 verdict=translate(one.verdict.value),
-                attempt=_attempt_words(attempt_of(one)),
+                attempt=attempt_words(one),
                 code=one.answer,
             )
         )
@@ -304,13 +303,6 @@ def _claim_lines(timeline: Timeline) -> Iterator[str]:
 
 def _mark(one: Anomaly | Claim) -> str:
     return "≠" if one.urgent else "!"
-
-
-def _attempt_words(number: int | None) -> str:
-    """Return which attempt an arrival was; one that was asked for has no place in the plan."""
-    if number is None:
-        return translate("an attempt outside the plan")
-    return translate("attempt {number} of {most}", number=number, most=ATTEMPTS)
 
 
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:

@@ -5,7 +5,13 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 
 from collections.abc import Sequence
 
-from kusanya.health.report import DeliveryPlan, EndpointHealth, attempt_of, succeeded
+from kusanya.health.report import (
+    DeliveryPlan,
+    EndpointHealth,
+    attempt_of,
+    is_extra_attempt,
+    succeeded,
+)
 from kusanya.store.records import (
     DeliveryBody,
     DeliveryRow,
@@ -36,6 +42,7 @@ from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Ru
 
 _BLANK: Line = ()
 _LATE = "The answer came after the sender's 10 s: a failure to it, so a repeat follows."
+_BY_HAND = "by hand, or very late"
 _DONE = "Delivered: the sender has its 2xx, no retry is due."
 _MEANS = {
     Verdict.UNPARSEABLE: "Good signature, but its body is no event we can read: kept, no effect.",
@@ -193,7 +200,9 @@ def _size(row: DeliveryRow) -> str:
 def _attempt(row: DeliveryRow) -> Run:
     number = attempt_of(row)
     if number is None:
-        return f"? {translate('fits no slot of the plan')}", WARN
+        sign, role = vocabulary.attempt_sign(row)
+        why = _BY_HAND if is_extra_attempt(row) else "fits no slot of the plan"
+        return f"{sign} {translate(why)}", role
     return translate("{number} of {many}, inferred", number=number, many=ATTEMPTS), PLAIN
 
 

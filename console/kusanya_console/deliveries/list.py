@@ -6,9 +6,9 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from kusanya.filters import Filter
-from kusanya.health.report import attempt_of
 from kusanya.store.records import (
     MISSING_ID,
+    DeliveryRow,
     Key,
     MissingEventRow,
     MissingEventStatus,
@@ -23,12 +23,12 @@ from kusanya_console.actions.messages import copyable
 from kusanya_console.deliveries.cards import verdict
 from kusanya_console.lists.definition import RAIL, Hours, ListDefinition, sum_hours
 from kusanya_console.lists.export import DELIVERIES
-from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, delivery_query
+from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, attempt_number, delivery_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 from kusanya_console.widgets.columns import Column
 
 
@@ -52,9 +52,11 @@ def arrival_type(row: Arrived) -> str:
     )
 
 
-def _attempt(row: Arrived, _look: Look) -> Run:
-    number = 0 if isinstance(row, MissingEventRow) else attempt_of(row)
-    return ("?", WARN) if number is None else (f"{number}/{ATTEMPTS}", MUTED)
+def _attempt(row: Arrived, look: Look) -> Run:
+    number = attempt_number(row, now=look.now)
+    if number is not None:
+        return f"{number}/{ATTEMPTS}", MUTED
+    return vocabulary.attempt_sign(row) if isinstance(row, DeliveryRow) else ("", MUTED)
 
 
 def _answer(row: Arrived, _look: Look) -> Run:

@@ -35,7 +35,7 @@ from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import Line, format_due
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN
+from kusanya_console.ui.vocabulary import MUTED
 from kusanya_console.widgets.sheet import Sheet
 
 SENDER_EVERY_S: Final = 2.0
@@ -88,18 +88,9 @@ class DeliveriesScreen(ListScreen[Arrived]):
         snapshot, missing = self.context.snapshot, self._missing
         if snapshot is None:
             return
-        tail: Line = ()
-        if missing is not None:
-            tail = (
-                (f"   {translate('missing')} ", MUTED),
-                (f"{missing:,}", WARN if missing else PLAIN),
-            )
-
-        def lines(width: int) -> list[Line]:
-            first, *rest = delivery_figures(snapshot, width)
-            return [(*first, *tail), *rest]
-
-        self.query_one("#figures", Sheet).show(lines)
+        self.query_one("#figures", Sheet).show(
+            lambda width: delivery_figures(snapshot, missing, width)
+        )
 
     # --- the line under the cursor -------------------------------------------------------------
 

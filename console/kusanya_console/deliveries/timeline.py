@@ -5,7 +5,7 @@ Pure. Numbers are inferred from the times of what arrived, and the screen says s
 
 from collections.abc import Sequence
 
-from kusanya.health.report import DeliveryPlan, Slot, SlotState, attempt_of
+from kusanya.health.report import DeliveryPlan, Slot, SlotState
 from kusanya.store.records import DeliveryRow
 from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
@@ -76,7 +76,7 @@ def arrival_line(row: DeliveryRow, look: Look) -> Line:
         else format_duration(row.arrived_at - row.event_created_at)
     )
     runs: tuple[Run, ...] = (
-        (f"{attempt_of(row) or '?'}", MUTED),
+        vocabulary.attempt_sign(row),
         (format_exact_instant(row.arrived_at, look), PLAIN),
         (after, MUTED),
         vocabulary.verdict(row),

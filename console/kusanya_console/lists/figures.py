@@ -58,23 +58,39 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
     return [tuple(counts), tuple(trend), tuple(money)]
 
 
-def delivery_figures(snapshot: Snapshot, width: int) -> list[Line]:
-    """Return the last hour's arrivals by verdict."""
+def delivery_figures(snapshot: Snapshot, missing: int | None, width: int) -> list[Line]:
+    """Return the last hour's arrivals by verdict, and how many events are missing.
+
+    Where there is no room for all of them, what is well is left out first.
+    """
     arrivals, hour = snapshot.arrivals, f" {translate('last 60 min')}"
-    line: list[Run] = [
-        (fit(hour, _LABEL) if width >= 100 else f"{hour}  ", MUTED),  # noqa: PLR2004
-        (f"{translate('arrivals')} ", MUTED),
-        (f"{arrivals.total:,}", PLAIN),
-    ]
+    first: Run = (fit(hour, _LABEL) if width >= 100 else f"{hour}  ", MUTED)  # noqa: PLR2004
+    figures: list[tuple[str, int, str]] = [("arrivals", arrivals.total, PLAIN)]
     for verdict in Verdict:
         count = arrivals.verdicts.get(verdict, 0)
         if count or verdict in {Verdict.VERIFIED, Verdict.REJECTED, Verdict.REPEAT}:
             loud = count and verdict not in {Verdict.VERIFIED, Verdict.REPEAT}
-            line += [
-                (f"   {translate(verdict.value.replace('_', ' '))} ", MUTED),
-                (f"{count:,}", FAILED if loud else PLAIN),
-            ]
-    return [tuple(line)]
+            figures.append((verdict.value.replace("_", " "), count, FAILED if loud else PLAIN))
+    unseen = [] if missing is None else [("missing", missing, WARN if missing else PLAIN)]
+    well = {Verdict.REPEAT.value, Verdict.VERIFIED.value}
+    shorter = (
+        [*figures, *unseen],
+        [*(one for one in figures if one[0] not in well), *unseen],
+        [figures[0], *unseen, *(one for one in figures[1:] if one[0] not in well and one[1])],
+    )
+    lines = [_figure_line(first, chosen) for chosen in shorter]
+    return [next((line for line in lines if _width(line) <= width), lines[-1])]
+
+
+def _figure_line(first: Run, figures: Sequence[tuple[str, int, str]]) -> Line:
+    line = [first]
+    for place, (word, count, role) in enumerate(figures):
+        line += [(f"{'   ' if place else ''}{translate(word)} ", MUTED), (f"{count:,}", role)]
+    return tuple(line)
+
+
+def _width(line: Line) -> int:
+    return sum(cell_len(piece) for piece, _ in line)
 
 
 def bars(values: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from kusanya.collection_columns import COLUMN_OF_KEY, FieldType, Indexed
 from kusanya.filters import KEYS, Filter, Range, Term, TimeRange
-from kusanya.health.report import attempt_of
+from kusanya.health.report import attempt_of, attempts_due
 from kusanya.lookup import Subject
 from kusanya.store.records import (
     AuditFilter,
@@ -46,6 +46,11 @@ class Act(msgspec.Struct, frozen=True):
         return self.row.seq
 
 
+def attempt_number(row: Arrived, *, now: datetime) -> int | None:
+    """Return which attempt an arrival is, or how many are past of one that never came."""
+    return attempts_due(row, now=now) if isinstance(row, MissingEventRow) else attempt_of(row)
+
+
 _LISTED: Final = {"status": "statuses", "channel": "channels", "code": "failure_codes"}
 
 _COLLECTION: Final[Mapping[str, Callable[[CollectionRow], object]]] = {
@@ -58,7 +63,7 @@ _DELIVERY: Final[Mapping[str, Callable[[Arrived], object]]] = {
     "endpoint": lambda row: row.endpoint,
     "verdict": lambda row: row.verdict.value,
     "reason": lambda row: row.reason,
-    "try": lambda row: row.attempt if isinstance(row, MissingEventRow) else attempt_of(row),
+    "try": lambda row: row.attempt,  # as the column counts it, see `delivery_query`
     "answer": lambda row: row.answer,
     "id": lambda row: row.collection_id,
     "ref": lambda row: row.reference,
@@ -125,7 +130,8 @@ def delivery_query(found: Filter, *, now: datetime) -> tuple[DeliveryFilter, Tes
             sought |= taken
         else:
             left.append(term)
-    return DeliveryFilter(**sought), _test(left, _DELIVERY, now)
+    values = {**_DELIVERY, "try": lambda row: attempt_number(row, now=now)}
+    return DeliveryFilter(**sought), _test(left, values, now)
 
 
 def audit_query(found: Filter, *, now: datetime) -> tuple[AuditFilter, Test | None]:

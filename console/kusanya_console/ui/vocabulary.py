@@ -8,11 +8,13 @@ a question mark.
 from typing import Final
 
 from kusanya.failure_codes import channel_label
+from kusanya.health.report import attempt_of, is_extra_attempt
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, SortOrder, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
+from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya.wire import EventType, Mode, Status
 from kusanya_console.ui.language import translate
 
@@ -111,6 +113,24 @@ def is_late(row: DeliveryRow) -> bool:
 def accepted(row: DeliveryRow) -> bool:
     """Tell whether the sender saw a success: any 2xx in time."""
     return row.answer // 100 == 2 and not is_late(row)  # noqa: PLR2004 - the 2xx class
+
+
+def attempt_sign(row: DeliveryRow) -> Run:
+    """Return the number of an attempt; one more than were planned is +1, an unknown one ?."""
+    number = attempt_of(row)
+    if number is None:
+        return ("+1", PLAIN) if is_extra_attempt(row) else ("?", WARN)
+    return f"{number}", MUTED
+
+
+def attempt_words(row: DeliveryRow) -> str:
+    """Return which attempt an arrival was, in words."""
+    number = attempt_of(row)
+    if number is not None:
+        return translate("attempt {number} of {many}", number=number, many=ATTEMPTS)
+    if is_extra_attempt(row):
+        return translate("outside the plan, by hand or very late")
+    return translate("an attempt that fits no slot of the plan")
 
 
 def event_type(kind: str | None) -> str:

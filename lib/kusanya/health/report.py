@@ -17,7 +17,13 @@ from kusanya.health.causes import Cause, Window, causes
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, Verdict
+from kusanya.store.records import (
+    CollectionRow,
+    DeliveryFilter,
+    DeliveryRow,
+    MissingEventRow,
+    Verdict,
+)
 from kusanya.webhooks.schedule import ATTEMPTS, Fuse, infer_attempt, next_attempt, plan
 from kusanya.wire import Mode
 
@@ -50,6 +56,21 @@ def attempt_of(row: DeliveryRow) -> int | None:
     if row.attempt is not None or row.event_created_at is None:
         return row.attempt
     return infer_attempt(signed_at=row.arrived_at, event_created_at=row.event_created_at)
+
+
+def is_extra_attempt(row: DeliveryRow) -> bool:
+    """Tell whether a genuine delivery came outside the plan: sent by hand, or very late.
+
+    What a rejected one claims of its times is not believed.
+    """
+    if row.verdict is Verdict.REJECTED or row.event_created_at is None:
+        return False
+    return attempt_of(row) is None and row.arrived_at > row.event_created_at
+
+
+def attempts_due(row: MissingEventRow, *, now: datetime) -> int:
+    """Return how many attempts the sender must have made for a missing event."""
+    return sum(at + SEEN_WITHIN < now for at in plan(first_at=row.event_created_at))
 
 
 def format_failures(count: int) -> str:

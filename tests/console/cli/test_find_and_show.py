@@ -71,7 +71,7 @@ def test_notes_bear_their_author_and_attempts_say_what_is_known(
     seed.delivered(event, at=NOW - timedelta(seconds=5))
     out = kusanya("show", done.id)[1]
     assert "delivery to shop: verified, attempt 1 of 7, we answered 200" in out
-    assert "an attempt outside the plan, we answered 200" in out
+    assert "outside the plan, by hand or very late, we answered 200" in out
 
 
 def test_an_amount_is_found_as_it_is_said_and_the_time_looked_at_is_named(

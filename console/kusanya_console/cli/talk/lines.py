@@ -12,16 +12,15 @@ from kusanya.alarms.acknowledgements import Acknowledgement
 from kusanya.alarms.alarm import Alarm
 from kusanya.business_day import format_instant
 from kusanya.failure_codes import channel_label
-from kusanya.health.report import attempt_of
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
 from kusanya.text import safe
-from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya.wire import Status
 from kusanya_console.feed import Figures, Snapshot
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import format_money, format_percent, format_text
 from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.vocabulary import attempt_words
 
 _NAME = 60
 _MASKED = re.compile(r"\+?[0-9]*•+([0-9]*)")
@@ -73,10 +72,7 @@ def delivery_line(row: Arrived, *, now: datetime) -> str:
         verdict = translate(row.verdict.value)
         return f"{name}, {kind} {verdict}, {translate('expected {at}', at=at)}"
     reason = translate(" for {reason}", reason=format_text(row.reason, 80)) if row.reason else ""
-    number = attempt_of(row)
-    attempt = translate("an attempt outside the plan")
-    if number is not None:
-        attempt = translate("attempt {number} of {many}", number=number, many=ATTEMPTS)
+    attempt = attempt_words(row)
     where = safe(row.endpoint or translate("no endpoint"), 40)
     answered = translate("answered {status}", status=row.answer)
     verdict = translate(row.verdict.value.replace("_", " "))
