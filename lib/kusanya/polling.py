@@ -8,7 +8,7 @@ from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call
 from kusanya.client.observations import poll_observation
 from kusanya.store import Store
-from kusanya.tracing import SpanName, record_span
+from kusanya.telemetry.tracing import SpanName, record_span
 from kusanya.wire import Collection, Mode
 
 _log = logging.getLogger("kusanya.polling")

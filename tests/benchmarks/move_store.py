@@ -22,7 +22,7 @@ from typing import Any, Final
 import big_store
 from sqlalchemy import Table, select
 
-from kusanya.sqlite import sqlite_driver
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya.store import Store
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.schema import claim, feed_head, metadata, metadata_entry, store_meta

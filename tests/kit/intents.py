@@ -4,8 +4,8 @@ from datetime import datetime
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.store import Store
-from kusanya.store.queries.intent_attempts import _under_key
-from kusanya.store.queries.intent_rows import added, new_intent_id
+from kusanya.store.queries.intents.attempts import _under_key
+from kusanya.store.queries.intents.rows import added, new_intent_id
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.tables.values import clean
 from kusanya.store.writer.batch import Transaction

@@ -10,7 +10,7 @@ import pytest
 from tests.kusanya_service.helpers import collections
 
 from kusanya.clock import ManualClock
-from kusanya.sqlite import sqlite_driver
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya_service.errors import DataDamaged
 from kusanya_service.simulation import stored_clock
 from kusanya_service.simulation.stored_clock import Uptime, read_uptime

@@ -120,7 +120,7 @@ def watch(
 
     from kusanya.alarms.notices.targets import targets
     from kusanya.errors import ConfigurationError, KusanyaError
-    from kusanya.secret_files import find_secret
+    from kusanya.profiles import find_secret
     from kusanya.service_clock import parse_clock
     from kusanya.watch.poller import new_name
     from kusanya_console.cli.create import client_of

@@ -18,8 +18,8 @@ from kusanya.alarms.inputs import AlarmInputs, AlarmReader
 from kusanya.alarms.rules import raised
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
-from kusanya.metrics import Metric, families
 from kusanya.store import Store
+from kusanya.telemetry.metrics import Metric, families
 from kusanya.wire import Mode
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from kusanya.client.address import Address
 from kusanya.client.deadline import CallDeadline, DeadlineBackend
 from kusanya.client.effects import Failure, Reply, Request, Response
 from kusanya.errors import ConfigurationError
-from kusanya.forks import ForkAware
 from kusanya.limits import ANSWER_MAX_BYTES
+from kusanya.platform.forks import ForkAware
 from kusanya.secret import Secret
 
 CONNECTIONS: Final = 100

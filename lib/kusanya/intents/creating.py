@@ -37,7 +37,7 @@ from kusanya.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import AttemptStart, IntentRow, Repeat
 from kusanya.store.records.intent_rules import check_reference, other_body
-from kusanya.tracing import SpanName, is_on, record_span
+from kusanya.telemetry.tracing import SpanName, is_on, record_span
 from kusanya.wire import Collection, Mode
 
 _FIRST_PAUSE_S: Final = 0.05

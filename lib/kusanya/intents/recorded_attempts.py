@@ -27,7 +27,7 @@ from kusanya.intents.send_target import SendTarget
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState
-from kusanya.tracing import SpanName, record_span
+from kusanya.telemetry.tracing import SpanName, record_span
 from kusanya.wire import Collection
 
 Opening = Callable[[Claim, datetime, datetime, str], "Future[AttemptStart]"]

@@ -34,7 +34,7 @@ from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
 from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
-from kusanya.tracing import SpanName, is_on, record_span
+from kusanya.telemetry.tracing import SpanName, is_on, record_span
 
 _log: Final = logging.getLogger("kusanya.receiver")
 _log_accepted: Final = logging.getLogger("kusanya.receiver.accepted")

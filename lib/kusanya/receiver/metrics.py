@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from kusanya.metrics import Histogram, Metric, MetricType, expose, families
 from kusanya.store.records import Arrival, Verdict
+from kusanya.telemetry.metrics import Histogram, Metric, MetricType, expose, families
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric as Family

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Final
 
 from kusanya.errors import KusanyaError, StoreAway, StoreUnavailable
-from kusanya.metrics import expose
 from kusanya.receiver.admission import Refusal, log_refusal, not_durable
 from kusanya.receiver.asgi import LAST, Receiver, sender_of
 from kusanya.receiver.background_resolution import Rest
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import Page, Pages, Receive, Scope, Send, send_page
+from kusanya.telemetry.metrics import expose
 
 _log: Final = logging.getLogger("kusanya.receiver")
 _PAUSE_FIRST_S: Final = 0.5

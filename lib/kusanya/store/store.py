@@ -28,7 +28,7 @@ from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.queries.deliveries import Deliveries
 from kusanya.store.queries.events import Events
 from kusanya.store.queries.feed import Feed, touch
-from kusanya.store.queries.intents import Intents
+from kusanya.store.queries.intents.intents import Intents
 from kusanya.store.queries.notes_and_audit import Audit, Notes
 from kusanya.store.queries.poll_leases import PollLeases
 from kusanya.store.queries.receipts import Receipts

@@ -1,6 +1,6 @@
 """Opening the database: durable settings, migrations, and clear refusals.
 
-WAL with synchronous=FULL: a change that was answered survives power loss. `kusanya.sqlite`
+WAL with synchronous=FULL: a change that was answered survives power loss. `kusanya.platform.sqlite`
 says which SQLite is new enough for that.
 """
 
@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from kusanya.sqlite import sqlite_driver, sqlite_refusal
+from kusanya.platform.sqlite import sqlite_driver, sqlite_refusal
 from kusanya_service.errors import DataDamaged, DataFolderUnusable, DataTooNew
 from kusanya_service.storage.schema import MIGRATIONS
 

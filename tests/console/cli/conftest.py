@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kusanya.logs import configure
+from kusanya.telemetry.logs import configure
 from kusanya.wording import Language
 from kusanya_console.cli.command_line import main
 from kusanya_console.ui import language

@@ -20,9 +20,9 @@ import pytest
 import yaml
 
 from kusanya.alarms import gauges
-from kusanya.metrics import Metric
 from kusanya.receiver import metrics as receiver_metrics
 from kusanya.store import Store
+from kusanya.telemetry.metrics import Metric
 from kusanya.webhooks import sign
 from kusanya_console.cli.command_line import command_line
 from kusanya_console.deploy.dashboard import PANELS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kusanya.logs import configure
+from kusanya.telemetry.logs import configure
 from kusanya_console.cli.process.log_option import LONG_RUNNING, start_log
 from kusanya_console.output import Refused
 

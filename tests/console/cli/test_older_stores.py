@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kusanya.sqlite import sqlite_driver
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya.store.maintenance import migrations
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sqlite_file import create_file

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import text
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
-from kusanya.sqlite import sqlite_driver
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya.store import Store
 from kusanya.store.tables import file_identity
 from kusanya.wire import Mode

@@ -15,7 +15,7 @@ from tests.kusanya.store.older import everything
 
 from kusanya.clock import ManualClock, SystemClock
 from kusanya.errors import StoreError, StoreUnavailable
-from kusanya.sqlite import sqlite_driver
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya.state.observation import Source
 from kusanya.store import Store, move_store
 from kusanya.store.maintenance import moving

@@ -138,9 +138,9 @@ def reconcile(
     """
     with progress_line("starting"):
         from kusanya.errors import ConfigurationError
+        from kusanya.profiles import find_secret
         from kusanya.reconcile.inputs import tolerance_file
         from kusanya.reconcile.pack.close import run
-        from kusanya.secret_files import find_secret
 
     chosen = profile_of(profile, store)
     which = mode or chosen.mode

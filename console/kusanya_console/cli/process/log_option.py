@@ -34,7 +34,7 @@ def start_log(command: str, asked: str | None) -> None:
         return  # nothing is set up, and nothing loaded for it
     import logging
 
-    from kusanya.logs import configure
+    from kusanya.telemetry.logs import configure
 
     configure(kind)
     # A line for each delivery slows a busy receiver down: only where somebody asked for a log.

@@ -28,9 +28,9 @@ def serving_pages(store: "Store", gauges: "Gauges", *, host: str, port: int) -> 
     """
     if lacks(NEEDS["receive"]):
         raise Refused("--metrics-port needs more packages: pip install 'kusanya[receiver]'")
-    from kusanya.metrics import expose
     from kusanya.receiver.pages import Monitor, Pages
     from kusanya.receiver.serve import serve
+    from kusanya.telemetry.metrics import expose
 
     pages = Pages(
         store.prove_writable, wait_s=_WAIT_S, exposition=partial(expose, gauges), gauges=gauges

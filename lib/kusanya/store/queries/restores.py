@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.store.queries.base import StorePart
-from kusanya.store.queries.intent_rows import INTENT_COLUMNS, change, to_intent
+from kusanya.store.queries.intents.rows import INTENT_COLUMNS, change, to_intent
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import IntentState, Restore
 from kusanya.store.records.erased_names import maybe_erased

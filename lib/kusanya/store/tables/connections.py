@@ -20,7 +20,7 @@ from typing import Any, Final
 from sqlalchemy import Engine, event
 
 from kusanya.errors import StoreUnavailable
-from kusanya.forks import ForkAware
+from kusanya.platform.forks import ForkAware
 from kusanya.store.tables.file_identity import FileIdentity
 
 _FORK_WAIT_S: Final = 10.0

@@ -1,7 +1,7 @@
 """Connections to the two engines, set up so that a commit is durable and a reader cannot write.
 
-`kusanya.sqlite` says which SQLite opens a file. Writers begin with BEGIN IMMEDIATE, so that a
-transaction never fails half-way because another one got ahead of it.
+`kusanya.platform.sqlite` says which SQLite opens a file. Writers begin with BEGIN IMMEDIATE, so
+that a transaction never fails half-way because another one got ahead of it.
 """
 
 import logging
@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
-from kusanya.sqlite import sqlite_driver, sqlite_refusal
+from kusanya.platform.sqlite import sqlite_driver, sqlite_refusal
 from kusanya.store.tables.connections import Connections
 from kusanya.store.tables.file_identity import FileIdentity
 from kusanya.store.tables.sessions import (

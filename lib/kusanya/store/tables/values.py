@@ -10,8 +10,8 @@ from itertools import count
 from secrets import token_hex
 from typing import Final
 
-from kusanya.forks import ForkAware
 from kusanya.limits import INTEGER_MAX
+from kusanya.platform.forks import ForkAware
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR_US: Final = 3_600_000_000

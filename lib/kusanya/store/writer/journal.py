@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
-from kusanya.forks import ForkAware
+from kusanya.platform.forks import ForkAware
 from kusanya.store.tables.engine import Engines, is_outage, why
 from kusanya.store.writer.batch import Act, Batch, Item, Transaction, WriteFailure
 from kusanya.store.writer.outage import Outage

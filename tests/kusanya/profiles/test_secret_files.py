@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from kusanya.errors import ConfigurationError
-from kusanya.profiles import load
-from kusanya.secret_files import find_secret
+from kusanya.profiles import find_secret, load
 
 KEY = "svc_test_sk_abcdefgh"
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from kusanya import Store, logs
+from kusanya import Store
 from kusanya.errors import StoreError
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.writer.batch import Transaction
+from kusanya.telemetry import logs
 from kusanya.wire import Mode
 
 SECRETS = (

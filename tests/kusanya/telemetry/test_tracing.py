@@ -151,7 +151,7 @@ def test_test_and_live_payments_of_one_reference_are_two_traces(
 ) -> None:
     from datetime import UTC, datetime
 
-    from kusanya.tracing import SpanName, record_span
+    from kusanya.telemetry.tracing import SpanName, record_span
 
     exporter.clear()
     for mode, reference in ((Mode.TEST, "A"), (Mode.LIVE, "A"), (Mode.TEST, "A"), (Mode.TEST, "B")):

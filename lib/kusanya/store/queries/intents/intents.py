@@ -1,7 +1,7 @@
 """Intents as they are kept: lists, single ones, claims, and how one comes to its end.
 
 Every method that writes returns after COMMIT. What may be sent, and when it must stop, is decided
-by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.intent_attempts`.
+by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.intents.attempts`.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, or_, select, tuple_, update
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
-from kusanya.store.queries.intent_attempts import IntentAttempts
-from kusanya.store.queries.intent_rows import (
+from kusanya.store.queries.intents.attempts import IntentAttempts
+from kusanya.store.queries.intents.rows import (
     BY_ID,
     INTENT_COLUMNS,
     change,

@@ -8,10 +8,10 @@ import pytest
 
 from kusanya.alarms import gauges
 from kusanya.alarms.prometheus_rules import alerts
-from kusanya.metrics import Histogram, Metric, MetricType, families
 from kusanya.receiver import metrics as receiver_metrics
+from kusanya.telemetry.metrics import Histogram, Metric, MetricType, families
 
-README = Path(__file__).parents[2] / "lib" / "README.md"
+README = Path(__file__).parents[3] / "lib" / "README.md"
 RECEIVER: tuple[Metric[Any], ...] = receiver_metrics.METRICS
 STORE: tuple[Metric[Any], ...] = (gauges.READABLE, *gauges.METRICS)
 

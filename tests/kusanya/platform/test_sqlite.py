@@ -11,14 +11,14 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from packaging.requirements import Requirement
 
-from kusanya import sqlite
 from kusanya.errors import StoreUnavailable
-from kusanya.sqlite import SQLITE_MIN, WHEELS, sqlite_driver, sqlite_refusal
+from kusanya.platform import sqlite
+from kusanya.platform.sqlite import SQLITE_MIN, WHEELS, sqlite_driver, sqlite_refusal
 from kusanya.store import Store
 from kusanya_service.errors import DataFolderUnusable
 from kusanya_service.storage import database
 
-PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 OLD = SimpleNamespace(sqlite_version="3.40.1", sqlite_version_info=(3, 40, 1))
 NEW = SimpleNamespace(sqlite_version="3.52.0", sqlite_version_info=(3, 52, 0))
 

@@ -17,7 +17,7 @@ from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
 from kusanya.store.queries.base import StorePart
-from kusanya.store.queries.intent_rows import (
+from kusanya.store.queries.intents.rows import (
     added,
     change,
     new_intent_id,

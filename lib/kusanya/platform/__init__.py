@@ -1,0 +1,1 @@
+"""What differs between machines: which SQLite there is, and what a fork does."""

@@ -1,0 +1,132 @@
+"""What `config.toml` says: profiles, and how the console looks.
+
+`config.toml` lies in the platform's configuration folder (or where KUSANYA_CONFIG says: then it
+must be there) and holds no secrets. Environment variables KUSANYA_* win over it. API keys and
+signing secrets come from the environment or from files that it names, else from the system's
+keyring where one is installed.
+
+    default_profile = "main"
+    language = "en"                       # of the console: en, or sw for Kiswahili
+    bell = true                           # of the console, for urgent alarms while it has no focus
+
+    [profiles.main]
+    mode = "live"
+    base_url = "https://..."
+    store = "postgresql://..."            # or a file; by default one in the data folder
+    signature_header = "Service-Signature"
+    key_prefix = "svc"
+    endpoints = ["shop", "billing"]       # names; their secrets stand in KUSANYA_SECRETS
+
+    [profiles.main.roles]                 # of people who come through a proxy; beside a file alone
+    asha = "act"
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.errors import ConfigurationError
+from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE
+from kusanya.roles import Role
+from kusanya.wire import Mode
+from kusanya.wording import Language
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the file says of one profile."""
+
+    mode: Mode | None = None
+    base_url: str | None = None
+    store: str | None = None
+    signature_header: str = SIGNATURE_HEADER
+    key_prefix: str = KEY_PREFIX
+    endpoints: tuple[str, ...] = ()
+    dashboard_url: str | None = None
+    payees: tuple[str, ...] = ()
+    roles: dict[str, Role] = {}
+
+
+class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole of `config.toml`."""
+
+    default_profile: str = DEFAULT_PROFILE
+    profiles: dict[str, Section] = {}
+    keys: dict[str, str] = {}
+    """The console's key map: command id to key."""
+    theme: str = "kusanya"
+    """The console's theme."""
+    language: Language = Language.ENGLISH
+    """The language of the console."""
+    bell: bool = True
+    """Whether the console rings for an urgent alarm while it has no focus."""
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where config.toml is looked for."""
+    chosen = environ.get("KUSANYA_CONFIG")
+    return Path(chosen) if chosen else platformdirs.user_config_path(APPLICATION) / "config.toml"
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for stores that no profile places elsewhere."""
+    chosen = environ.get("KUSANYA_DATA")
+    return Path(chosen) if chosen else platformdirs.user_data_path(APPLICATION)
+
+
+def default_store(profile: str, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the address of the store of a profile that names none: a file in the data folder."""
+    return f"sqlite:///{data_folder(environ) / f'{profile}.sqlite'}"
+
+
+def read_config(environ: Mapping[str, str]) -> ConfigFile:
+    """Return the file, or the defaults where there is none. Raises ConfigurationError."""
+    path = config_path(environ)
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=ConfigFile)
+    except FileNotFoundError:
+        if environ.get("KUSANYA_CONFIG"):
+            # A slip in a unit file must not become the defaults.
+            raise ConfigurationError(f"KUSANYA_CONFIG names {path}, which is not there") from None
+        return ConfigFile()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
+
+
+def profile_names(*, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the names of config.toml's profiles, sorted; raises ConfigurationError."""
+    return tuple(sorted(read_config(environ).profiles))
+
+
+def key_map(*, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the console's remapped keys from the file's [keys] table: command id to key."""
+    return dict(read_config(environ).keys)
+
+
+def theme_name(*, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the console's theme from the file: kusanya, light, terminal, or one of Textual's."""
+    return read_config(environ).theme
+
+
+def interface_language(*, environ: Mapping[str, str] = os.environ) -> Language:
+    """Return the console's language: KUSANYA_LANG, else the file's, else English.
+
+    Raises ConfigurationError for a language that it does not speak.
+    """
+    asked = environ.get("KUSANYA_LANG", "").partition("_")[0].partition(".")[0].casefold()
+    if not asked:
+        return read_config(environ).language
+    try:
+        return Language(asked)
+    except ValueError:
+        raise ConfigurationError(f"KUSANYA_LANG is en or sw, not {asked!r}") from None
+
+
+def has_bell(*, environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the console may ring the terminal's bell; True where the file says nothing."""
+    return read_config(environ).bell

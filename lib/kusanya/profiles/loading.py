@@ -1,0 +1,130 @@
+"""From `config.toml`, the environment, files of secrets and the keyring to one profile."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from kusanya.errors import ConfigurationError
+from kusanya.profiles.config_file import Section, config_path, default_store, read_config
+from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
+from kusanya.profiles.secret_files import SecretText, find_secret
+from kusanya.secret import Secret, signing_secret
+from kusanya.wire import Mode
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,39}")
+
+
+def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) -> Profile:
+    """Return the profile `name`, or the one that KUSANYA_PROFILE or the file chooses.
+
+    The chosen profile must exist; where no file or no profile at all is there, the defaults serve
+    under the name DEFAULT_PROFILE. A file that KUSANYA_CONFIG names must exist.
+    Raises ConfigurationError for a file or variable that cannot be used; the message names it.
+    """
+    file = read_config(environ)
+    chosen = name or environ.get("KUSANYA_PROFILE") or file.default_profile
+    if chosen not in file.profiles and (file.profiles or chosen != DEFAULT_PROFILE):
+        known = ", ".join(sorted(file.profiles)) or "none"
+        raise ConfigurationError(
+            f"no profile {chosen!r} in {config_path(environ)}; there: {known}. Choose one with "
+            "--profile, KUSANYA_PROFILE or default_profile in that file"
+        )
+    section = file.profiles.get(chosen, Section())
+    mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
+    api_key, signing = find_secret("API_KEY", environ), find_secret("SECRETS", environ)
+    return Profile(
+        name=chosen,
+        mode=mode or Mode.TEST,
+        mode_given=mode is not None,
+        base_url=environ.get("KUSANYA_BASE_URL") or section.base_url,
+        store=environ.get("KUSANYA_STORE")
+        or section.store
+        or default_store(chosen, environ=environ),
+        signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
+        key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
+        api_key=_secret(api_key) or _keyring(f"{chosen}:api_key"),
+        endpoints=_endpoints(signing, chosen, section.endpoints),
+        dashboard_url=environ.get("KUSANYA_DASHBOARD_URL") or section.dashboard_url,
+        dashboard_token=_secret(find_secret("DASHBOARD_TOKEN", environ)),
+        payees=section.payees,
+        roles=section.roles,
+        secrets_from_files=api_key.is_from_file or signing.is_from_file,
+    )
+
+
+def parse_endpoint_secrets(text: str) -> tuple[EndpointSecret, ...]:
+    """Read `shop=whsec_...,billing=whsec_...`; a bare secret is `default`.
+
+    A name may repeat with another secret, for a rotation; the same secret twice is a mistake.
+
+    Raises ConfigurationError; its message never repeats a secret.
+    """
+    found: dict[str, list[Secret]] = {}
+    for position, part in enumerate(text.split(","), start=1):
+        name, separator, value = part.strip().partition("=")
+        if not separator or name.startswith("whsec_"):
+            name, value = "default", part.strip()
+        if not _NAME.fullmatch(name):
+            raise ConfigurationError(f"endpoint {position} of the signing secrets has no fit name")
+        if not value:
+            raise ConfigurationError(f"the signing secret of endpoint {name!r} is empty")
+        try:
+            secret = signing_secret(value)
+        except ValueError as error:
+            raise ConfigurationError(f"the signing secret of endpoint {name!r}: {error}") from None
+        if any(secret in held for held in found.values()):
+            raise ConfigurationError(
+                f"the signing secret of endpoint {name!r} is given twice: each endpoint has its own"
+            )
+        found.setdefault(name, []).append(secret)
+    return tuple(EndpointSecret(name=name, secrets=tuple(keys)) for name, keys in found.items())
+
+
+def _mode(text: str | None, fallback: Mode | None) -> Mode | None:
+    if not text:
+        return fallback
+    try:
+        return Mode(text)
+    except ValueError:
+        raise ConfigurationError(f"KUSANYA_MODE is 'live' or 'test', not {text[:20]!r}") from None
+
+
+def _secret(found: SecretText) -> Secret | None:
+    if not found.text:
+        return None
+    try:
+        return Secret(found.text)
+    except ValueError:
+        raise ConfigurationError(f"{found.source} has white space around it") from None
+
+
+def _endpoints(
+    found: SecretText, profile: str, names: tuple[str, ...]
+) -> tuple[EndpointSecret, ...]:
+    if found.is_from_file:
+        lines = [line.strip().rstrip(",") for line in found.text.splitlines()]
+        listed = ",".join(line for line in lines if line and not line.startswith("#"))
+        try:
+            return parse_endpoint_secrets(listed)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{found.source}: {error}") from None
+    if found.text:
+        return parse_endpoint_secrets(found.text)
+    kept = ((name, _keyring(f"{profile}:endpoint:{name}")) for name in names)
+    return tuple(
+        EndpointSecret(name=name, secrets=(secret,)) for name, secret in kept if secret is not None
+    )
+
+
+def _keyring(name: str) -> Secret | None:
+    try:
+        import keyring  # optional: a machine without one uses the environment
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        value = keyring.get_password(APPLICATION, name)
+    except KeyringError as error:
+        raise ConfigurationError(f"the system's keyring cannot be read: {error}") from error
+    return Secret(value) if value else None

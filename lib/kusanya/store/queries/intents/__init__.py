@@ -1,0 +1,1 @@
+"""Intents: safe creations as the store keeps them, their attempts, and what may be sent."""

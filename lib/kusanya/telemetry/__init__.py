@@ -1,0 +1,1 @@
+"""What the library says about its work: logs, metrics and traces."""
