@@ -181,7 +181,8 @@ def _actors(found: Handover) -> str:
         return "nobody has acted"
     by_person = Counter(row.actor for row in found.acts)
     people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in by_person.most_common())
-    return f"{'at least ' if found.more_acts else ''}{len(found.acts):,} acts: {people}"
+    acts = f"{len(found.acts):,} acts: {people}"
+    return f"at least {acts}" if found.more_acts else acts
 
 
 def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:

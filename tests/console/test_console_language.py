@@ -1,11 +1,8 @@
 """The console in Swahili: what is translated, what never is, and how it fits."""
 
-import ast
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 import pytest
@@ -13,67 +10,13 @@ from rich.cells import cell_len
 from tests.console.looking import shown
 from textual.pilot import Pilot
 
-from kusanya import wording
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import interface_language
-from kusanya.state.anomalies import AnomalyKind
-from kusanya.state.observation import Source
 from kusanya.wire import Status
 from kusanya.wording import Language
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.commands import COMMANDS
-from kusanya_console.deliveries.list import DELIVERY_LIST
-from kusanya_console.live.screen import COLLECTION_LIST
 from kusanya_console.ui import language, vocabulary
 
-CODE = Path(language.__file__).parents[1]
-LIBRARY = Path(wording.__file__).parent
-SAID_TO_SUPPORT = (
-    "alarms/delivery_rules.py",
-    "alarms/operation_rules.py",
-    "alarms/payment_rules.py",
-    "lookup/entries.py",
-    "lookup/new_request.py",
-    "lookup/claims.py",
-    "lookup/by_message.py",
-    "state/anomalies.py",
-    "handover.py",
-    "lookup/words.py",
-    "lookup/message_lines.py",
-    "collections/cards.py",
-    "collections/creation_cards.py",
-    "actions/queries.py",
-    "actions/operator.py",
-    "cli/lookup_words.py",
-)
-"""What the desk reads of the library and of the console."""
-JOINED = {
-    "202, fee fixed at {}; {}": ("202, fee fixed at {}", "{}; {}"),
-    "{} verified; {}": ("{} verified", "{}; {}"),
-    "POST /v1/collections, attempt {}: {}": ("POST /v1/collections, attempt {}", ": {}"),
-    "{} collections were created: {}": ("{} collections were created", ": {}"),
-    "{} deliveries arrived, of them {}": ("{} deliveries arrived", ", of them {}"),
-    "asked: {}; this settles its intent": ("asked: {}", "; this settles its intent"),
-    "{} sent to the terminal's clipboard and saved to {}": ("{} and saved to {}",),
-    "nothing was resent for {}: the sender has no delivery of it; {}": ("{}; {}",),
-    "Said: {}.": ("{} Said: {}.",),
-    "the service has no resend; {}": ("the service has no resend", "{}; {}"),
-}
-"""Sentences that the code puts together, with their parts."""
-NOT_TRANSLATED = {
-    "GET /v1/events/{}", "GET /v1/collections/{}", "no new request: {}",
-    # words of the status line, which the alarms' paragraphs in the README name
-    "! {} failure rate",
-    # what fills a placeholder
-    "answer to the create", "event fetched again", "an amount with cents", "at least",
-    ", of them {}",
-    # what the audit keeps
-    "shown in the console for 30 s", "message of {}", "{} (taken over from {})", "decide intent",
-    "save view", "delete view",
-    # names and figures alone
-    "{}  {}  TZS {}  {}  {}  {}",
-}  # fmt: skip
-"""What stays as it is, or is a part of something that is in the catalogue."""
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
@@ -85,8 +28,15 @@ SILENT = (
 )
 KIMYA = (
     "◐ kimya: je, mpokeaji anafanya kazi? Kwa kuuliza tulijua hali 3 za mwisho na hakuna tukio "
-    "lililokuja; ya mwisho ilifika Wed 14:02. Kama anafanya kazi, kituo kimezimwa au hakifikiki: "
+    "lililokuja; ya mwisho ilifika J5 14:02. Kama anafanya kazi, kituo kimezimwa au hakifikiki: "
     "angalia dashibodi, kisha endesha kusanya catch-up. asha anashughulikia."
+)
+CONTRADICTING = (
+    "contradiction: 1 payment has facts that cannot all be true (fee changed, two finals)."
+)
+MGONGANO = (
+    "mgongano: malipo 1 yana taarifa ambazo zote haziwezi kuwa kweli (ada ilibadilika, hali mbili "
+    "za mwisho)."
 )
 STUCK = (
     "yamekwama: maombi 7 ya M-Pesa yanasubiri zaidi ya 2 min kwenye simu moja: ni mteja, si "
@@ -101,75 +51,6 @@ def swahili() -> Iterator[None]:
     language.use(Language.ENGLISH)
 
 
-def fields(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name}
-
-
-def test_every_command_and_every_column_of_the_lists_has_its_swahili_word() -> None:
-    said = language.swahili()
-    named = {text for one in COMMANDS for text in (one.label, one.sentence)}
-    for definition in (COLLECTION_LIST, DELIVERY_LIST):
-        named |= {column.title for column in definition.columns}
-    assert sorted(named - said.keys()) == []
-
-
-def form(text: str) -> str:
-    """Return a text of ours with nothing in its placeholders; two side by side are one."""
-    return re.sub(r"(\{\})+", "{}", re.sub(r"\{[^{}]*\}", "{}", text)).strip()
-
-
-def texts(path: Path) -> Iterator[str]:
-    """Yield every text that a module builds, its placeholders empty; no docstring."""
-    tree = ast.parse(path.read_text("utf-8"))
-    parts = {
-        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-        for value in node.values for part in (value, getattr(value, "format_spec", None))
-    }  # fmt: skip
-    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    # The condition of an alarm is for whoever reads the rules, not for the desk.
-    parts |= {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.keyword) and node.arg == "condition"
-    }
-    for node in ast.walk(tree):
-        if id(node) in parts:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            said = [one.value if isinstance(one, ast.Constant) else "{}" for one in node.values]
-            yield form("".join(map(str, said)))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield form(node.value)
-
-
-def test_no_entry_is_dead_and_every_placeholder_is_kept() -> None:
-    ours = {text for one in COMMANDS for text in (one.label, one.sentence)} | set(Status)
-    sources = (*CODE.rglob("*.py"), *LIBRARY.rglob("*.py"))
-    said_somewhere = {text for path in sources for text in texts(path)}
-    assert {part for parts in JOINED.values() for part in parts} <= said_somewhere
-    said_somewhere |= JOINED.keys()
-    ours |= {one.value.replace("_", " ") for one in (*Source, *AnomalyKind)}
-    for english, said in language.swahili().items():
-        known = form(english.removeprefix("no new request: "))
-        marked = {known, *(f"{mark} {known}" for mark in "✕≠!∅?●○◐◌◷↺▪▫✉")}
-        assert english in ours or marked & said_somewhere, f"nothing says this any more: {english}"
-        assert fields(english) == fields(said), english
-        assert said.strip() == said or english.strip() != english
-
-
-@pytest.mark.parametrize("module", SAID_TO_SUPPORT)
-def test_every_sentence_that_support_reads_is_in_the_catalogue(module: str) -> None:
-    path = next(one for one in (CODE / module, LIBRARY / module) if one.exists())
-    known = {form(english) for english in language.swahili()}
-    known |= {text.removeprefix("no new request: ") for text in known}
-    missing = {
-        text for text in texts(path)
-        if len(re.findall(r"[A-Za-z]{2,}", text)) > 1 and " " in text
-        and known.isdisjoint({text, text.removeprefix("✕ "), text.removeprefix("? ")})
-    }  # fmt: skip
-    assert missing - NOT_TRANSLATED == set()
-
-
 @pytest.mark.usefixtures("swahili")
 @pytest.mark.parametrize(
     ("english", "said"),
@@ -179,6 +60,7 @@ def test_every_sentence_that_support_reads_is_in_the_catalogue(module: str) -> N
             "stuck: 7 prompts of M-Pesa wait over 2 min on one phone: a customer, no outage.",
             STUCK,
         ),
+        (CONTRADICTING, MGONGANO),
         ("noted on {name}, by today", "imeandikwa kwenye {name}, na today"),
         ("≠ The fee is negative: -3.", "≠ Ada iko chini ya sifuri: -3."),
         ("nobody wrote this sentence. Nor this.", "nobody wrote this sentence. Nor this."),

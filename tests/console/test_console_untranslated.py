@@ -1,77 +1,198 @@
-"""The console in Swahili has no English of ours on any screen."""
+"""The console in Swahili has no English of ours: on no screen, in no dialog, in no sentence.
+
+Every word on the terminal is one of the catalogue's Swahili ones, or stands below as no text of
+ours. So a sentence that nobody thought of translating is met too, entry or none.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown
+from tests.console.dashboards import USUAL, answering
+from tests.console.looking import lines, press
+from tests.console.test_console_catalogue import LIBRARY, texts
+from textual.pilot import Pilot
 
+from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.store import Store
+from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.actions.service_admin import ServiceAdmin
+from kusanya_console.application.app import ConsoleApp
+from kusanya_console.application.past import PastApp, PastClock
+from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui import language
 
-_WORD = re.compile(r"[a-z]{4,}")
+_WORD = re.compile(r"\b[a-z]{4,}\b(?!…)")
+"""A whole word; one that is cut is met where there is room."""
+TO_CUSTOMERS = ("wording.py", "failure_codes.py")
+"""Sentences that are said in both languages, whatever the console's is."""
 OUTSIDE = {
-    # the service's words, as they came: codes, types, names of endpoints and the body
-    "shop", "billing", "headers", "signature", "created", "succeeded", "failed", "expired",
-    "status", "amount", "currency", "channel", "phone", "reference", "mode", "live", "type", "data",
-    "code", "collection", "failure", "message", "customer", "cancelled", "request", "completed",
-    "answer", "event", "poll", "service", "insufficient", "funds", "user", "match", "idempotency",
-    "reused", "airtel", "money", "create", "finals", "hold", "balance", "asha", "unknown",
-    "contradiction",
-    # what is typed as it stands: commands, keys and settings
-    "kusanya", "intents", "resume", "catch", "watch", "space", "enter", "sqlite", "whsec", "body",
-    # the sentence for a customer who speaks English
-    "have", "your", "network", "please", "again", "received", "payment", "thank",  "from",
-    # a length of time, and the words of a filter
-    "minutes", "today",
+    # the service's words, as they came: statuses, types, headers, names of endpoints
+    "balance", "billing", "connection", "created", "example", "full", "hold", "hooks", "live",
+    "poll", "read", "refused", "shop", "signature", "succeeded", "test", "webhooks",
+    # names of people, of keys, of settings and of the profile
+    "asha", "kusanya", "pgdn", "pgup", "space", "main", "dark", "light", "night", "toml", "config",
+    # what a test has typed, and where it keeps files
+    "nowhere", "soon",
 }  # fmt: skip
-"""English words that are no texts of ours, or stand for what a person types."""
-LEFT = {"rejected"}
-"""In a sentence of the hand-over, which counts in the library's words."""
-_PART = "right_square_bracket"
-WALK = (
-    ("live", (), (_PART,), (_PART,), (_PART,), ("space",), ("escape", "P"), ("P",)),
-    ("deliveries", (), (_PART,), (_PART,), (_PART,), (_PART,), ("j", "j")),
-    ("lookup", (*"INV-482003", "enter"), (_PART,)),
-    ("health", ()),
-    ("intents", (), (_PART,)),
-    ("audit", ()),
-    ("handover", ()),
+"""Words on a screen that are no texts of ours, or stand for what a person types."""
+_PART, _HELP, _BACK = "right_square_bracket", ("question_mark",), ("escape",)
+Step = Sequence[str]
+MONEY: tuple[tuple[str, tuple[Step, ...]], ...] = (
+    ("live", ((), (_PART,), (_PART,), ("space",), ("A",), _BACK, ("Y",), _BACK, ("e",), _BACK)),
+    ("live", (("escape", "P"), ("P",), ("o",), ("o",), ("exclamation_mark",), _BACK, _HELP)),
+    ("live", (("A", "x", "enter"), _BACK, ("e",), _BACK, ("c",), _BACK, ("v",), _BACK)),
+    ("live", (("m",), ("m",), ("A", "x", "enter"), _BACK, ("Y",), _BACK, ("c",), _BACK, ("e",))),
+    ("live", (("slash", *"amount>x"), _BACK, ("slash", *"@zzz"), _BACK)),
+    ("live", (("slash", *"failed", "enter"), ("S",), (*"my-view", "enter"), _BACK, _BACK)),
+    ("deliveries", ((), (_PART,), (_PART,), (_PART,), (_PART,), ("j",), ("j",), _HELP)),
+    ("deliveries", (("R",), _BACK, ("e",), _BACK, ("y",), _BACK, ("J",), _BACK)),
+    ("lookup", ((*"INV-482003", "enter"), (_PART,), ("A",), _BACK, ("s",), _BACK, _HELP)),
+    ("lookup", (("escape", "slash", *"0754000555", "enter"), ("escape", "slash", *"zzz", "enter"))),
+    ("health", ((), ("A",), _BACK, ("minus",), _BACK, ("plus",), ("y",), _BACK, _HELP)),
+    ("intents", ((), (_PART,), ("D",), (*"other", "enter"), _BACK, ("j",), ("R",), _HELP)),
+    ("audit", ((), ("j",), _HELP)),
+    ("handover", ((), ("plus",), _BACK, ("y",), _BACK, _HELP)),
 )
+SERVICE: tuple[Step, ...] = (
+    (), ("R",), _BACK, ("X",), _BACK, ("E",), _BACK, ("j",), ("j",), ("E",), ("tab", "enter"),
+    _BACK, ("A",), ("s", "enter"), ("escape", "A"), (*"http://shop/", "enter"), _BACK,
+    (_PART,), ("j",), ("enter",), ("tab", "enter"), _BACK,
+    (_PART,), ("enter",), ("escape", "j"), ("enter",), (*"soon", "enter"), _BACK, ("F",), _BACK,
+    (_PART,), ("A",), _BACK, ("X",), ("escape", "j"), ("X",), _BACK,
+    ("C",), (*"soon", "enter"), ("escape", "C"), (*"5 min", "enter"), ("tab", "enter"), _BACK,
+    _HELP,
+)  # fmt: skip
+PALETTE: tuple[Step, ...] = (
+    ("ctrl+p",), ("escape", "ctrl+p", *"INV-482003"), ("escape", "ctrl+p", *"safu", "enter"),
+    _BACK, ("ctrl+p", *"rangi", "enter"), ("t",), ("q",), ("ctrl+p", *"Wasifu"),
+)  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def swahili() -> Iterator[None]:
     language.use(Language.SWAHILI)
     yield
     language.use(Language.ENGLISH)
 
 
+@cache
+def words_in_swahili() -> frozenset[str]:
+    said = [*language.swahili().values(), *language.NAMES.values()]
+    for name in TO_CUSTOMERS:
+        said += texts(LIBRARY / name)
+    return frozenset(_WORD.findall(" ".join(said).casefold()))
+
+
+def in_view(app: ConsoleApp) -> list[str]:
+    """Return the lines of the screen, or of the dialog that lies over it."""
+    if isinstance(app.screen, ConsoleScreen):
+        return lines(app)
+    region = next(iter(app.screen.children)).region
+    return [line[region.x : region.right] for line in lines(app)[region.y : region.bottom]]
+
+
+def english(app: ConsoleApp) -> dict[str, str]:
+    """Return every word in view that is no Swahili one of ours, with its line."""
+    found = {}
+    for line in in_view(app):
+        for word in set(_WORD.findall(line.casefold())) - words_in_swahili() - OUTSIDE:
+            found[word] = line.strip()
+    return found
+
+
+async def walked(app: ConsoleApp, pilot: Pilot[Any], settled: Any, steps: Sequence[Step]) -> Any:
+    """Take steps, leave the dialog at the end, and return the English that was met."""
+    left: dict[str, str] = {}
+    for keys in steps:
+        await pilot.press(*keys)
+        await settled(pilot)
+        left |= english(app)
+    while not isinstance(app.screen, ConsoleScreen):
+        await press(pilot, settled, "escape")
+    return left
+
+
+Build = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
+
+
+@pytest.fixture
+def build(opened: Any, store: Store, clock: ManualClock) -> Build:
+    """Return what opens a console that may ask, act and administer; nobody answers it."""
+
+    @asynccontextmanager
+    async def building(mode: Mode = Mode.LIVE) -> AsyncIterator[tuple[ConsoleApp, Pilot[Any]]]:
+        key = f"svc_{mode.value}_sk_4242"
+        with (
+            Client(key, base_url="http://127.0.0.1:1", clock=clock) as client,
+            answering(dict(USUAL)) as dashboard,
+        ):
+            who: dict[str, Any] = {"actor": "asha", "profile": "main", "client": client}
+            on_test = {} if mode is Mode.LIVE else {
+                "service": ServiceReader(dashboard),
+                "service_admin": ServiceAdmin(store, dashboard, draw=lambda: "5eed", **who),
+            }  # fmt: skip
+            async with opened(
+                size=(160, 50), mode=mode, folder=Path("/nowhere"), notifications=True,
+                operator=OperatorActions(store, clock=clock, **who), profiles=("main", "kiosk"),
+                queries=ServiceQueries(store, client, clock=clock), **on_test,
+            ) as (app, pilot):  # fmt: skip
+                yield app, pilot
+
+    return building
+
+
 @pytest.mark.anyio
-@pytest.mark.usefixtures("swahili")
-async def test_no_screen_shows_english_of_ours(
-    opened: Any, seed: Any, settled: Any, clock: ManualClock, store: Store
+@pytest.mark.parametrize("way", range(len(MONEY)), ids=lambda place: f"{MONEY[place][0]}-{place}")
+async def test_no_screen_and_no_dialog_shows_english_of_ours(
+    way: int, build: Build, seed: Any, settled: Any
 ) -> None:
-    catalogue = language.swahili()
-    english = set(_WORD.findall(" ".join(catalogue).casefold()))
-    english -= set(_WORD.findall(" ".join(catalogue.values()).casefold())) | OUTSIDE
     seed.busy(40)
     seed.intents()
-    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
-    left: dict[str, str] = {}
-    async with opened(size=(160, 50), operator=operator) as (app, pilot):
-        for screen, *steps in WALK:
-            app.action_go(screen)
-            await settled(pilot)
-            for keys in steps:
-                await press(pilot, settled, *keys)
-                assert app.console_screen is not None
-                assert screen == app.console_screen.NAME
-                for line in shown(app).splitlines():
-                    words = english & set(_WORD.findall(line.casefold()))
-                    left |= dict.fromkeys(words, line.strip())
-    assert left.keys() == LEFT, left
+    screen, steps = MONEY[way]
+    async with build() as (app, pilot):
+        app.action_go(screen)
+        await settled(pilot)
+        assert await walked(app, pilot, settled, steps) == {}
+
+
+@pytest.mark.anyio
+async def test_the_service_screen_and_its_dialogs_show_none(build: Build, settled: Any) -> None:
+    async with build(Mode.TEST) as (app, pilot):
+        app.action_go("service")
+        await settled(pilot)
+        assert await walked(app, pilot, settled, SERVICE) == {}
+
+
+@pytest.mark.anyio
+async def test_the_palette_and_what_it_changes_show_none(
+    build: Build, seed: Any, settled: Any
+) -> None:
+    seed.busy(8)
+    async with build() as (app, pilot):
+        assert await walked(app, pilot, settled, PALETTE) == {}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("speed", [1, 60])
+async def test_the_past_is_announced_in_swahili(
+    speed: int, store: Store, seed: Any, clock: ManualClock, settled: Any
+) -> None:
+    seed.busy(8)
+    now = clock.now()
+    past = PastClock(now, now, speed=speed)
+    advance = None if speed == 1 else (lambda _at: None)
+    app = PastApp(store, past, advance=advance, mode=Mode.LIVE, tick_s=None)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await settled(pilot)
+        assert ("HADI▐ 04 Mac 2026" if speed == 1 else "MARUDIO") in lines(app)[0]
+        assert await walked(app, pilot, settled, [(), ("p",), ("c",), ("R",)]) == {}

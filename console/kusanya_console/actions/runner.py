@@ -17,6 +17,7 @@ from kusanya_console.actions.messages import (
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult, RevealedPhone
 from kusanya_console.ui.crash import failure_place
+from kusanya_console.ui.language import translate, translate_filled
 
 _CLIPPED: Final = 10_000
 
@@ -37,19 +38,22 @@ class ActionRunner(App[None]):
         if self._progress:
             self.refuse_while_progress()
             return
-        self._progress = progress = message.progress
-        self._show(ActionResult(f"{progress}…", ActionOutcome.UNDER_WAY))
+        self._progress = message.progress
+        said = translate_filled(message.progress)
+        self._show(ActionResult(f"{said}…", ActionOutcome.UNDER_WAY))
 
         def run() -> None:
             try:
                 result = message.run()
             except KusanyaError as error:
-                result = _failed(f"{progress} failed: {safe(str(error), 400)}")
+                why = translate_filled(safe(str(error), 400))
+                result = _failed(translate("{progress} failed: {why}", progress=said, why=why))
             except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
-                result = _failed(
-                    f"{progress} ended in {failure_place(error)}, and what became of it is not "
-                    "known: look at the record before anything is done again"
+                ended = (
+                    "{progress} ended in {place}, and what became of it is not known: look at the "
+                    "record before anything is done again"
                 )
+                result = _failed(translate(ended, progress=said, place=failure_place(error)))
             self.post_message(ActionFinished(result))
 
         self.run_worker(run, thread=True, group="action", name="action")
@@ -89,7 +93,7 @@ class ActionRunner(App[None]):
             self._clipboard = ""  # the terminal has it; this process need not keep it
             # The line below says what became of the act, which the dialog is still part of.
             sent = f"{message.label} sent to the terminal's clipboard"
-            self.notify(sent, markup=False, timeout=3)
+            self.notify(translate_filled(sent), markup=False, timeout=3)
         elif not message.quiet:
             self._show(ActionResult(f"{message.label} sent to the terminal's clipboard"))
 

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.ui.language import translate, translate_filled
 
 T = TypeVar("T")
 _NAMED: Final = 3
@@ -33,25 +34,38 @@ def run_together(
         if stopped():
             break
         begun += 1
-        progress(f"{done}: {begun:,} of {len(targets):,}…")
+        progress(f"{progress_words(done, begun, len(targets))}…")
         try:
             result = act(target)
         except KusanyaError as error:
-            failed.append(f"{name(target)}: {safe(str(error), 160)}")
+            failed.append(f"{name(target)}: {translate_filled(safe(str(error), 160))}")
             continue
         if result.is_good or result.outcome is ActionOutcome.DIFFERS:
             good += 1
         elif result.outcome is ActionOutcome.NOTHING_TO_DO:
             idle += 1
         else:
-            failed.append(f"{name(target)}: {result.sentence}")
-    said = [f"{done} {good:,} of {len(targets):,}"]
-    said += [f"{idle:,} had nothing to do"] if idle else []
-    said += (
-        [f"{len(targets) - begun:,} were left when it was stopped"] if begun < len(targets) else []
-    )
+            failed.append(f"{name(target)}: {translate_filled(result.sentence)}")
+    count, all_ = f"{good:,}", f"{len(targets):,}"
+    said = [translate("{done} {count} of {all}", done=translate(done), count=count, all=all_)]
+    if idle:
+        said.append(translate("{count} had nothing to do", count=f"{idle:,}"))
+    if left := len(targets) - begun:
+        said.append(translate("{count} were left when it was stopped", count=f"{left:,}"))
     if failed:
-        more = f" and {len(failed) - _NAMED:,} more" if len(failed) > _NAMED else ""
-        said.append(f"{len(failed):,} failed: {'; '.join(failed[:_NAMED])}{more}")
+        said.append(_failures(failed))
     outcome = ActionOutcome.FAILED if failed or not good else ActionOutcome.DONE
     return ActionResult(", ".join(said), outcome)
+
+
+def progress_words(done: str, begun: int, targets: int) -> str:
+    """Return how many of several are done, or begun, in words."""
+    count, all_ = f"{begun:,}", f"{targets:,}"
+    return translate("{done}: {count} of {all}", done=translate(done), count=count, all=all_)
+
+
+def _failures(failed: Sequence[str]) -> str:
+    named = "; ".join(failed[:_NAMED])
+    if len(failed) > _NAMED:
+        named += f" {translate('and {count} more', count=f'{len(failed) - _NAMED:,}')}"
+    return translate("{count} failed: {named}", count=f"{len(failed):,}", named=named)

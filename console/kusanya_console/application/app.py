@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 from textual import events
 from textual.binding import BindingType
-from textual.command import Provider
+from textual.command import CommandPalette, Provider
 from textual.driver import Driver
 
 from kusanya.clock import Clock
@@ -39,6 +39,7 @@ from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.alarm_bell import AlarmBell
 from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
 from kusanya_console.ui.theme import THEMES
@@ -279,6 +280,12 @@ class ConsoleApp(Preferences):
                 )
             )
 
+    def action_command_palette(self) -> None:
+        """Open the palette, its box asking in the chosen language."""
+        if not isinstance(self.screen, CommandPalette):
+            asked = translate("Search for commands…")
+            self.push_screen(CommandPalette(id="--command-palette", placeholder=asked))
+
     def action_leave(self) -> None:
         """Leave where it is asked for twice: the console stays open all day."""
         now = self.context.monotonic()
@@ -286,7 +293,7 @@ class ConsoleApp(Preferences):
             self.exit()
             return
         self._leaving_until = now + _LEAVING_S
-        self.notify("once more leaves the console", markup=False, timeout=_LEAVING_S)
+        self.notify(translate("once more leaves the console"), markup=False, timeout=_LEAVING_S)
 
     def on_profile_requested(self, message: ProfileRequested) -> None:
         """End this console so that another one begins on a profile of config.toml."""

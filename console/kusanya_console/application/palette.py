@@ -37,8 +37,10 @@ class CommandProvider(Provider):
         asked = query.strip()
         if _REFERENCE.fullmatch(asked) and any(letter.isdigit() for letter in asked):
             said = echoed(asked)
-            title = f"Look up {said}" if is_phone_like(asked) else f"Look up “{said}”"
-            help_ = "Open Lookup on this reference, id or phone."
+            title = translate(
+                "Look up {asked}" if is_phone_like(asked) else "Look up “{asked}”", asked=said
+            )
+            help_ = translate("Open Lookup on this reference, id or phone.")
             yield Hit(_FIRST, Content(title), self._lookup(asked), text=title, help=help_)
         matcher = self.matcher(query)
         for command in self._commands():
@@ -66,11 +68,21 @@ class CommandProvider(Provider):
         for view in screen.context.views:
             if view.of == screen.NAME:
                 at = format_instant(view.at, screen.context.look)
-                by = f"{format_text(view.text, 120)}, by {format_text(view.by, 40)} {at}"
+                by = translate(
+                    "{filter}, by {who} {at}",
+                    filter=format_text(view.text, 120),
+                    who=format_text(view.by, 40),
+                    at=at,
+                )
                 # The palette reads a help as markup, in which an escaped bracket opens nothing.
                 by = by.replace("[", "\\[")
-                yield f"View @{view.name}", partial(screen.apply_view, view), by
-                yield f"Delete view @{view.name}", partial(screen.delete_view, view), by
+                yield (
+                    translate("View @{name}", name=view.name),
+                    partial(screen.apply_view, view),
+                    by,
+                )
+                gone = translate("Delete view @{name}", name=view.name)
+                yield gone, partial(screen.delete_view, view), by
 
     def _profiles(self) -> Iterator[tuple[str, Callable[[], object], str]]:
         """Yield the other profiles of config.toml."""
@@ -82,7 +94,7 @@ class CommandProvider(Provider):
             if name != context.profile:
                 request = ProfileRequested(name)
                 run = partial(self.screen.post_message, request)
-                yield f"Profile: {format_text(name, 40)}", run, said
+                yield translate("Profile: {name}", name=format_text(name, 40)), run, said
 
     def _commands(self) -> list[Command]:
         name = getattr(self.screen, "NAME", "")

@@ -19,6 +19,7 @@ from kusanya.store import Store
 from kusanya_console.actions.messages import FeedFailed
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.ui.language import translate
 
 
 class PastClock:
@@ -119,10 +120,12 @@ class PastApp(ConsoleApp):
     def _label(self) -> str:
         clock = self._past_clock
         if self._advance is None:
-            return "AS OF"
+            return translate("AS OF")
         if clock.is_over:
-            return "REPLAY over"
-        return "REPLAY paused" if clock.is_paused else f"REPLAY ×{clock.speed:g}"
+            return translate("REPLAY over")
+        if clock.is_paused:
+            return translate("REPLAY paused")
+        return translate("REPLAY ×{speed}", speed=f"{clock.speed:g}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tell whether an action can be taken: what stands cannot be paused."""

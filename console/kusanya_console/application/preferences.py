@@ -11,6 +11,7 @@ from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.application.feed_runner import FeedRunner
 from kusanya_console.commands import wrong_keys
 from kusanya_console.ui import language
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.theme import THEMES, roles
 from kusanya_console.widgets.arrangement import Arrangements
 
@@ -27,7 +28,10 @@ class Preferences(FeedRunner):
         names = [theme.name for theme in THEMES]
         place = names.index(self.theme) if self.theme in names else -1
         self.theme = name = names[(place + 1) % len(names)]
-        kept = f'theme = "{name.removeprefix("kusanya-")}" in config.toml keeps these colours'
+        kept = translate(
+            'theme = "{name}" in config.toml keeps these colours',
+            name=name.removeprefix("kusanya-"),
+        )
         self.notify(kept, markup=False, timeout=4)
 
     def action_next_language(self) -> None:
@@ -38,7 +42,9 @@ class Preferences(FeedRunner):
         if self.console_screen is not None:
             self.console_screen.speak()
         self._show_status()
-        kept = f'language = "{language.chosen().value}" in config.toml keeps it'
+        kept = translate(
+            'language = "{code}" in config.toml keeps it', code=language.chosen().value
+        )
         self.notify(f"{language.NAMES[language.chosen()]}: {kept}", markup=False, timeout=4)
 
     def _roles(self) -> None:
@@ -73,7 +79,8 @@ class Preferences(FeedRunner):
         if screen is not None:
             screen.restyle()
         self._show_status()
-        self.notify(f"times in {self.context.times.value}", markup=False, timeout=2)
+        said = translate("times in {format}", format=translate(self.context.times.value))
+        self.notify(said, markup=False, timeout=2)
 
     def set_keymap(self, keymap: Keymap) -> None:
         """Put a person's keys in place of the commands' own; raises ConfigurationError."""

@@ -13,6 +13,7 @@ from kusanya_console.lists.export import AUDIT
 from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, Run
 from kusanya_console.widgets.columns import Column
 
@@ -80,7 +81,7 @@ def _selection(act: Act, mode: Mode) -> Selection:
     """Return the payment or creation that an act was done to, if it is one of `mode`."""
     name = subject_name(act, mode)
     if act.subject is None or act.subject.mode is not mode:
-        return Selection(name=name if act.row.subject else "this act")
+        return Selection(name=name if act.row.subject else translate("this act"))
     opens = act.subject.id
     if opens.startswith("int_"):
         return Selection(name=name, intent_id=opens)

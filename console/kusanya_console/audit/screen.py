@@ -53,7 +53,7 @@ class AuditScreen(ListScreen[Act]):
 
     def _show_card(self) -> None:
         act, look, mode = self.table.row, self.context.look, self.context.mode
-        keys = f"{self.context.key('list.open')}  full story"
+        keys = f"{self.context.key('list.open')}  {translate('full story')}"
         card = self.query_one("#card", Sheet)
         if act is None:
             card.show(lambda _width: [((translate("j and k move to a record"), MUTED),)])

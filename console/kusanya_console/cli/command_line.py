@@ -128,6 +128,8 @@ def _run() -> int:
         complain("stopped")
         return _INTERRUPTED
     except Exception as error:
+        from kusanya_console.ui.language import translate_filled
+
         if type(error).__name__ == "NoArgsIsHelpError":
             # A group without a command: its help is what was asked for, not a mistake.
             say(str(getattr(error, "message", "")))
@@ -136,7 +138,7 @@ def _run() -> int:
             raise
         code, message = _judge(error)
         if message:
-            complain(message)
+            complain(translate_filled(message))
         return code
     if result == _INTERRUPTED:
         # The command line swallows Ctrl-C and returns its code.

@@ -66,7 +66,8 @@ def find(
     from kusanya_console.cli import lookup_words
     from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
 
-    speak()
+    if not as_json:  # programs read English
+        speak()
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store, read_only=not keep_receipt) as opened:
 
@@ -111,15 +112,18 @@ def show(
     """
     from kusanya_console.cli import lookup_words
     from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
+    from kusanya_console.ui.language import translate
 
-    speak()
+    if not as_json:
+        speak()
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
 
         def ask(asked: str) -> Answer:
             timeline = _story_of(opened, asked, chosen.mode, present)
             if timeline is None:
-                why = f"the store knows no {safe(mask_text(asked), 60)}; try kusanya find"
+                named = safe(mask_text(asked), 60)
+                why = translate("the store knows no {id}; try kusanya find", id=named)
                 return Answer((), {}, ExitCode.NOT_FOUND, why)
             return Answer(
                 tuple(lookup_words.story_lines(opened, timeline)),
@@ -154,7 +158,9 @@ def audit(
     from kusanya.lookup import load_subjects
     from kusanya.store.records import AuditFilter
     from kusanya_console.cli import lookup_words
+    from kusanya_console.ui.language import translate
 
+    speak()
     where = AuditFilter(
         actors=(actor,) if actor else (),
         acts=(act,) if act else (),
@@ -170,11 +176,11 @@ def audit(
     for row in page.rows:
         say(lookup_words.audit_line(row, subjects))
     if not page.rows and where == AuditFilter():
-        say("none: nobody has acted on this store yet")
+        say(translate("none: nobody has acted on this store yet"))
     elif not page.rows:
-        say("none: no act is as you asked")
+        say(translate("none: no act is as you asked"))
     elif page.more:
-        say("more: give a higher --limit")
+        say(translate("more: give a higher --limit"))
 
 
 def verify(
@@ -193,7 +199,9 @@ def verify(
 ) -> None:
     """Say whether a delivery is authentic, else what most likely went wrong and exit 1."""
     from kusanya.webhooks.forensics import explain
+    from kusanya_console.ui.language import translate_filled
 
+    speak()
     try:
         payload = body.read_bytes()
     except OSError as error:
@@ -210,7 +218,7 @@ def verify(
             {"authentic": finding.authentic, "reason": finding.reason, "why": finding.sentence}
         )
     else:
-        say(safe(finding.sentence, 1_000))
+        say(safe(translate_filled(finding.sentence), 1_000))
     if not finding.authentic:
         stop(FAILED)
 

@@ -11,6 +11,7 @@ from kusanya.confirmations.reading import NO_MESSAGE, read
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, say, say_json
+from kusanya_console.ui.language import translate_filled
 
 _MESSAGES_MAX: Final = 100_000
 """Characters that are read of a message; none has as many."""
@@ -82,7 +83,8 @@ def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: b
         try:
             found = ask(text)
         except Refused as error:
-            found = Answer((), {}, ExitCode.NOT_FOUND, str(error))
+            why = str(error) if as_json else translate_filled(str(error))
+            found = Answer((), {}, ExitCode.NOT_FOUND, why)
         asked = safe(mask_text(text), _ASKED_MAX)
         if as_json:
             said = {"trouble": found.why} if found.why else {}

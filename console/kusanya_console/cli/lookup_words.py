@@ -32,6 +32,8 @@ from kusanya.store.records import AuditRow, CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.wire import Mode, Status
 from kusanya.wording import Advice, Wording
+from kusanya_console.lookup.message_lines import summary
+from kusanya_console.lookup.words import looked_at
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import attempt_words
 
@@ -68,7 +70,7 @@ def found_lines(
     if found.count > _STORIES:
         yield translate("kusanya show ID says what to tell the customer about the others")
     if found.looked_at:
-        yield translate("looked for: {what}, East Africa Time", what=found.looked_at)
+        yield translate("looked for: {what}, East Africa Time", what=looked_at(found))
     if found.more:
         yield translate("more begin with this: type more of the reference")
 
@@ -95,7 +97,7 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
     if found.trouble and found.is_message:
         return translate_filled(found.trouble)
     if found.trouble:
-        return translate("not a phone number: {why}", why=found.trouble)
+        return translate("not a phone number: {why}", why=translate_filled(found.trouble))
     if found.elsewhere:
         other = "test" if mode == "live" else "live"
         return translate(
@@ -108,7 +110,7 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
         return translate(
             "nothing in {mode} mode matches (looked for {what})",
             mode=mode.value,
-            what=found.looked_at,
+            what=looked_at(found),
         )
     return translate("nothing in {mode} mode matches", mode=mode.value)
 
@@ -137,7 +139,7 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
 
 
 def _message_lines(message: MessageMatch) -> Iterator[str]:
-    yield message.summary
+    yield summary(message)
     yield f"  {'! ' if message.is_doubtful else ''}{safe(translate_filled(message.sentence), 400)}"
     if message.keeps_receipt:
         yield translate("  give --keep-receipt to keep the receipt with this payment")
@@ -169,7 +171,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
             is_note = moment.kind is EventKind.NOTE
             detail = moment.detail if is_note else translate_filled(moment.detail)
             said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
-            by = f" by {moment.source}" if is_note else ""
+            by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
             yield safe(f"  {_at(moment.at)}  {said}{by}", 600)
         return
     row = timeline.row
@@ -186,9 +188,8 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
     yield from _say_lines(advice(timeline), new_request(timeline))
     for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
-        yield safe(
-            f"  {_at(seen.observed_at)}  {seen.collection.status:<10} by {seen.source}{event}"
-        )
+        by = translate("by {source}", source=translate(seen.source.value.replace("_", " ")))
+        yield safe(f"  {_at(seen.observed_at)}  {_status(seen.collection.status):<10} {by}{event}")
     for one in reversed(timeline.deliveries):
         yield safe(
             f"  {_at(one.arrived_at)}  "
@@ -407,7 +408,7 @@ def _by(kind: MatchKind) -> str:
 def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
     if not timeline.is_open:
         if timeline.intent.outcome:
-            what = mask_text(timeline.intent.outcome)
+            what = mask_text(translate_filled(timeline.intent.outcome))
             yield safe(translate("  outcome: {what}", what=what), 400)
     elif timeline.replay_until is None:
         yield translate("  its replay window is over: a person decides, kusanya intents decide")

@@ -120,7 +120,8 @@ def collection_card(
             )
         )
     if row.final_seen_at is not None:
-        by = f"   by {(row.learned_from or 'an unknown source').replace('_', ' ')}"
+        source = translate((row.learned_from or "an unknown source").replace("_", " "))
+        by = f"   {translate('by {source}', source=source)}"
         lines.append(
             labelled(
                 "learned", (format_moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED)

@@ -14,11 +14,12 @@ from kusanya_console.ui.format import (
     cell,
     format_duration,
     format_instant,
+    format_text,
     rule,
     spread,
     wrapped,
 )
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -65,7 +66,8 @@ def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> 
     lines += [_BLANK, rule(translate("story, our clock, {zone}", zone=zone), width)]
     lines += moment_lines(timeline.entries, look, width)
     if intent.outcome is not None:
-        lines += wrapped(cell(intent.outcome, limit=300)[0], width, label=translate("outcome"))
+        said = format_text(translate_filled(intent.outcome), 300)
+        lines += wrapped(said, width, label="outcome")
     return lines + around_lines(timeline.around, look, width)
 
 

@@ -19,7 +19,7 @@ from kusanya_console.collections.cards import (
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, rule, spread, wrapped
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 
 PARTS = ("card", "say", "odd", "JSON")
@@ -95,11 +95,11 @@ def json_lines(found: Evidence, width: int) -> list[Line]:
 def card_head(what: str, look: Look, mode: Mode, *, author: str, store: str) -> list[Line]:
     """Return what stands above everything that is kept or sent on: which mode, when, by whom."""
     word, _ = vocabulary.mode_words(mode)
-    zone = look.zone.tzname(None)
+    zone, at = look.zone.tzname(None), format_instant(look.now, look)
     return [
-        ((f"{what}, {word}", STRONG),),
-        ((f"made {format_instant(look.now, look)} {zone} by {safe(author, 60)}", PLAIN),),
-        ((f"from {safe(store, 400)}; times are {zone}", PLAIN),),
+        ((f"{translate_filled(what)}, {word}", STRONG),),
+        ((translate("made {at} {zone} by {who}", at=at, zone=zone, who=safe(author, 60)), PLAIN),),
+        ((translate("from {store}; times are {zone}", store=safe(store, 400), zone=zone), PLAIN),),
         _BLANK,
     ]
 

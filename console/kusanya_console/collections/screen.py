@@ -17,14 +17,16 @@ from kusanya.wording import Advice
 from kusanya_console.actions.context import Selection
 from kusanya_console.actions.messages import ActionProgressed, ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.actions.together import run_together
+from kusanya_console.actions.together import progress_words, run_together
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import card_head, evidence_lines
 from kusanya_console.collections.evidence import gather
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.ui import language
 from kusanya_console.ui.format import Line, Look, plain
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import PLAIN, STRONG
 from kusanya_console.widgets.sheet import PartSheet
 
@@ -107,7 +109,7 @@ class PaymentScreen(ConsoleScreen):
                 stopped=lambda: worker.is_cancelled,
             )
 
-        self.post_message(ActionRequested(f"{done}: 0 of {len(targets):,}", run))
+        self.post_message(ActionRequested(progress_words(done, 0, len(targets)), run))
 
     def _report(self, sentence: str) -> None:
         self.post_message(ActionProgressed(sentence))
@@ -201,8 +203,10 @@ class PaymentScreen(ConsoleScreen):
                     "its bytes are not kept any more: nothing was copied", ActionOutcome.FAILED
                 )
             self.post_message(CopyRequested(what, text, quiet=True))
-            sent = f"{len(text):,} characters sent to the terminal's clipboard"
-            return ActionResult(f"{what.rstrip(',')}: {sent}")
+            sent = translate(
+                "{count} characters sent to the terminal's clipboard", count=f"{len(text):,}"
+            )
+            return ActionResult(f"{translate_filled(what).rstrip(',')}: {sent}")
 
         self.post_message(ActionRequested("copying", copy))
 
@@ -223,7 +227,8 @@ class PaymentScreen(ConsoleScreen):
                 )
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
             self.post_message(CopyRequested("customer's sentence", both, quiet=True))
-            return ActionResult(f"sent to the terminal's clipboard, say: {spoken(said.english)}")
+            chosen = said.in_language(language.chosen())
+            return ActionResult(f"sent to the terminal's clipboard, say: {spoken(chosen)}")
 
         self.post_message(ActionRequested("copying", copy))
 
@@ -300,7 +305,9 @@ class PaymentScreen(ConsoleScreen):
                     name=lambda one: one.name,
                 )
 
-        self.app.push_screen(NoteScreen((f"{len(about):,} payments", STRONG)), keep)
+        self.app.push_screen(
+            NoteScreen((translate("{count} payments", count=f"{len(about):,}"), STRONG)), keep
+        )
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""

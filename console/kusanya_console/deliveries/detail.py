@@ -9,6 +9,7 @@ from kusanya_console.deliveries.tabs import Tab, body_lines, header_lines, signa
 from kusanya_console.deliveries.timeline import slot_lines
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Line, Look, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED, WARN
 
 
@@ -31,7 +32,7 @@ def part_lines(
             said = "Nothing of it has arrived, so there is nothing to show."
             if mine.rows:
                 said = "Nothing of it was accepted; what was refused has a line of its own."
-            return wrapped(said, width, role=MUTED)
+            return wrapped(translate(said), width, role=MUTED)
         return _brought(tab, row, mine, look, width)
     slots = slot_lines(mine.plan if listed else None, look, width)
     if isinstance(row, MissingEventRow):
@@ -56,7 +57,7 @@ def _sender(
     row: Arrived, sender: SenderLog | None, mine: DeliveryDetails, look: Look, width: int
 ) -> list[Line]:
     if sender is None or sender.row_id != row.id:
-        return [(("asking the sender", MUTED),)]
+        return [((translate("asking the sender"), MUTED),)]
     if sender.found is None:
-        return wrapped(sender.why, width, role=WARN)
+        return wrapped(translate_filled(sender.why), width, role=WARN)
     return sender_lines(sender.found, mine.plan, look, width)

@@ -43,7 +43,7 @@ def _type(row: Arrived, _look: Look) -> Run:
 def arrival_type(row: Arrived) -> str:
     """Return what an arrival is about; what a rejected one says is only claimed."""
     if isinstance(row, MissingEventRow):
-        return "final by poll"
+        return translate("final by poll")
     said = vocabulary.event_type(row.event_type)
     return (
         f"{translate('claims')} {said}"
@@ -118,7 +118,7 @@ def _hours(context: AppContext) -> Hours:
 def _selection(row: Arrived) -> Selection:
     """Return the event on a line, with the collection that it is about."""
     return Selection(
-        name=format_text(row.reference or row.event_id or "this arrival", 60),
+        name=format_text(row.reference or row.event_id or translate("this arrival"), 60),
         collection_id=row.collection_id,
         event_id=row.event_id,
         copied=row.event_id or copyable(row.reference or "", row.id),

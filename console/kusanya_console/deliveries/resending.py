@@ -12,6 +12,7 @@ from kusanya_console.deliveries.list import arrival_type
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import cell, format_text
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN, Run
 
 
@@ -30,7 +31,7 @@ class Resending(msgspec.Struct, frozen=True, kw_only=True):
         if together:
             return self._together(mode)
         row = self.rows[0]
-        unknown = ("not known here: the sender is asked by the payment", MUTED)
+        unknown = (translate("not known here: the sender is asked by the payment"), MUTED)
         facts: tuple[tuple[str, Run], ...] = (
             ("event", unknown if row.event_id is None else cell(row.event_id, limit=130)),
             ("type", (arrival_type(row), PLAIN)),
@@ -44,9 +45,11 @@ class Resending(msgspec.Struct, frozen=True, kw_only=True):
         missing = sum(isinstance(row, MissingEventRow) for row in self.rows)
         facts: list[tuple[str, Run]] = [("events", (count, STRONG)), ("mode", (mode.value, PLAIN))]
         if missing:
-            facts.append(("never came", (f"{missing}: the sender is asked by payment", PLAIN)))
+            said = translate("{count}: the sender is asked by payment", count=missing)
+            facts.append(("never came", (said, PLAIN)))
         if self.left_out:
-            facts.append(("left out", (f"{self.left_out}: which event it was is not known", WARN)))
+            said = translate("{count}: which event it was is not known", count=self.left_out)
+            facts.append(("left out", (said, WARN)))
         return ConfirmScreen(
             "Resend these events",
             tuple(facts),

@@ -34,7 +34,7 @@ from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import Line, format_due
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED
 from kusanya_console.widgets.sheet import Sheet
 
@@ -215,8 +215,11 @@ class DeliveriesScreen(ListScreen[Arrived]):
             plan = None if row is None else (self._mine() or initial_details(row, look)).plan
             came = isinstance(row, MissingEventRow) and row.verdict is MissingEventStatus.ARRIVED
             coming = None if plan is None or came or marked else plan.next_at
-            after = "" if coming is None else f" · its next attempt: {format_due(coming, look)}"
-            self.say(f"{found}{after}")
+            after = ""
+            if coming is not None:
+                due = format_due(coming, look)
+                after = f" · {translate('its next attempt: {time}', time=due)}"
+            self.say(f"{translate_filled(found)}{after}")
             return
         done, progress = ("asked", "asking") if found.only_asks else ("resent", "resending")
 

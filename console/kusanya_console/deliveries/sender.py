@@ -24,6 +24,7 @@ from kusanya_console.ui.format import (
     labelled,
     wrapped,
 )
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _APART: Final = timedelta(seconds=2)
@@ -109,16 +110,18 @@ def sender_lines(
     """Return the sender's log, each line with what differs under it."""
     if not found.deliveries:
         said = "The sender has no delivery of this event: it knows no such event, or no endpoint."
-        return wrapped(said, width, role=WARN)
+        return wrapped(translate(said), width, role=WARN)
     count = found.differences + sum(_next_differs(one.delivery, plan) for one in found.deliveries)
-    head = "agrees with what arrived here" if not count else f"≠ differs in {count} from ours"
+    head = translate("agrees with what arrived here")
+    if count:
+        head = translate("≠ differs in {count} from ours", count=count)
     lines: list[Line] = [((head, WARN if count else MUTED),)]
     for each in found.deliveries:
         lines += [(), *_delivery(each, plan, look, width)]
     for row in found.strangers:
         at = format_instant(row.arrived_at, look)
-        said = f"≠ arrived {at}, answered {row.answer}: no attempt of the sender explains it"
-        lines += [(), *wrapped(said, width, role=WARN)]
+        said = "≠ arrived {at}, answered {code}: no attempt of the sender explains it"
+        lines += [(), *wrapped(translate(said, at=at, code=row.answer), width, role=WARN)]
     return lines
 
 
@@ -129,20 +132,22 @@ def _delivery(
     glyph, word, role = _STATUS.get(one.status, ("?", cell(one.status, limit=30)[0], WARN))
     lines: list[Line] = [
         *wrapped(cell(one.url, limit=200)[0], width, role=STRONG),
-        ((f"{glyph} {word}", role),),
+        ((f"{glyph} {translate(word)}", role),),
     ]
     for sent in each.attempts:
         lines.append(_attempt(sent, look))
         if sent.differs:
-            lines += wrapped(f"≠ {sent.differs}", width, indent=3, role=WARN)
+            said = f"≠ {translate_filled(sent.differs)}"
+            lines += wrapped(said, width, indent=3, role=WARN)
     if not each.attempts:
-        lines.append((("no attempt yet", MUTED),))
+        lines.append(((translate("no attempt yet"), MUTED),))
     if one.next_attempt_at is not None:
         lines.append(labelled("next", (format_due(one.next_attempt_at, look), PLAIN)))
         if _next_differs(one, plan):
             inferred = None if plan is None else plan.next_at
-            ours = "none" if inferred is None else format_instant(inferred, look)
-            lines += wrapped(f"≠ inferred here: {ours}", width, indent=3, role=WARN)
+            ours = translate("none") if inferred is None else format_instant(inferred, look)
+            said = translate("≠ inferred here: {at}", at=ours)
+            lines += wrapped(said, width, indent=3, role=WARN)
     return lines
 
 
@@ -162,9 +167,9 @@ def _attempt(sent: AttemptMatch, look: Look) -> Line:
     lasted = f"{one.duration_ms:,} ms" if one.duration_ms < _LONG_MS else format_duration(one.took)
     tail: tuple[Run, ...] = ((lasted, MUTED),)
     if one.manual:
-        tail = ((lasted, MUTED), ("  by hand", MUTED))
+        tail = ((lasted, MUTED), (f"  {translate('by hand')}", MUTED))
     elif sent.arrival is None:
-        tail = (("not seen", WARN),)
+        tail = ((translate("not seen"), WARN),)
     return (
         (f"{one.number:>2} ", MUTED), glyph, (" ", PLAIN),
         (fit(format_instant(one.started_at, look), 10), PLAIN), answer, ("  ", PLAIN), *tail,

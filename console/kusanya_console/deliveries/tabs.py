@@ -115,16 +115,15 @@ def signature_lines(
         )
         return [*lines, (), *wrapped(translate(said), width, role=MUTED)]
     lines.append(())
-    lines += wrapped(safe(finding.sentence, 400), width, label="finding")
+    lines += wrapped(safe(translate_filled(finding.sentence), 400), width, label="finding")
     if finding.authentic and rejected:
         said = "With the secrets of now it verifies: they were others when it arrived."
         lines += wrapped(translate(said), width, indent=12, role=WARN)
     lines.append(labelled("cause", cell(finding.cause, limit=40)))
     if finding.secret_index is not None:
         whose = cell(finding.endpoint or row.endpoint, limit=40)
-        lines.append(
-            labelled("signed with", (f"secret {finding.secret_index + 1} of ", PLAIN), whose)
-        )
+        secret = translate("secret {number} of", number=finding.secret_index + 1)
+        lines.append(labelled("signed with", (f"{secret} ", PLAIN), whose))
     elif finding.endpoint is not None:
         lines.append(labelled("signed with", cell(finding.endpoint, WARN, limit=40)))
     if vocabulary.to_do(row.reason):

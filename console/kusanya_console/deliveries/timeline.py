@@ -146,15 +146,16 @@ def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
                 else translate("due now")
             )
         return translate("last try" if slot.number == ATTEMPTS else "planned")
-    return slot.state.value if slot.state is SlotState.NOT_SEEN else ""
+    return translate(slot.state.value) if slot.state is SlotState.NOT_SEEN else ""
 
 
 def _slot_line(slot: Slot, look: Look) -> Line:
     glyph, role = _glyph(slot)
     at = "" if slot.at is None else format_instant(slot.at, look)
-    said = slot.state.value
+    said = translate(slot.state.value)
     if slot.arrival is not None:
-        said = f"{slot.arrival.answer}   checked in {format_elapsed(slot.arrival.took_us)}"
+        took = translate("checked in {time}", time=format_elapsed(slot.arrival.took_us))
+        said = f"{slot.arrival.answer}   {took}"
     return (
         (f" {slot.number}  ", MUTED), (f"{glyph} ", role), (fit(at, 9), PLAIN), ("   ", PLAIN),
         (said, MUTED),

@@ -87,7 +87,8 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
         for alarm in alarms[:_ALARMS]:
             entries += leading(_alarm_lines(alarm, found, look, width), alarm_target(alarm))
         if len(alarms) > _ALARMS:
-            more = f"and {len(alarms) - _ALARMS:,} more: {code.replace('_', ' ')}"
+            rest, what = f"{len(alarms) - _ALARMS:,}", translate(code.replace("_", " "))
+            more = translate("and {count} more: {what}", count=rest, what=what)
             role = alarm_role(alarms[-1].severity)
             entries += plainly([((f"{alarms[-1].mark} {more}", role),)])
     return entries or plainly([((translate("● nothing is failing, silent or stuck"), PLAIN),)])

@@ -38,6 +38,7 @@ from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, format_instant, plain, rule
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
 
@@ -99,7 +100,9 @@ class HealthScreen(ConsoleScreen):
     def on_mount(self) -> None:
         """Say that the report is on its way."""
         super().on_mount()
-        self.query_one("#health", Sheet).show(lambda _width: [(("reading the store", MUTED),)])
+        self.query_one("#health", Sheet).show(
+            lambda _width: [((translate("reading the store"), MUTED),)]
+        )
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -281,13 +284,14 @@ class HealthScreen(ConsoleScreen):
         found = self._reading()
         held = None if found is None else found.acknowledgement(alarm)
         before = "" if held is None else held.by
-        known = (
-            ""
-            if held is None
-            else f"{safe(held.by, 60)} looks after it since "
-            f"{format_instant(held.at, self.context.look)}: {safe(held.why, 200)}. Whoever writes "
-            "now takes it over."
-        )
+        known = ""
+        if held is not None:
+            known = translate(
+                "{who} looks after it since {at}: {why}. Whoever writes now takes it over.",
+                who=safe(held.by, 60),
+                at=format_instant(held.at, self.context.look),
+                why=safe(held.why, 200),
+            )
 
         def keep(why: str | None) -> None:
             if why:
@@ -298,7 +302,7 @@ class HealthScreen(ConsoleScreen):
                     )
                 )
 
-        self.app.push_screen(NoteScreen((name, PLAIN), known=known), keep)
+        self.app.push_screen(NoteScreen((translate_filled(name), PLAIN), known=known), keep)
 
     def action_back(self) -> None:
         """Show the whole report again, or go back to Live."""

@@ -96,6 +96,7 @@ def _group(cause: Cause) -> CodeClass:
 def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line:
     over = cause.seen_before and cause.count > 2 * max(cause.usual, 1)
     word, role = cell(cause.word, limit=60)
+    word = translate(word) if cause.word in _COUNTED_AS else word
     runs: list[Run] = [
         (f"  {word}", role),
         *(_some(cause.channels.get(one, 0)) for one in named),
@@ -197,11 +198,11 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
             safe(translate_filled(one.anomaly.sentence), 300), width, indent=_SAID, role=role
         )
         lines = [(*head, *said[0][1:]), *said[1:]]
-        name = f"{reference}: {one.anomaly.kind.value.replace('_', ' ')}"
+        name = f"{reference}: {translate(one.anomaly.kind.value.replace('_', ' '))}"
         target = Target(key=one.id, name=name, story=one.row.id, alarm=one.id)
         entries += leading(lines, target)
     if len(report.found) > _ANOMALIES_SHOWN:
         rest = len(report.found) - _ANOMALIES_SHOWN
-        more = f"and {rest:,} more: acknowledge what is looked after with A"
-        entries += plainly([((more, MUTED),)])
+        more = "and {count} more: acknowledge what is looked after with A"
+        entries += plainly([((translate(more, count=f"{rest:,}"), MUTED),)])
     return entries

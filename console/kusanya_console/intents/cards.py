@@ -31,7 +31,7 @@ from kusanya_console.ui.format import (
     stamp,
     wrapped,
 )
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 INTENT_PARTS = ("card", "body")
@@ -72,7 +72,7 @@ def window_left(row: IntentRow, look: Look) -> Run:
     if row.state is IntentState.PREPARED and is_stalled(row, now=look.now):
         return translate("no customer was asked"), WARN
     if row.state not in _WAITING or window_ends(row) is None:
-        return format_text(row.outcome or "", 80), MUTED
+        return format_text(translate_filled(row.outcome or ""), 80), MUTED
     left = replay_left(row, now=look.now)
     if not left:
         return f"{'·' * _BAR} {translate('closed: decide')}", FAILED
@@ -128,7 +128,8 @@ def intent_card(
         labelled("profile", cell(row.profile, limit=40)),
     ]
     if row.outcome is not None and row.outcome != _NO_ANSWER:
-        lines += wrapped(format_text(row.outcome, 300), width, label="outcome")
+        said = format_text(translate_filled(row.outcome), 300)
+        lines += wrapped(said, width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(
             translate("held by {who}", who=safe(row.claimed_by, 60)), width, indent=12, role=MUTED
@@ -144,7 +145,8 @@ def intent_card(
     if notes:
         lines += [_BLANK, rule("notes", width)]
     for note in notes:
-        lines.append(((f"{format_instant(note.at, look)}  by {safe(note.author, 40)}", MUTED),))
+        by = translate("by {who}", who=safe(note.author, 40))
+        lines.append(((f"{format_instant(note.at, look)}  {by}", MUTED),))
         lines += wrapped(format_text(note.text, 500), width, indent=2)
     return lines
 
@@ -152,14 +154,18 @@ def intent_card(
 def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a replay names: its reference first, its window last."""
     end = window_ends(row)
-    until = f"until {format_instant(end, look)}" if end else "not sent before"
+    until = translate("not sent before")
+    if end:
+        until = translate("until {at}", at=format_instant(end, look))
     return (*_facts(row), ("window", (until, PLAIN)))
 
 
 def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     """Return what the dialog of a decision names: its reference first, its window last."""
     end = window_ends(row)
-    over = f"over since {format_instant(end, look)}" if end else "it was never sent"
+    over = translate("it was never sent")
+    if end:
+        over = translate("over since {at}", at=format_instant(end, look))
     return (*_facts(row), ("window", (over, PLAIN)))
 
 
@@ -167,18 +173,23 @@ def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, R
     """Return what the confirmation of a decision names beside the intent: the other side."""
     reason = ("because", cell(why, limit=200))
     if candidate is None:
-        return (("it became", ("nothing: no collection was created", STRONG)), reason)
+        nothing = translate("nothing: no collection was created")
+        return (("it became", (nothing, STRONG)), reason)
     became = ("it became", cell(candidate.collection_id, STRONG, limit=60))
     seen = candidate.seen
     if seen is None:
-        said = candidate.trouble or "there is no API key to ask the service with"
-        return (became, ("compared", (f"with nothing: {format_text(said, 160)}", WARN)), reason)
-    by = "the service, just now" if candidate.asked else "the store; the service was not asked"
+        why = candidate.trouble or "there is no API key to ask the service with"
+        why = format_text(translate_filled(why), 160)
+        said = translate("with nothing: {why}", why=why)
+        return (became, ("compared", (said, WARN)), reason)
+    same = "same reference, amount and phone, by the store; the service was not asked"
+    if candidate.asked:
+        same = "same reference, amount and phone, by the service, just now"
     return (
         became,
         ("", cell(seen.reference, limit=60)),
         ("", (f"TZS {seen.amount:,}   {mask_phone(seen.phone)}   {safe(seen.status, 40)}", PLAIN)),
-        ("compared", (f"same reference, amount and phone, by {by}", PLAIN)),
+        ("compared", (translate(same), PLAIN)),
         reason,
     )
 
@@ -201,9 +212,14 @@ def _facts(row: IntentRow) -> tuple[tuple[str, Run], ...]:
         ("reference", cell(row.reference, STRONG, limit=60)),
         ("amount", (f"TZS {row.amount:,}", STRONG)),
         ("phone", (mask_phone(row.phone), PLAIN)),
-        ("key", (f"{_key(row)}, {len(row.body):,} bytes, unchanged", PLAIN)),
+        ("key", (_kept(row), PLAIN)),
         ("profile", cell(row.profile, limit=40)),
     )
+
+
+def _kept(row: IntentRow) -> str:
+    size = f"{len(row.body):,}"
+    return translate("{key}, {count} bytes, unchanged", key=_key(row), count=size)
 
 
 def _key(row: IntentRow) -> str:

@@ -13,6 +13,7 @@ from textual.widgets import Button, Input, Label
 
 from kusanya.wire import Mode, is_collection_id
 from kusanya_console.ui.format import Line, format_text, labelled, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, STRONG, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -44,17 +45,18 @@ class DecideScreen(ModalScreen[Decision]):
         """Lay out the record, the questions under their labels, and the two ways out."""
         with Vertical(classes="dialog"):
             yield Sheet(id="record")
-            yield Label(Content("It became: the id col_…, or the word nothing"))
+            yield Label(Content(translate("It became: the id col_…, or the word nothing")))
             yield self._box("became", "col_… or nothing", _ID_LONGEST)
-            yield Label(Content("How you know: what you saw, and where"))
+            yield Label(Content(translate("How you know: what you saw, and where")))
             yield self._box("why", "as in: statement of 4 March, line 12", _WHY_LONGEST)
             yield Sheet(id="wrong")
             with Horizontal():
-                yield Button(Content("Cancel"), id="cancel")
-                yield Button(Content("Compare"), id="do", variant="warning")
+                yield Button(Content(translate("Cancel")), id="cancel")
+                yield Button(Content(translate("Compare")), id="do", variant="warning")
 
     def _box(self, name: str, placeholder: str, longest: int) -> Input:
-        box = Box(id=name, placeholder=placeholder, max_length=longest, select_on_focus=False)
+        hint = translate(placeholder)
+        box = Box(id=name, placeholder=hint, max_length=longest, select_on_focus=False)
         box.cursor_blink = False
         return box
 
@@ -67,13 +69,13 @@ class DecideScreen(ModalScreen[Decision]):
     def _lines(self, width: int) -> list[Line]:
         word, role = mode_words(self._mode)
         lines: list[Line] = [
-            (("Decide this creation", STRONG),),
+            ((translate("Decide this creation"), STRONG),),
             (),
             labelled("mode", (word, role)),
         ]
         lines += [labelled(label, run) for label, run in self._facts]
         said = "enter goes on · esc cancels · nothing counts before you confirm it"
-        return [*lines, (), *wrapped(said, width, role=MUTED), ()]
+        return [*lines, (), *wrapped(translate(said), width, role=MUTED), ()]
 
     def _said(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
@@ -92,7 +94,9 @@ class DecideScreen(ModalScreen[Decision]):
 
     def _complain(self, sentence: str) -> None:
         self.query_one("#wrong", Sheet).show(
-            lambda width: wrapped(sentence, width, role=FAILED) if sentence else [()]
+            lambda width: (
+                wrapped(translate_filled(sentence), width, role=FAILED) if sentence else [()]
+            )
         )
 
     def on_input_changed(self, message: Input.Changed) -> None:

@@ -51,7 +51,7 @@ from kusanya_console.lists.export import CREATIONS, Form
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.ui import vocabulary
+from kusanya_console.ui import language, vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
@@ -264,8 +264,10 @@ class IntentsScreen(TableScreen[IntentRow]):
     def action_export(self, form: str = Form.SHEET.name) -> None:
         """Write the intents that are marked, or else those that are listed, to a file."""
         rows = tuple(self.table.marked.values()) or self.table.window.rows
-        which = "marked" if self.table.marked else "listed"
-        what = f"Export the {len(rows):,} {which} intents"
+        which = "Export the {count} listed intents"
+        if self.table.marked:
+            which = "Export the {count} marked intents"
+        what = translate(which, count=f"{len(rows):,}")
         self.export_rows(fixed_pages(rows), CREATIONS, records="intents", what=what, form=form)
 
     def card(self) -> Card | None:
@@ -304,7 +306,8 @@ class IntentsScreen(TableScreen[IntentRow]):
             said = advise(UNKNOWN_OUTCOME)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
             self.post_message(CopyRequested("customer's sentence", both, quiet=True))
-            sent = f"sent to the terminal's clipboard, say: {spoken(said.english)}"
+            chosen = spoken(said.in_language(language.chosen()))
+            sent = f"sent to the terminal's clipboard, say: {chosen}"
             self.context.show(ActionResult(sent))
             self.show_result()
 
@@ -329,7 +332,7 @@ class IntentsScreen(TableScreen[IntentRow]):
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
         if self.table.marked:
-            self.say(_ONE_BY_ONE.format(key=self.context.key("view.back")))
+            self.say(translate(_ONE_BY_ONE, key=self.context.key("view.back")))
             return
         may = self._may_act(lambda operator, row: operator.replay_disabled_reason(row))
         if may is None:

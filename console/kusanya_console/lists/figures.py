@@ -54,7 +54,7 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
         (f"     {translate('succeeded only')}", MUTED),
     ]  # fmt: skip
     if day.other_currencies:
-        money.append((f", {code} only", MUTED))
+        money.append((translate(", {currency} only", currency=code), MUTED))
     return [tuple(counts), tuple(trend), tuple(money)]
 
 

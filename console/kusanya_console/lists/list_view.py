@@ -25,7 +25,7 @@ from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.format import Line, format_instant, spread
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
 from kusanya_console.widgets.columns import Heading
 from kusanya_console.widgets.filter_box import FilterBox
@@ -258,7 +258,7 @@ class ListView(TableScreen[R]):
 
     def _foot_line(self, width: int) -> list[Line]:
         if self.complaint:
-            return [((f" {self.complaint}", WARN),)]
+            return [((f" {translate_filled(self.complaint)}", WARN),)]
         said = safe(describe(self.filter), 60) or translate("none")
         order = translate(order_words(self.order, ascending=self.heading.ascending))
         left: list[Run] = [

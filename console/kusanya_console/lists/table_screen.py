@@ -153,7 +153,7 @@ class TableScreen(PaymentScreen, Generic[R]):
             self.post_message(ActionRequested("exporting", export))
 
         suggested = self.context.folder / f"{name}{chosen.value}"
-        self.ask_where(what, suggested, write, keys="esc writes none")
+        self.ask_where(what, suggested, write, keys="enter saves it to this file, esc writes none")
 
     # --- columns -------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class TableScreen(PaymentScreen, Generic[R]):
         message.stop()
         order = message.column.order
         if order is None:
-            self.say(translate(self.UNSORTED))
+            self.say(self.UNSORTED)
         else:
             turned = self.heading.is_by(message.column) and not self.heading.ascending
             self.sort_by(Heading(order, turned))

@@ -43,6 +43,7 @@ from kusanya_console.ui.format import (
     format_money,
     format_text,
 )
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.widgets.box import Box, PasteBox
 from kusanya_console.widgets.columns import Column
@@ -440,8 +441,10 @@ class LookupScreen(TableScreen[LookupRecord]):
         if not rows:
             self.say("there is no match to export")
             return
-        which = "marked matches" if self.table.marked else "matches"
-        what = f"Export the {len(rows):,} {which}"
+        which = "Export the {count} matches"
+        if self.table.marked:
+            which = "Export the {count} marked matches"
+        what = translate(which, count=f"{len(rows):,}")
         self.export_rows(fixed_pages(rows), MATCHES, records="matches", what=what, form=form)
 
     def action_keep_receipt(self) -> None:

@@ -12,7 +12,7 @@ from kusanya.privacy import is_phone_like, redact
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, mode_words
 
 HINT: Final = "reference · id · phone · whole message · amount and time: 85000 15:20"
@@ -46,7 +46,7 @@ def hint(found: LookupResult, mode: Mode) -> Line:
             what=translate("unanswered creation" if found.creations else "collection"),
             mode=word,
             way=translate((found.creations or found.matches)[0].kind.value),
-            looked=f": {_looked_at(found)}" if found.looked_at else "",
+            looked=f": {looked_at(found)}" if found.looked_at else "",
         )
         return ((said, WARN if found.creations else MUTED),)
     if found.count:
@@ -62,7 +62,7 @@ def hint(found: LookupResult, mode: Mode) -> Line:
             more=translate(" or more") if found.more else "",
             what=translate("matches" if open_ else "collections"),
             mode=word,
-            looked=translate(" for {asked};", asked=_looked_at(found)) if found.looked_at else ",",
+            looked=translate(" for {asked};", asked=looked_at(found)) if found.looked_at else ",",
             first=first,
         )
         return ((said, WARN if open_ else MUTED),)
@@ -77,8 +77,9 @@ def hint(found: LookupResult, mode: Mode) -> Line:
     return ((said, WARN),)
 
 
-def _looked_at(found: LookupResult) -> str:
-    return ", ".join(translate(piece) for piece in found.looked_at.split(", "))
+def looked_at(found: LookupResult) -> str:
+    """Return as what amount and time a text was looked for, in words."""
+    return ", ".join(translate_filled(piece) for piece in found.looked_at.split(", "))
 
 
 def fetch_failed(text: str, *, is_lost: bool) -> list[Line]:
@@ -121,7 +122,7 @@ def _nothing_of_phone(found: LookupResult, mode: Mode) -> list[Line]:
         ((translate("No creation without an answer is for this phone either."), PLAIN),),
     ]
     if found.trouble is not None:
-        why = safe(redact(found.trouble), 200)
+        why = safe(redact(translate_filled(found.trouble)), 200)
         lines.append(((translate("As a phone number: {why}.", why=why), WARN),))
     ask = translate("Ask for the reference, or for the amount and the time.")
     return [*lines, ((ask, MUTED),)]
@@ -133,7 +134,7 @@ def _nothing_of(found: LookupResult) -> list[Line]:
     )
     lines: list[Line] = [((none, PLAIN),)]
     if found.looked_at:
-        looked = translate("As an amount it was looked for: {what}.", what=found.looked_at)
+        looked = translate("As an amount it was looked for: {what}.", what=looked_at(found))
         lines.append(((looked, PLAIN),))
     few = len(found.text) < _FEWEST
     more = "Type four characters of the reference or more." if few else _SHORTER

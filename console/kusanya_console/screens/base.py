@@ -36,6 +36,7 @@ from kusanya_console.screens.status_line import StatusBarState, StatusLine
 from kusanya_console.ui import language
 from kusanya_console.ui.crash import failure_place
 from kusanya_console.ui.format import Line
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
@@ -110,7 +111,11 @@ class ConsoleScreen(Screen[None]):
 
     def _too_small(self, _width: int) -> list[Line]:
         columns, rows = SMALLEST
-        needs = f"The console needs {columns}x{rows}; this is {self.size.width}x{self.size.height}"
+        needs = translate(
+            "The console needs {size}; this is {present}",
+            size=f"{columns}x{rows}",
+            present=f"{self.size.width}x{self.size.height}",
+        )
         return [((needs, WARN),)]
 
     def on_resize(self) -> None:
@@ -157,7 +162,12 @@ class ConsoleScreen(Screen[None]):
 
             self.post_message(ActionRequested(f"keeping the {what}", run))
 
-        self.ask_where(f"Keep the {what}", suggested, keep, keys="esc only copies it")
+        self.ask_where(
+            f"Keep the {what}",
+            suggested,
+            keep,
+            keys="enter saves it to this file, esc only copies it",
+        )
 
     def ask_where(
         self, title: str, suggested: Path, done: Callable[[Path | None], None], *, keys: str
@@ -166,7 +176,7 @@ class ConsoleScreen(Screen[None]):
         if self.app.is_web:
             done(suggested)
             return
-        asked = SaveScreen(title, suggested, keys=f"enter saves it to this file, {keys}")
+        asked = SaveScreen(title, suggested, keys=keys)
         self.app.push_screen(asked, done)
 
     def on_paste(self, event: events.Paste) -> None:

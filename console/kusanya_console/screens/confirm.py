@@ -13,6 +13,7 @@ from textual.widgets import Button, Input
 
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, labelled, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -38,7 +39,7 @@ class ConfirmScreen(ModalScreen[bool]):
         live_word: str = "",
     ) -> None:
         super().__init__()
-        self._act = act
+        self._act = translate(act)
         self._facts = facts
         self._mode = mode
         self._warning = warning
@@ -53,13 +54,13 @@ class ConfirmScreen(ModalScreen[bool]):
                 word = Input(
                     id="word",
                     max_length=len(self._word),
-                    placeholder=f"type {self._word}",
+                    placeholder=translate("type {word}", word=self._word),
                     select_on_focus=False,
                 )
                 word.cursor_blink = False
                 yield word
             with Horizontal():
-                yield Button(Content("Cancel"), id="cancel")
+                yield Button(Content(translate("Cancel")), id="cancel")
                 yield Button(
                     Content(self._act), id="do", disabled=bool(self._word), variant="warning"
                 )
@@ -72,9 +73,11 @@ class ConfirmScreen(ModalScreen[bool]):
         word, role = mode_words(self._mode)
         lines: list[Line] = [((self._act, STRONG),), (), labelled("mode", (word, role))]
         lines += [labelled(label, run) for label, run in self._facts]
-        lines += [(), *wrapped(self._warning, width, role=WARN), ()]
-        how = f"type {self._word}, then enter" if self._word else "tab, then enter"
-        return [*lines, ((f"{how} confirms · esc cancels", MUTED),)]
+        lines += [(), *wrapped(translate_filled(self._warning), width, role=WARN), ()]
+        how = "tab, then enter confirms · esc cancels"
+        if self._word:
+            how = "type {word}, then enter confirms · esc cancels"
+        return [*lines, ((translate(how, word=self._word), MUTED),)]
 
     def on_key(self, event: events.Key) -> None:
         """Take letters for the word wherever the focus is."""
@@ -131,9 +134,9 @@ class NoteScreen(ModalScreen[str]):
 
     def _lines(self, width: int) -> list[Line]:
         return [
-            (("Note on ", STRONG), self._about),
+            ((f"{translate('Note on')} ", STRONG), self._about),
             *(wrapped(self._known, width, role=WARN) if self._known else ()),
-            (("enter keeps it under your name, esc cancels", MUTED),),
+            ((translate("enter keeps it under your name, esc cancels"), MUTED),),
             (),
         ]
 
@@ -147,14 +150,13 @@ class ViewNameScreen(NoteScreen):
     """The name under which a filter is saved for everybody; empty where none is saved."""
 
     def _lines(self, width: int) -> list[Line]:
+        how = (
+            "type a name such as fraud; @fraud in the filter's box then stands for it, for all who "
+            "work on this store"
+        )
         return [
-            (("Save this filter as ", STRONG), self._about),
-            *wrapped(
-                "type a name such as fraud; @fraud in the filter's box then stands for it, for all "
-                "who work on this store",
-                width,
-                role=MUTED,
-            ),
-            (("enter saves it under your name, esc cancels", MUTED),),
+            ((f"{translate('Save this filter as')} ", STRONG), self._about),
+            *wrapped(translate(how), width, role=MUTED),
+            ((translate("enter saves it under your name, esc cancels"), MUTED),),
             (),
         ]

@@ -106,7 +106,7 @@ class HelpScreen(ModalScreen[None]):
         if grammar:
             lines += [(), rule("what the filter reads", width)]
             for example, said in grammar:
-                explained = wrapped(said, width, indent=_BESIDE)
+                explained = wrapped(translate(said), width, indent=_BESIDE)
                 lines += [((fit(example, _BESIDE), ACCENT), *explained[0][1:]), *explained[1:]]
         return lines
 

@@ -29,7 +29,9 @@ class ResultLine(Sheet):
 
 def _phone(revealed: RevealedPhone) -> str:
     phone = safe(revealed.phone, 40)
-    return f"phone of {safe(revealed.name, 60)}: {phone}, for 30 s, audited"
+    return translate(
+        "phone of {name}: {phone}, for 30 s, audited", name=safe(revealed.name, 60), phone=phone
+    )
 
 
 def _lines(sentence: str, role: str, width: int) -> list[Line]:

@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from kusanya.text import safe
 from kusanya_console.ui.format import Line, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED, STRONG, WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -44,8 +45,10 @@ class SaveScreen(ModalScreen[Path | None]):
 
     def _show(self) -> None:
         def lines(width: int) -> list[Line]:
-            said: list[Line] = [((self._what, STRONG),), ((self._keys, MUTED),), ()]
-            return [*said, *wrapped(self._complaint, width, role=WARN)] if self._complaint else said
+            what, keys = translate_filled(self._what), translate(self._keys)
+            said: list[Line] = [((what, STRONG),), ((keys, MUTED),), ()]
+            complaint = translate_filled(self._complaint)
+            return [*said, *wrapped(complaint, width, role=WARN)] if complaint else said
 
         self.query_one("#record", Sheet).show(lines)
 

@@ -10,7 +10,7 @@ from kusanya.alarms.inputs import AlarmInputs
 from kusanya.alarms.rules import in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.ui.format import Line, Look, format_clock, format_duration, spread
+from kusanya_console.ui.format import Line, Look, format_clock, format_date, format_duration, spread
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
@@ -146,9 +146,11 @@ def _beginning(state: StatusBarState, look: Look) -> tuple[list[Run], str]:
         ("▌", role), (word, role), ("▐", role), ("  ", PLAIN), (translate(state.crumb), STRONG),
     ]  # fmt: skip
     if not state.past:
-        return [(" ", PLAIN), *mode], format_clock(look) + (" virtual" if state.virtual else "")
+        return [(" ", PLAIN), *mode], format_clock(look) + (
+            f" {translate('virtual')}" if state.virtual else ""
+        )
     # Before everything else, and with its date: nobody may take the past for now.
-    date = f"{look.now.astimezone(look.zone):%d %b %Y}"
+    date = format_date(look.now, look)
     banner = f"▌{state.past}▐ {date} {format_clock(look).partition(' ')[2]} "
     return [(" ", PLAIN), (banner, WARN), *mode], ""
 

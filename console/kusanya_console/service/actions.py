@@ -15,6 +15,7 @@ from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import ServiceKey, ServicePicture
 from kusanya_console.service.tables import Fault, Tab, Thing
 from kusanya_console.ui.format import Line, cell, fit, rule, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 
 
@@ -51,10 +52,10 @@ def action_lines(at: ActionContext, width: int, *, read_only: bool) -> list[Line
     for action, label in _labels(at):
         why = READ_ONLY if read_only else disabled_reason(action, at)
         head = (fit(action.value, 7), MUTED if why else ACCENT)
-        lines.append((head, (label, MUTED if why else PLAIN)))
+        lines.append((head, (translate(label), MUTED if why else PLAIN)))
         if why and not read_only:
-            lines += wrapped(why, width, indent=7, role=MUTED)
-    return [*lines, *wrapped(READ_ONLY, width, role=MUTED)] if read_only else lines
+            lines += wrapped(translate_filled(why), width, indent=7, role=MUTED)
+    return [*lines, *wrapped(translate(READ_ONLY), width, role=MUTED)] if read_only else lines
 
 
 def _use(at: ActionContext) -> str:

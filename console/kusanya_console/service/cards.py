@@ -29,6 +29,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -54,17 +55,22 @@ def figures(
 ) -> list[Line]:
     """Return the service's clock, then the lists with what each one holds."""
     if picture is None:
-        said = ("asking the service", MUTED) if lost is None else (lost[0], FAILED)
+        said = (translate("asking the service"), MUTED)
+        if lost is not None:
+            said = (translate_filled(lost[0]), FAILED)
         return [((" ", PLAIN), said), _BLANK]
-    keys = ("[ ] lists · d card ", MUTED)
-    lines: list[Line] = [spread([(" clock ", MUTED), *_clock(picture, look)], [keys], width)]
+    keys = (f"{translate('[ ] lists · d card')} ", MUTED)
+    lines: list[Line] = [
+        spread([(f" {translate('clock')} ", MUTED), *_clock(picture, look)], [keys], width)
+    ]
     if lost is not None:
         at = format_instant(lost[1], look)
-        lines.append(((" ", PLAIN), (f"last known shown; since {at} {lost[0]}", FAILED)))
+        since = translate("last known shown; since {at}", at=at)
+        lines.append(((" ", PLAIN), (f"{since} {translate_filled(lost[0])}", FAILED)))
     line: list[Run] = [(" ", PLAIN)]
     for one in Tab:
         here = one is tab
-        line += [(f"{'▸' if here else ' '}{one.value} ", ACCENT if here else MUTED)]
+        line += [(f"{'▸' if here else ' '}{translate(one.value)} ", ACCENT if here else MUTED)]
         line += [*_held(one, picture), ("    ", PLAIN)]
     return [*lines, tuple(line)]
 
@@ -73,10 +79,12 @@ def _clock(picture: ServicePicture, look: Look) -> list[Run]:
     time = picture.time
     now = (format_exact_instant(time.now, look)[:-4], PLAIN)
     if time.is_virtual:
-        return [now, ("   virtual: it stands still until C moves it", MUTED)]
+        return [now, (f"   {translate('virtual: it stands still until C moves it')}", MUTED)]
     if time.kind == "real":
-        return [("real", PLAIN), (", the machine's own", MUTED)]
-    fast = "" if time.speed is None else f", {time.speed:g} times as fast"
+        return [(translate("real"), PLAIN), (translate(", the machine's own"), MUTED)]
+    fast = ""
+    if time.speed is not None:
+        fast = translate(", {speed} times as fast", speed=f"{time.speed:g}")
     return [now, ("   ", PLAIN), cell(time.kind, MUTED, limit=20), (fast, MUTED)]
 
 
@@ -85,12 +93,14 @@ def _held(tab: Tab, picture: ServicePicture) -> list[Run]:
         case Tab.ENDPOINTS:
             off = sum(one.is_disabled for one in picture.endpoints)
             counted: list[Run] = [(f"{len(picture.endpoints):,}", PLAIN)]
-            return [*counted, (f" ✕ {off} disabled", FAILED)] if off else counted
+            said = translate("✕ {count} disabled", count=off)
+            return [*counted, (f" {said}", FAILED)] if off else counted
         case Tab.PHONES:
             return [("15", PLAIN)]
         case Tab.FAULTS:
             count = sum(rule.left != 0 for rule in picture.faults)
-            return [(f"{count} in force", WARN)] if count else [("none", PLAIN)]
+            said = translate("{count} in force", count=count)
+            return [(said, WARN)] if count else [(translate("none"), PLAIN)]
         case Tab.KEYS:
             return [(f"{sum(key.revoked_at is None for key in picture.keys):,}", PLAIN)]
 
@@ -107,7 +117,7 @@ def card(thing: Thing | None, look: Look, width: int) -> list[Line]:
         case ServiceKey():
             return _key(thing, look, width)
         case None:
-            return [(("j and k move", MUTED),)]
+            return [((translate("j and k move"), MUTED),)]
 
 
 def tried(trials: Sequence[Trial], look: Look, width: int) -> list[Line]:
@@ -122,8 +132,8 @@ def tried(trials: Sequence[Trial], look: Look, width: int) -> list[Line]:
                 (fit(f" {format_instant(trial.at, look)}", 11), MUTED),
                 (fit(trial.reference, 17), PLAIN),
                 *phone,
-                ("to come ", MUTED),
-                (fit(trial.phone.outcome, 22 if wide else 20), PLAIN),
+                (f"{translate('to come')} ", MUTED),
+                (fit(translate(trial.phone.outcome), 22 if wide else 20), PLAIN),
                 *found,
             )
         )
@@ -137,7 +147,9 @@ def _became(trial: Trial) -> list[Run]:
             found += [(" ", PLAIN), cell(trial.collection.failure_code, FAILED, limit=40)]
         return found
     return [
-        ("being sent", MUTED) if trial.intent is None else vocabulary.intent(trial.intent.state)
+        (translate("being sent"), MUTED)
+        if trial.intent is None
+        else vocabulary.intent(trial.intent.state)
     ]
 
 
@@ -158,39 +170,45 @@ def _endpoint(one: SenderEndpoint, look: Look, width: int) -> list[Line]:
     if one.disables_at is not None:
         lines.append(labelled("disables", (format_due(one.disables_at, look), WARN)))
         said = "A failure at or after that instant disables it; one 2xx puts the fuse out."
-        lines += wrapped(said, width, role=MUTED)
+        lines += wrapped(translate(said), width, role=MUTED)
     if one.is_disabled:
         said = "Nothing is sent to it. Its deliveries are held, and resume when it is enabled."
-        lines += wrapped(said, width, role=WARN)
+        lines += wrapped(translate(said), width, role=WARN)
     return lines
 
 
 def _phone(one: ScriptedPhone, width: int) -> list[Line]:
     stays = one.outcome == "created"
-    end = "stays created" if stays else f"comes to {one.outcome}"
-    said = f"A test collection on this phone {end}: {one.what}."
-    when = "" if stays else " It ends within 10 to 20 s."
+    said = "A test collection on this phone stays created: {what}."
+    money = "Test mode never moves money."
+    if not stays:
+        said = "A test collection on this phone comes to {outcome}: {what}."
+        money = "Test mode never moves money. It ends within 10 to 20 s."
+    said = translate(said, outcome=translate(one.outcome), what=translate(one.what))
     return [
         ((mask_phone(one.number), STRONG),),
         _BLANK,
         *wrapped(said, width),
         _BLANK,
-        *wrapped(f"Test mode never moves money.{when}", width, role=MUTED),
+        *wrapped(translate(money), width, role=MUTED),
     ]
 
 
 def _fault(one: Fault, width: int) -> list[Line]:
-    what = FAULTS.get(one.kind, "a fault that this console does not know")
+    what = translate(FAULTS.get(one.kind, "a fault that this console does not know"))
     lines = [(cell(one.kind, STRONG, limit=40),), *wrapped(what, width), _BLANK]
     if one.rule is None:
-        return [*lines, labelled("state", ("· off", MUTED))]
+        return [*lines, labelled("state", (translate("· off"), MUTED))]
     lasts = span_of(one.rule.seconds)
+    state = (translate("· spent"), MUTED)
+    if one.rule.left != 0:
+        state = (translate("● in force"), WARN)
     return [
         *lines,
-        labelled("state", ("● in force", WARN) if one.rule.left != 0 else ("· spent", MUTED)),
-        labelled("strikes", (one.rule.frequency, PLAIN)),
-        labelled("lasts", (lasts, PLAIN), ("   where it lasts", MUTED)),
-        labelled("struck", (f"{one.rule.struck:,} times", PLAIN)),
+        labelled("state", state),
+        labelled("strikes", (translate_filled(one.rule.frequency), PLAIN)),
+        labelled("lasts", (lasts, PLAIN), (f"   {translate('where it lasts')}", MUTED)),
+        labelled("struck", (translate("{count} times", count=f"{one.rule.struck:,}"), PLAIN)),
     ]
 
 
@@ -208,8 +226,14 @@ def _key(one: ServiceKey, look: Look, width: int) -> list[Line]:
         labelled("made", (format_instant(one.created_at, look), PLAIN)),
     ]
     if one.revoked_at is not None:
-        ago = format_duration(look.now - one.revoked_at, parts=1)
-        lines.append(
-            labelled("revoked", (f"{format_instant(one.revoked_at, look)}, {ago} ago", FAILED))
+        said = translate(
+            "{at}, {age} ago",
+            at=format_instant(one.revoked_at, look),
+            age=format_duration(look.now - one.revoked_at, parts=1),
         )
-    return [*lines, _BLANK, *wrapped("The key itself was shown once.", width, role=MUTED)]
+        lines.append(labelled("revoked", (said, FAILED)))
+    return [
+        *lines,
+        _BLANK,
+        *wrapped(translate("The key itself was shown once."), width, role=MUTED),
+    ]

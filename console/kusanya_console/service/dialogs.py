@@ -12,6 +12,7 @@ from kusanya.text import safe
 from kusanya_console.actions.messages import CopyRequested
 from kusanya_console.actions.results import NewSecret
 from kusanya_console.ui.format import Line, wrapped
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -53,9 +54,9 @@ class AskScreen(ModalScreen[str]):
 
     def _lines(self, width: int) -> list[Line]:
         return [
-            ((self._headline[0], STRONG),),
-            *wrapped(self._hint, width, role=MUTED),
-            (("enter goes on, esc cancels", MUTED),),
+            ((translate_filled(self._headline[0]), STRONG),),
+            *wrapped(translate(self._hint), width, role=MUTED),
+            ((translate("enter goes on, esc cancels"), MUTED),),
             (),
         ]
 
@@ -76,7 +77,7 @@ class AskScreen(ModalScreen[str]):
             self.dismiss(text)
 
     def _complain(self, sentence: str) -> None:
-        said = safe(sentence, 200)
+        said = safe(translate_filled(sentence), 200)
         self.query_one("#complaint", Sheet).show(
             lambda width: [(), *wrapped(said, width, role=WARN)] if said else []
         )
@@ -111,19 +112,18 @@ class SecretScreen(ModalScreen[None]):
 
     def _lines(self, width: int) -> list[Line]:
         shown = safe(self._secret.secret.reveal(), _LONGEST)
+        kept = (
+            "It is shown this once and kept nowhere here: put it where the receiver or the program "
+            "that needs it reads its secrets."
+        )
         return [
-            *wrapped(safe(self._secret.label, _LONGEST), width, role=STRONG),
+            *wrapped(safe(translate_filled(self._secret.label), _LONGEST), width, role=STRONG),
             (),
             *wrapped(shown, width, role=ACCENT),
             (),
-            *wrapped(
-                "It is shown this once and kept nowhere here: put it where the receiver or the "
-                "program that needs it reads its secrets.",
-                width,
-                role=PLAIN,
-            ),
+            *wrapped(translate(kept), width, role=PLAIN),
             (),
-            (("y copies it · esc closes", MUTED),),
+            ((translate("y copies it · esc closes"), MUTED),),
         ]
 
     def action_copy(self) -> None:

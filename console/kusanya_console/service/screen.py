@@ -22,6 +22,7 @@ from kusanya_console.service.tables import Fault, Tab, state
 from kusanya_console.service.view import ServiceView
 from kusanya_console.service.words import parse_duration, parse_fault_rule
 from kusanya_console.ui.format import cell, format_duration
+from kusanya_console.ui.language import translate, translate_filled, translate_time
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, Run
 
 _URL_HINT = (
@@ -104,8 +105,8 @@ class ServiceScreen(ServiceView):
             ("reference", (reference, STRONG)),
             ("amount", (f"TZS {AMOUNT:,}", STRONG)),
             ("phone", (mask_phone(phone.number), PLAIN)),
-            ("comes to", (phone.outcome, PLAIN)),
-            ("happens", (phone.what, MUTED)),
+            ("comes to", (translate(phone.outcome), PLAIN)),
+            ("happens", (translate(phone.what), MUTED)),
         )
         warning = "The intent is kept on disk before its first byte leaves. Test money only."
         self._confirm("Create this test collection", facts, Mode.TEST, warning, send)
@@ -115,8 +116,8 @@ class ServiceScreen(ServiceView):
             rule = parse_fault_rule(kind, text)
             facts: Facts = (
                 ("fault", (kind, STRONG)),
-                ("strikes", (rule.frequency, PLAIN)),
-                ("lasts", (f"{rule.seconds:g} s, where it lasts", PLAIN)),
+                ("strikes", (translate_filled(rule.frequency), PLAIN)),
+                ("lasts", (f"{rule.seconds:g} s, {translate('where it lasts')}", PLAIN)),
             )
             warning = "It strikes both modes, and whatever else uses this service now."
             self._confirm(
@@ -156,7 +157,8 @@ class ServiceScreen(ServiceView):
         service_admin, at = may
         mode = self.context.mode
         if at.tab is Tab.KEYS:
-            facts: Facts = (("key", (f"a new API key of {mode.value} mode", STRONG)),)
+            said = translate("a new API key of {mode} mode", mode=mode.value)
+            facts: Facts = (("key", (said, STRONG)),)
             warning = "Whoever has it can create collections. It is shown once, in a dialog."
             self._confirm(
                 "Make this key", facts, mode, warning,
@@ -243,10 +245,10 @@ class ServiceScreen(ServiceView):
 
         def confirm(text: str) -> None:
             length = parse_duration(text)
-            to = at.picture.time.now + length
+            to, zone = at.picture.time.now + length, self.context.look.zone
             facts: Facts = (
                 ("by", (format_duration(length, parts=4), STRONG)),
-                ("to", (f"{to.astimezone(self.context.look.zone):%a %d %b %Y %H:%M:%S}", PLAIN)),
+                ("until", (translate_time(f"{to.astimezone(zone):%a %d %b %Y %H:%M:%S}"), PLAIN)),
             )
             warning = "Time does not come back: outcomes, retries and fuses of both modes happen."
             self._confirm(

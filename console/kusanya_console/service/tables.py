@@ -17,6 +17,7 @@ from kusanya_console.dashboard.phones import SCRIPTED, ScriptedPhone
 from kusanya_console.dashboard.records import FaultRule, ServiceKey, ServicePicture
 from kusanya_console.service.words import FAULTS
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
+from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
 from kusanya_console.widgets.columns import Column
 
@@ -107,22 +108,25 @@ def all_faults(picture: ServicePicture) -> list[Fault]:
 def state(endpoint: SenderEndpoint) -> Run:
     """Return whether the sender delivers to an endpoint, as glyph and word."""
     if endpoint.is_disabled:
-        return "✕ disabled", FAILED
+        return translate("✕ disabled"), FAILED
     if endpoint.failing_since is not None:
-        return "✕ failing", FAILED
-    return ("● enabled", PLAIN) if endpoint.status == "enabled" else cell(endpoint.status, WARN)
+        return translate("✕ failing"), FAILED
+    return (
+        (translate("● enabled"), PLAIN)
+        if endpoint.status == "enabled"
+        else cell(endpoint.status, WARN)
+    )
 
 
 def fuse(endpoint: SenderEndpoint, look: Look) -> Run:
     """Return what the sender's own fuse says."""
     if endpoint.is_disabled:
-        when = (
-            "" if endpoint.disabled_at is None else f" {format_instant(endpoint.disabled_at, look)}"
-        )
-        return f"blown{when}", FAILED
+        if endpoint.disabled_at is None:
+            return translate("blown"), FAILED
+        return translate("blown {at}", at=format_instant(endpoint.disabled_at, look)), FAILED
     at = endpoint.disables_at
     if at is None:
-        return "not lit", MUTED
+        return translate("not lit"), MUTED
     return f"{format_instant(at, look)}, {format_duration(at - look.now)}", WARN
 
 
@@ -142,29 +146,36 @@ def _endpoint(one: SenderEndpoint, look: Look) -> Item:
 def _phone(one: ScriptedPhone) -> Item:
     ends = {"succeeded": PLAIN, "expired": PLAIN, "created": MUTED}.get(one.outcome, FAILED)
     return _item(
-        one.number, one, (mask_phone(one.number), PLAIN), (one.outcome, ends), (one.what, MUTED)
+        one.number,
+        one,
+        (mask_phone(one.number), PLAIN),
+        (translate(one.outcome), ends),
+        (translate(one.what), MUTED),
     )
 
 
 def _fault(one: Fault) -> Item:
     rule = one.rule
-    what = FAULTS.get(one.kind, "a fault that this console does not know")
+    what = translate(FAULTS.get(one.kind, "a fault that this console does not know"))
     if rule is None:
-        off = (("· off", MUTED), ("—", MUTED), ("—", MUTED))
+        off = ((translate("· off"), MUTED), ("—", MUTED), ("—", MUTED))
         return _item(one.kind, one, (one.kind, MUTED), *off, (what, MUTED))
     spent = rule.left == 0
-    state = ("· spent", MUTED) if spent else ("● in force", WARN)
-    cells = (state, (rule.frequency, PLAIN), (f"{rule.struck:,}", PLAIN), (what, MUTED))
+    state = (translate("· spent"), MUTED) if spent else (translate("● in force"), WARN)
+    cells = (
+        state,
+        (translate_filled(rule.frequency), PLAIN),
+        (f"{rule.struck:,}", PLAIN),
+        (what, MUTED),
+    )
     return _item(one.kind, one, cell(one.kind, limit=40), *cells)
 
 
 def _key(one: ServiceKey, look: Look) -> Item:
     works = one.revoked_at is None
-    state = (
-        ("● works", PLAIN)
-        if works
-        else (f"✕ revoked {format_instant(one.revoked_at, look)}", MUTED)
-    )
+    state = (translate("● works"), PLAIN)
+    if not works:
+        state = translate("✕ revoked {at}", at=format_instant(one.revoked_at, look)), MUTED
     return _item(
         one.id, one, cell(one.id, limit=80), mode(one.mode), cell(one.access, limit=8),
         cell(one.hint, MUTED, limit=8), (format_instant(one.created_at, look), MUTED), state,

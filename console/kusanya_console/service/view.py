@@ -30,6 +30,7 @@ from kusanya_console.service.cards import Trial, card, figures, tried
 from kusanya_console.service.dialogs import SecretScreen
 from kusanya_console.service.tables import COLUMNS, Fault, Item, Tab, Thing, items
 from kusanya_console.ui.format import Line
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
@@ -197,7 +198,7 @@ class ServiceView(ConsoleScreen):
             Tab.ENDPOINTS: "No endpoint is registered: events go nowhere.",
             Tab.KEYS: "There is no API key: nobody can create a collection.",
         }.get(self.tab, "")
-        return [((what, PLAIN),), (("A adds one. ? lists the keys.", MUTED),)]
+        return [((translate(what), PLAIN),), ((translate("A adds one. ? lists the keys."), MUTED),)]
 
     @property
     def thing(self) -> Thing | None:

@@ -16,7 +16,7 @@ from rich.text import Text
 from kusanya.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.text import safe
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_time
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
 
 UTC: Final = timezone(timedelta(), "UTC")
@@ -81,7 +81,7 @@ def format_money(amount: int, currency: str, *, expected: str | None = None) -> 
 
 def format_clock(look: Look) -> str:
     """Return the clock of the header, with its zone."""
-    return f"{look.now.astimezone(look.zone):%a %H:%M:%S} {look.zone.tzname(None)}"
+    return f"{_written(look.now, look, '%a %H:%M:%S')} {look.zone.tzname(None)}"
 
 
 def format_instant(at: datetime | None, look: Look) -> str:
@@ -89,15 +89,24 @@ def format_instant(at: datetime | None, look: Look) -> str:
     if at is None:
         return "—"
     if look.is_dated:
-        return f"{at.astimezone(look.zone):%d %b %Y %H:%M:%S}"
+        return _written(at, look, "%d %b %Y %H:%M:%S")
     if look.times is TimeFormat.AGE:
         return format_duration(look.now - at, parts=1)
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
     if abs(local.date() - today.date()) <= _WEEK:
-        return f"{local:%a %H:%M}"
-    return f"{local:%d %b %y}"
+        return _written(at, look, "%a %H:%M")
+    return _written(at, look, "%d %b %y")
+
+
+def format_date(at: datetime, look: Look) -> str:
+    """Return the day of an instant, with its year."""
+    return _written(at, look, "%d %b %Y")
+
+
+def _written(at: datetime, look: Look, form: str) -> str:
+    return translate_time(f"{at.astimezone(look.zone):{form}}")
 
 
 def format_listed_instant(at: datetime | None, look: Look) -> str:
@@ -106,7 +115,7 @@ def format_listed_instant(at: datetime | None, look: Look) -> str:
         return format_instant(at, look)
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     if _WEEK < abs(local.date() - today.date()) <= _HALF_YEAR:
-        return f"{local:%d %b %H:%M}"
+        return _written(at, look, "%d %b %H:%M")
     return format_instant(at, look)
 
 
@@ -117,7 +126,8 @@ def format_moment(at: datetime | None, look: Look) -> str:
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
-    return f"{local:%d %b %H:%M:%S}" if local.year == today.year else f"{local:%d %b %y %H:%M}"
+    is_of_this_year = local.year == today.year
+    return _written(at, look, "%d %b %H:%M:%S" if is_of_this_year else "%d %b %y %H:%M")
 
 
 def stamp(at: datetime | None, look: Look) -> str:
@@ -130,14 +140,14 @@ def format_exact_instant(at: datetime, look: Look) -> str:
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
     time = f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
     if look.is_dated:
-        return f"{local:%d %b %Y} {time}"
-    return time if local.date() == today.date() else f"{local:%d %b} {time}"
+        return f"{format_date(at, look)} {time}"
+    return time if local.date() == today.date() else f"{_written(at, look, '%d %b')} {time}"
 
 
 def format_due(at: datetime, look: Look) -> str:
     """Return a coming instant and how far away it is."""
     local, today = at.astimezone(look.zone), look.now.astimezone(look.zone)
-    clock = f"{local:%H:%M:%S}" if local.date() == today.date() else f"{local:%a %H:%M}"
+    clock = _written(at, look, "%H:%M:%S" if local.date() == today.date() else "%a %H:%M")
     left = at - look.now
     due = translate("due now")
     if left > timedelta():

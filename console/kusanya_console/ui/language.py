@@ -3,7 +3,9 @@
 Only texts of ours are translated, each where it is put on the screen: never what came from outside.
 A sentence that the library has filled in already is told by its form: the English entry with its
 placeholders is matched against it, and what stood in them is put into the Swahili one. What stands
-in a placeholder called {our_…} is a text of ours again.
+in a placeholder called {our_…} is a text of ours again, and what stands in {at}, {since} or {until}
+is a time, whose day and month have Swahili names; {our_list} is several texts of ours, a comma
+between.
 LIVE MODE and TEST MODE stay as they are in every language: nobody may take one for the other.
 """
 
@@ -53,6 +55,13 @@ def translate_filled(text: str) -> str:
     return text if _chosen is Language.ENGLISH else _filled(text)
 
 
+def translate_time(text: str) -> str:
+    """Return a written time with its day and its month named in the chosen language."""
+    if _chosen is Language.ENGLISH:
+        return text
+    return _DAY_OR_MONTH.sub(lambda found: swahili().get(found[0], found[0]), text)
+
+
 @lru_cache(maxsize=2_000)
 def _filled(text: str) -> str:
     found = _all_of(text)
@@ -98,12 +107,17 @@ def _by_form(text: str) -> str | None:
     for form in _forms():
         found = form.pattern.fullmatch(text)
         if found is not None:
-            said = {
-                name: _filled(value) if name.startswith(_OURS) else value
-                for name, value in found.groupdict().items()
-            }
+            said = {name: _value(name, value) for name, value in found.groupdict().items()}
             return form.swahili.format(**said)
     return None
+
+
+def _value(name: str, value: str) -> str:
+    if name == _LIST:
+        return ", ".join(map(_filled, value.split(", ")))
+    if name.startswith(_OURS):
+        return _filled(value)
+    return translate_time(value) if name in _TIMES else value
 
 
 class _Form(msgspec.Struct, frozen=True):
@@ -137,6 +151,14 @@ def _pattern(english: str) -> re.Pattern[str]:
 
 _FIELD: Final = re.compile(r"\{([a-z_]+)\}")
 _OURS: Final = "our_"
+_LIST: Final = "our_list"
+_TIMES: Final = frozenset({"at", "said_at", "since", "until"})
+"""Placeholders of a time."""
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip
+_DAY_OR_MONTH: Final = re.compile(rf"\b(?:{'|'.join((*_DAYS, *_MONTHS))})\b")
 _MARK: Final = re.compile(r"[^\w\s'\"(] ")
 _SENTENCES: Final = 8
 """No text of ours has more."""

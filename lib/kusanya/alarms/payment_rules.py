@@ -61,7 +61,13 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             channel = safe(channel_label(one.channel), 40)
             is_outage = one.phones > 1
             where, next_step = _outage(one, inputs, format_time) if is_outage else _ONE_PHONE
-            usual = "" if one.usual is None else f", where 95 % take {_seconds(one.usual)} at most,"
+            count, limit = f"{one.overdue:,}", _seconds(one.limit)
+            sentence = f"stuck: {count} prompts of {channel} wait over {limit} on {where}"
+            if one.usual is not None:
+                sentence = (
+                    f"stuck: {count} prompts of {channel} wait over {limit}, where 95 % take "
+                    f"{_seconds(one.usual)} at most, on {where}"
+                )
             yield Alarm(
                 code="stuck",
                 mode=inputs.mode,
@@ -71,10 +77,7 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
                 severity=Severity.URGENT if is_outage else Severity.WARNING,
                 mark="✕",
                 name=f"open prompts of {channel}",
-                sentence=(
-                    f"stuck: {one.overdue:,} prompts of {channel} wait over "
-                    f"{_seconds(one.limit)}{usual} on {where}"
-                ),
+                sentence=sentence,
                 next_step=next_step,
                 rows=AlarmList.COLLECTIONS,
                 filter=open_prompts(one.channel),

@@ -16,6 +16,7 @@ from kusanya_console.cli.talk.conversation import (
     Unanswerable,
     result_lines,
 )
+from kusanya_console.ui.language import translate, translate_filled
 
 
 def ask(talk: Conversation, rest: str) -> Iterator[str]:
@@ -52,8 +53,11 @@ def replay(talk: Conversation, rest: str) -> Iterator[str]:
         raise Unanswerable(why)
     yield from _ask(
         talk,
-        f"replay {lines.intent_line(item, now=talk.now)}, in {item.mode.value} mode, with "
-        "the same key and the same bytes",
+        translate(
+            "replay {what}, in {mode} mode, with the same key and the same bytes",
+            what=lines.intent_line(item, now=talk.now),
+            mode=item.mode.value,
+        ),
         lambda: operator.replay(item),
     )
 
@@ -66,9 +70,8 @@ def resend(talk: Conversation, rest: str) -> Iterator[str]:
     why = operator.resend_disabled_reason()
     if why:
         raise Unanswerable(why)
-    yield from _ask(
-        talk, f"resend {lines.delivery_line(item, now=talk.now)}", lambda: operator.resend(item)
-    )
+    what = translate("resend {what}", what=lines.delivery_line(item, now=talk.now))
+    yield from _ask(talk, what, lambda: operator.resend(item))
 
 
 def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
@@ -80,10 +83,12 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
         raise Unanswerable("say alarms, then: acknowledge N what you do about it")
     held = acknowledgements(talk.context.store).get(item.id)
     before = "" if held is None else held.by
-    taken = f", in place of {safe(before, 60)}" if before else ""
+    what = translate("acknowledge {what}", what=safe(translate_filled(item.name), 120))
+    if before:
+        what += translate(", in place of {who}", who=safe(before, 60))
     yield from _ask(
         talk,
-        f"acknowledge {safe(item.name, 120)}{taken}",
+        what,
         lambda: operator.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
     )
 
@@ -103,4 +108,4 @@ def _operator(talk: Conversation) -> OperatorActions:
 
 def _ask(talk: Conversation, sentence: str, run: Callable[[], ActionResult]) -> Iterator[str]:
     talk.question = Question(sentence, run)
-    yield f"{sentence}? Say yes to do it, anything else leaves it."
+    yield translate("{what}? Say yes to do it, anything else leaves it.", what=sentence)

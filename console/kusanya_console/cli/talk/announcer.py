@@ -16,7 +16,7 @@ from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.talk import lines
 from kusanya_console.feed import Feed, Snapshot
-from kusanya_console.ui.language import translate
+from kusanya_console.ui.language import translate, translate_filled
 
 _SAID_AT_ONCE: Final = 20
 """So many changes are read out at a time; the others are counted."""
@@ -96,7 +96,7 @@ class Announcer:
         keys = {key for key, _ in standing}
         for (key, _), alarm in self._alarms.items():
             if key not in keys:
-                yield f"{translate('alarm over')}: {safe(alarm.name, 120)}"
+                yield f"{translate('alarm over')}: {safe(translate_filled(alarm.name), 120)}"
         if self._snapshot is None and not standing:
             yield "no alarm stands"
 

@@ -107,7 +107,7 @@ class Conversation:
         try:
             yield from map(lines.spoken, self._answer(line.strip()))
         except FilterError as error:
-            yield f"{translate('filter')}: {safe(str(error), 300)}"
+            yield f"{translate('filter')}: {safe(translate_filled(str(error)), 300)}"
         except KusanyaError as error:
             why = translate_filled(safe(str(error).removeprefix("off: "), 400))
             yield translate("not done: {why}", why=why)

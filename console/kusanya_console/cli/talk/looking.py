@@ -23,6 +23,7 @@ from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.intents.reader import load_intents
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.ui.language import translate
 
 R = TypeVar("R", bound=Any)
 _LISTED: Final = 10
@@ -44,7 +45,7 @@ def alarms(talk: Conversation, _rest: str) -> Iterator[str]:
         first, *others = lines.alarm_lines(alarm, held.get(alarm.id))
         yield f"{number}. {first}"
         yield from others
-        yield f"  read {alarm.runbook}"
+        yield f"  {translate('read {place}', place=alarm.runbook)}"
     if not found:
         yield "no alarm stands"
 
