@@ -25,8 +25,8 @@ from kusanya_console.actions.saved_views import SavedView
 from kusanya_console.commands import COMMANDS, Command, CommandKind, keys_shown
 from kusanya_console.feed import Snapshot
 from kusanya_console.ui import vocabulary
+from kusanya_console.ui.arrangement import Arrangements
 from kusanya_console.ui.format import Look, TimeFormat
-from kusanya_console.widgets.arrangement import Arrangements
 
 if TYPE_CHECKING:  # the first paint needs none of them
     from kusanya_console.actions.forensics import Forensics

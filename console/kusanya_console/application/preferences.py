@@ -11,9 +11,9 @@ from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.application.feed_runner import FeedRunner
 from kusanya_console.commands import wrong_keys
 from kusanya_console.ui import language
+from kusanya_console.ui.arrangement import Arrangements
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.theme import THEMES, roles
-from kusanya_console.widgets.arrangement import Arrangements
 
 
 class Preferences(FeedRunner):

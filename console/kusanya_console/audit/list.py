@@ -12,10 +12,10 @@ from kusanya_console.lists.definition import ListDefinition
 from kusanya_console.lists.export import AUDIT
 from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
 from kusanya_console.lists.paging import ListPages
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, Run
-from kusanya_console.widgets.columns import Column
 
 _BUDGET_S: Final = 1.0
 """What people did is little beside what machines do: a search of it may take longer."""

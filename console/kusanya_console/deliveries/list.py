@@ -26,10 +26,10 @@ from kusanya_console.lists.export import DELIVERIES
 from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, attempt_number, delivery_query
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
-from kusanya_console.widgets.columns import Column
 
 
 def _arrived(row: Arrived, look: Look) -> Run:

@@ -52,12 +52,12 @@ from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import language, vocabulary
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
-from kusanya_console.widgets.columns import Column
+from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.sheet import PartSheet, Sheet
-from kusanya_console.widgets.window import PageWindow
 
 
 def _sent(row: IntentRow, look: Look) -> Run:

@@ -9,17 +9,17 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from kusanya_console.ui.format import Line, fit
-from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN
-from kusanya_console.widgets.arrangement import (
+from kusanya_console.ui.arrangement import (
     NARROWEST,
     WIDEST,
     Arrange,
     Arrangement,
     ColumnChoice,
 )
-from kusanya_console.widgets.columns import Column, Heading
+from kusanya_console.ui.columns import Column, Heading
+from kusanya_console.ui.format import Line, fit
+from kusanya_console.ui.language import translate
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
 
 _TITLE: Final = 26

@@ -17,11 +17,11 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import Value
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
-from kusanya_console.widgets.columns import Column
-from kusanya_console.widgets.window import Row
+from kusanya_console.ui.window import Row
 
 R = TypeVar("R", bound=Row)
 Hours = Sequence[tuple[datetime, int]]

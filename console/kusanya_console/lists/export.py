@@ -21,7 +21,7 @@ from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.lists.filtering import Act
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.widgets.window import Row
+from kusanya_console.ui.window import Row
 
 R = TypeVar("R", bound=Row)
 Value = str | int | None

@@ -18,13 +18,13 @@ from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import MARKED_MOST
 from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.confirm import ViewNameScreen
+from kusanya_console.ui.columns import Heading
 from kusanya_console.ui.format import format_text
 from kusanya_console.ui.vocabulary import ACCENT
-from kusanya_console.widgets.columns import Heading
+from kusanya_console.ui.window import Row
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.time_rail import TimeRail
-from kusanya_console.widgets.window import Row
 
 R = TypeVar("R", bound=Row)
 

@@ -24,14 +24,14 @@ from kusanya_console.lists.paging import ListPages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.status_line import StatusBarState
+from kusanya_console.ui.columns import Heading
 from kusanya_console.ui.format import Line, format_instant, spread
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
-from kusanya_console.widgets.columns import Heading
+from kusanya_console.ui.window import PageWindow, Row
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.sheet import PartSheet, Sheet
 from kusanya_console.widgets.time_rail import TimeRail
-from kusanya_console.widgets.window import PageWindow, Row
 
 R = TypeVar("R", bound=Row)
 _RAIL_EVERY = timedelta(seconds=30)

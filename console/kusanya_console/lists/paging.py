@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from msgspec.structs import replace
 
 from kusanya.store.records import Key, Page
-from kusanya_console.widgets.window import PageWindow, Row
+from kusanya_console.ui.window import PageWindow, Row
 
 PAGE_ROWS: Final = 200
 HELD_PAGES: Final = 5

@@ -17,11 +17,11 @@ from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.lists.column_dialog import ColumnDialog
 from kusanya_console.lists.export import Form, Value, write_list
 from kusanya_console.lists.paging import ListPages
+from kusanya_console.ui.arrangement import Arrangement
+from kusanya_console.ui.columns import Column, Heading
 from kusanya_console.ui.language import translate
-from kusanya_console.widgets.arrangement import Arrangement
-from kusanya_console.widgets.columns import Column, Heading
+from kusanya_console.ui.window import Row
 from kusanya_console.widgets.record_table import RecordTable
-from kusanya_console.widgets.window import Row
 
 R = TypeVar("R", bound=Row)
 MARKED_MOST: Final = 1_000

@@ -20,10 +20,10 @@ from kusanya_console.lists.filtering import COLLECTION_KEYS, collection_query
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_money, format_text
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
-from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.sheet import Sheet
 
 

@@ -35,6 +35,7 @@ from kusanya_console.lists.underlining import phone_end
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
 from kusanya_console.ui import vocabulary
+from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import (
     Line,
     Look,
@@ -45,12 +46,11 @@ from kusanya_console.ui.format import (
 )
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
+from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.box import Box, PasteBox
-from kusanya_console.widgets.columns import Column
 from kusanya_console.widgets.highlighting import Needle, Needles
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import PartSheet, Sheet
-from kusanya_console.widgets.window import PageWindow
 
 _LONGEST = 4_000
 """A customer's whole message goes into the box."""

@@ -32,9 +32,9 @@ from kusanya_console.service.tables import COLUMNS, Fault, Item, Tab, Thing, ite
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
+from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
-from kusanya_console.widgets.window import PageWindow
 
 EVERY_S: Final = 2.0
 _TRIALS: Final = 5

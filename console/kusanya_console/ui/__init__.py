@@ -1,1 +1,1 @@
-"""How things are written and painted: formats, vocabulary, theme, terminal."""
+"""How records are written and painted: formats, vocabulary, columns, theme, terminal."""

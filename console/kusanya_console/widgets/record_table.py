@@ -19,12 +19,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from kusanya_console.ui import language
+from kusanya_console.ui.columns import GAP, MARGIN, Column, Heading, widths
 from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
-from kusanya_console.widgets.columns import GAP, MARGIN, Column, Heading, widths
+from kusanya_console.ui.window import PageWindow, Row
 from kusanya_console.widgets.highlighting import Needles, split
 from kusanya_console.widgets.repainting import changed_cells
-from kusanya_console.widgets.window import PageWindow, Row
 
 R = TypeVar("R", bound=Row)
 _NEAR: Final = 40

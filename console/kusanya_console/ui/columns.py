@@ -10,7 +10,7 @@ from kusanya.store.records import SortOrder
 from kusanya_console.ui.format import Look, fit, fit_id
 from kusanya_console.ui.language import translate_filled
 from kusanya_console.ui.vocabulary import Run
-from kusanya_console.widgets.window import Row
+from kusanya_console.ui.window import Row
 
 R = TypeVar("R", bound=Row)
 GAP: Final = "  "

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kusanya.errors import ConfigurationError
 from kusanya.store.records import SortOrder
-from kusanya_console.widgets.columns import Column, Heading
+from kusanya_console.ui.columns import Column, Heading
 
 NARROWEST: Final = 3
 WIDEST: Final = 80
