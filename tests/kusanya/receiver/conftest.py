@@ -16,6 +16,7 @@ import pytest
 
 from kusanya.clock import Clock, ManualClock
 from kusanya.http_limits import ConnectionLimits
+from kusanya.receiver import app
 from kusanya.receiver.asgi import Receiver
 from kusanya.receiver.serve import RunningReceiver, serve
 from kusanya.store import Store
@@ -202,3 +203,9 @@ def ask() -> Ask:
         return exchange
 
     return call
+
+
+@pytest.fixture
+def receiving(store: Store, clock: Clock, serve_app: Serve) -> RunningReceiver:
+    """Return a receiver that is accepting connections."""
+    return serve_app(app(store, SECRET, mode="test", clock=clock))

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from tests.kusanya.receiver.peers import connect, read_answer, request
 from tests.kusanya.receiver.slow_journal import SlowJournal
-from tests.kusanya.receiver.test_receiver_server import connect, read_answer, request
 
 from kusanya.clock import Clock
 from kusanya.http_limits import ConnectionLimits

@@ -122,6 +122,8 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_service/test_service_refusals_before_the_wire.py",
             "kusanya_service/test_service_addresses.py",
+            "kusanya_service/test_service_urls.py",
+            "kusanya_service/test_service_connecting.py",
             "kusanya_service/test_service_hostile_endpoints.py",
         ),
     ),

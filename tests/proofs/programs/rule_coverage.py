@@ -32,6 +32,8 @@ TESTS: Final = (
     "kusanya/test_privacy_logs.py",
     "kusanya/test_secret.py",
     "kusanya_service/test_service_addresses.py",
+    "kusanya_service/test_service_urls.py",
+    "kusanya_service/test_service_connecting.py",
     "kusanya_service/test_service_bad_input.py",
     "kusanya_service/test_service_hostile_endpoints.py",
     "kusanya_service/test_service_idempotency.py",
