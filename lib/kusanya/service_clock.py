@@ -5,7 +5,6 @@ Real and accelerated time run on by themselves once they are known; virtual time
 somebody advances it, so it is asked for again at every use that is older than `max_age_s`.
 """
 
-import asyncio
 import contextlib
 import http.client
 import threading
@@ -30,7 +29,7 @@ class _Reading(msgspec.Struct, frozen=True):
     origin: datetime | None = None
 
 
-class VirtualClock:
+class VirtualClock(SystemClock):
     """The standing clock of the service at `url`, read over HTTP whenever it is used.
 
     A reading that fails keeps the last one: a restart of the service must not stop whoever
@@ -53,18 +52,6 @@ class VirtualClock:
                     self._now = _read(self._url).now
                 self._read_at = time.monotonic()
             return self._now
-
-    def monotonic(self) -> float:
-        """Return real seconds: virtual time has no pace of its own."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait in real time."""
-        time.sleep(max(0.0, seconds))
-
-    async def asleep(self, seconds: float) -> None:
-        """Wait in real time."""
-        await asyncio.sleep(max(0.0, seconds))
 
 
 def parse_clock(text: str, *, max_age_s: float = 0.0) -> Clock:

@@ -25,6 +25,24 @@ def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client 
     )
 
 
+def open_store(
+    profile: "Profile",
+    clock: "Clock",
+    client: "Client | None",
+    stack: ExitStack,
+    *,
+    allow_writes: bool,
+) -> "Store":
+    """Return the profile's store: to be read alone where nobody can ask or act."""
+    from kusanya.store import Store
+
+    # Looking never creates or migrates: an empty new store would look like a quiet day.
+    read_only = client is None and not allow_writes
+    return stack.enter_context(
+        Store.open(profile.store, clock=clock, read_only=read_only, create=False)
+    )
+
+
 def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQueries":
     """Return what asks the service; its room is loaded only where there is somebody to ask."""
     from kusanya_console.actions.queries import ServiceQueries

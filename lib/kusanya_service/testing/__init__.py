@@ -30,7 +30,6 @@ import http.client
 import json
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -42,7 +41,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from kusanya.clock import Clock
+from kusanya.clock import Clock, SystemClock
 from kusanya_service.asgi import App
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
@@ -79,7 +78,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return json.loads(self.body)
 
 
-class ServiceClock:
+class ServiceClock(SystemClock):
     """The virtual time of a running service; it moves when the service's does.
 
     Waiting on it waits in real time, because nobody knows when it moves; durations are real too.
@@ -91,18 +90,6 @@ class ServiceClock:
     def now(self) -> datetime:
         """Return where the service's time stands."""
         return from_ms(self._timeline.now_ms())
-
-    def monotonic(self) -> float:
-        """Return real seconds: virtual time has no pace of its own."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait in real time."""
-        time.sleep(max(0.0, seconds))
-
-    async def asleep(self, seconds: float) -> None:
-        """Wait in real time."""
-        await asyncio.sleep(max(0.0, seconds))
 
 
 class PaymentService:

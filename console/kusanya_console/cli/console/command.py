@@ -159,19 +159,19 @@ def _show(
 ) -> str | None:
     """Show the console on a profile until it is left; return the profile to go on with, if any."""
     from kusanya.profiles import has_bell, profile_names
-    from kusanya.store import Store
-    from kusanya_console.actions.factory import client_for, operator_for, queries_for
+    from kusanya_console.actions.factory import (
+        client_for,
+        open_store,
+        operator_for,
+        queries_for,
+    )
     from kusanya_console.application.app import ConsoleApp
     from kusanya_console.cli.console.service import embedded_for
     from kusanya_console.cli.process.terminal import apply_settings, run_app
 
     with ExitStack() as stack:
         client = client_for(chosen, clock, stack)
-        # Looking never creates or migrates: an empty new store would look like a quiet day.
-        writing = client is not None or allow_writes
-        opened = stack.enter_context(
-            Store.open(chosen.store, clock=clock, read_only=not writing, create=False)
-        )
+        opened = open_store(chosen, clock, client, stack, allow_writes=allow_writes)
         app = ConsoleApp(
             opened,
             mode=chosen.mode,

@@ -56,9 +56,13 @@ def talk(
     """
     from kusanya.errors import ConfigurationError
     from kusanya.service_clock import parse_clock
-    from kusanya.store import Store
     from kusanya_console.actions.context import AppContext
-    from kusanya_console.actions.factory import client_for, operator_for, queries_for
+    from kusanya_console.actions.factory import (
+        client_for,
+        open_store,
+        operator_for,
+        queries_for,
+    )
     from kusanya_console.cli.console.command import migrate_first
     from kusanya_console.cli.talk.announcer import Follow
     from kusanya_console.cli.talk.conversation import Conversation
@@ -77,10 +81,7 @@ def talk(
     migrate_first(chosen, asked=migrate)
     with ExitStack() as stack:
         client = client_for(chosen, time, stack)
-        writing = client is not None or allow_writes
-        opened = stack.enter_context(
-            Store.open(chosen.store, clock=time, read_only=not writing, create=False)
-        )
+        opened = open_store(chosen, time, client, stack, allow_writes=allow_writes)
         context = AppContext(
             store=opened,
             mode=chosen.mode,

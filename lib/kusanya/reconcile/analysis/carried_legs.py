@@ -20,6 +20,7 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.carried import Carried
 from kusanya.reconcile.frames.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.dtypes import is_missing
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
@@ -71,7 +72,7 @@ def judge(
         return Judgement({}, frozenset())
     days = [item["day"].date() for item in was if item["day"] is not None]
     span = msgspec.structs.replace(inputs.period, first=min([inputs.period.first, *days]))
-    collections = _collections(inputs, carried.keys())
+    collections = known_collections(inputs, carried.keys())
     moved = carried.with_movements(_given(inputs))
     now: dict[str, Item | None] = {}
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
@@ -136,7 +137,7 @@ def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.
             "reference": [item["reference"] for item in of_operator],
         },
     )
-    known = _collections(inputs, keys)
+    known = known_collections(inputs, keys)
     ids = {*keys["id"].dropna(), *known["id"]}
     names = {_key(item[name]) for item in of_operator for name in ("subject", "reference")}
     names |= {_key(reference) for reference in known["reference"].dropna()}
@@ -156,7 +157,8 @@ def _given(inputs: Inputs) -> pd.DataFrame:
     return columns.empty(MOVEMENTS) if inputs.movements is None else inputs.movements
 
 
-def _collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
+def known_collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
+    """Return what is known of collections that an earlier period left open, by their `keys`."""
     outside = columns.empty(COLLECTIONS) if inputs.outside is None else inputs.outside
     with open_engine(inputs.collections) as engine:
         engine.register("loaded", inputs.collections, COLLECTIONS)
@@ -222,7 +224,7 @@ def _still(row: Item) -> bool:
 def _row_names(row: Item) -> set[str]:
     """Return by which names a row is known; its currency may have been what was wrong."""
     names = (row["subject"], row.get("collection_id"))
-    return {str(name) for name in names if not _is_missing(name)}
+    return {str(name) for name in names if not is_missing(name)}
 
 
 def _fees(
@@ -255,7 +257,7 @@ class _Offsets:
 
     def _lines(self, item: Item) -> list[Any]:
         """Return the lines of an item's leg that came after it and are of what is open."""
-        if _is_missing(item["balance"]) or not item["balance"]:
+        if is_missing(item["balance"]) or not item["balance"]:
             return []
         given = self._given
         mine = (given["leg"] == item["leg"]) & (given["currency"] == item["currency"])
@@ -304,7 +306,7 @@ def _named(line: Any, was: Item) -> bool:
     names = {_key(was["subject"]), _key(was["reference"])} - {None}
     if _key(line.reference) in names or _key(line.receipt) in names:
         return True
-    if not _is_missing(was["collection_id"]) and line.collection_id == was["collection_id"]:
+    if not is_missing(was["collection_id"]) and line.collection_id == was["collection_id"]:
         return True
     words = set(_WORDS.findall(_key(line.details) or ""))
     return line.leg == BANK and bool(names & words)
@@ -325,8 +327,4 @@ def _clear_reversals(was: list[Item], now: dict[str, Item | None]) -> None:
 
 
 def _key(text: Any) -> str | None:
-    return None if _is_missing(text) else str(text).strip().lower()
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or bool(pd.isna(value))
+    return None if is_missing(text) else str(text).strip().lower()

@@ -16,6 +16,7 @@ from kusanya.reconcile.analysis import findings
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.carried import BOOKS, STATEMENT
 from kusanya.reconcile.frames.columns import BREAKS, ITEMS
+from kusanya.reconcile.frames.dtypes import first_of, text_of
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.bank import BankMatch
@@ -102,9 +103,9 @@ def subject_of(row: Any) -> BreakSubject:
         break_id=row.break_id,
         leg=row.leg,
         code=row.break_code,
-        reference=_text(row.reference),
-        collection_id=_text(row.collection_id),
-        currency=_text(row.currency),
+        reference=text_of(row.reference),
+        collection_id=text_of(row.collection_id),
+        currency=text_of(row.currency),
         amount=None if pd.isna(row.amount) else int(row.amount),
         figures=row.figures,
     )
@@ -120,10 +121,10 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
             "leg": BOOKS,
             "finding": finding if is_break else None,
             "row_no": None if pd.isna(row.row_no) or row.row_no < 0 else row.row_no,
-            "currency": _first(row.currency_ledger, row.currency_service),
-            "amount": _first(row.amount_ledger, row.amount_service),
+            "currency": first_of(row.currency_ledger, row.currency_service),
+            "amount": first_of(row.amount_ledger, row.amount_service),
             "figures": break_life.figures(getattr(row, name) for name in _BOOKS_MONEY),
-            "day": _first(row.business_day, row.booked_day),
+            "day": first_of(row.business_day, row.booked_day),
         }
 
 
@@ -154,15 +155,15 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             **_same(row, "break_code", "standing", "reference", "collection_id", "channel"),
             **_same(row, "currency", "age_days", "suggested_action"),
             "leg": OPERATOR,
-            "subject": _text(row.receipt)
-            or _text(row.collection_id)
+            "subject": text_of(row.receipt)
+            or text_of(row.collection_id)
             or _line(row.operator_day, row.amount_operator),
             "finding": _finding(row, findings.OPERATOR),
             "row_no": row.line_no,
-            "amount": abs(int(_first(*money))),
+            "amount": abs(int(first_of(*money))),
             "balance": row.bridge_effect,
             "figures": break_life.figures(money),
-            "day": _first(row.business_day, row.operator_day),
+            "day": first_of(row.business_day, row.operator_day),
         }
 
 
@@ -174,15 +175,15 @@ def of_bank(rows: pd.DataFrame) -> Iterator[Item]:
             **_same(row, "break_code", "standing", "channel", "currency", "age_days"),
             **_same(row, "suggested_action"),
             "leg": BANK,
-            "subject": _text(row.payout) or _line(row.bank_day, row.amount_bank),
+            "subject": text_of(row.payout) or _line(row.bank_day, row.amount_bank),
             "finding": _finding(row, findings.BANK),
             # A line of a group names the payout that it pays a part of.
-            "reference": _first(row.payout, row.group_key),
+            "reference": first_of(row.payout, row.group_key),
             "row_no": row.line_no,
-            "amount": abs(int(_first(*money))),
+            "amount": abs(int(first_of(*money))),
             "balance": row.bridge_effect,
             "figures": break_life.figures(money),
-            "day": _first(row.payout_day, row.bank_day),
+            "day": first_of(row.payout_day, row.bank_day),
         }
 
 
@@ -207,10 +208,10 @@ def _across(matched: LedgerMatch | None) -> Iterator[Item]:
             "leg": ACROSS,
             "subject": row.collection_id,
             "finding": findings.ACROSS,
-            "currency": _first(row.currency_ledger, row.currency_service),
-            "amount": _first(row.amount_ledger, row.amount_service),
+            "currency": first_of(row.currency_ledger, row.currency_service),
+            "amount": first_of(row.amount_ledger, row.amount_service),
             "figures": break_life.figures(getattr(row, name) for name in _BOOKS_MONEY),
-            "day": _first(row.business_day, row.booked_day),
+            "day": first_of(row.business_day, row.booked_day),
         }
 
 
@@ -263,7 +264,7 @@ def of_fees(exceptions: pd.DataFrame, *, is_agreed: bool) -> Iterator[Item]:
 def _of_late(late: pd.DataFrame) -> Iterator[Item]:
     changes: defaultdict[str, list[str]] = defaultdict(list)
     for row in columns.records(late):
-        changes[row.key].append(f"{row.field}={_text(row.now) or ''}")
+        changes[row.key].append(f"{row.field}={text_of(row.now) or ''}")
     for row in columns.records(late[~late["key"].duplicated()]):
         yield {
             **_same(row, "currency"),
@@ -282,7 +283,7 @@ def numbered(inputs: Inputs, rows: Iterable[Item]) -> Iterator[Item]:
     """Yield items with the id that follows from their subject; a break unless they say else."""
     numbers: Counter[tuple[Any, str]] = Counter()
     for row in rows:
-        currency, subject = _text(row["currency"]), str(row["subject"])
+        currency, subject = text_of(row["currency"]), str(row["subject"])
         numbers[currency, subject] += 1
         id_ = break_life.break_id(
             inputs.mode, row["leg"], currency, subject, nth=numbers[currency, subject]
@@ -305,7 +306,7 @@ def decided(item: Item, inputs: Inputs) -> Item:
         code=row["break_code"],
         amount=None if pd.isna(row["amount"]) else int(row["amount"]),
         figures=row["figures"],
-        **{name: _text(value) for name, value in about.items()},
+        **{name: text_of(value) for name, value in about.items()},
     )
     status = break_life.status_of(history, subject)
     row |= {"status": status.value, "decided_by": None}
@@ -319,11 +320,3 @@ def decided(item: Item, inputs: Inputs) -> Item:
 
 def _same(row: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if not pd.isna(value)), None)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None or pd.isna(value) else str(value)

@@ -21,14 +21,11 @@ from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, Carried, reversed
 from kusanya.reconcile.frames.columns import (
     BREAKS,
     CARRIED,
-    COLLECTIONS,
     ITEMS,
-    KEYS,
     LEDGER,
     ROLLED,
 )
-from kusanya.reconcile.frames.engine import query
-from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.dtypes import is_missing
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks, ledger
 from kusanya.reconcile.matching.bank import BankMatch
@@ -124,7 +121,7 @@ def _judge_books(
     days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
     first = min([inputs.period.first, *(day.date() for day in days)])
     found = ledger.match(
-        _collections(inputs, keys),
+        carried_legs.known_collections(inputs, keys),
         _books(books, carried, inputs, keys),
         period=msgspec.structs.replace(inputs.period, first=first),
         tolerance=inputs.tolerance,
@@ -134,15 +131,6 @@ def _judge_books(
         intents=inputs.intents,
     )
     return break_life.with_life(found.rows, BREAKS, leg=BOOKS, inputs=inputs)
-
-
-def _collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
-    outside = columns.empty(COLLECTIONS) if inputs.outside is None else inputs.outside
-    with open_engine(inputs.collections) as engine:
-        engine.register("loaded", inputs.collections, COLLECTIONS)
-        engine.register("outside", outside, COLLECTIONS)
-        engine.register("keys", keys, KEYS)
-        return engine.frame(query("carried_collections"), COLLECTIONS)
 
 
 def _books(
@@ -208,8 +196,8 @@ def _same_order(was: Item, judged: Mapping[str, Item | None]) -> Item | None:
 def _orders(item: Item) -> set[tuple[Any, ...]]:
     """Return by which names an item's order is known."""
     names = ("reference", "collection_id")
-    orders = {(name, item[name]) for name in names if not _is_missing(item.get(name))}
-    return orders if _is_missing(item["subject"]) else orders | {("subject", item["subject"])}
+    orders = {(name, item[name]) for name in names if not is_missing(item.get(name))}
+    return orders if is_missing(item["subject"]) else orders | {("subject", item["subject"])}
 
 
 def _is_refunded(was: Item, books: pd.DataFrame) -> bool:
@@ -325,10 +313,6 @@ def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.Dat
         parts = {name: found[name] for name in ROLLED.columns if name.startswith(("rows", "amo"))}
         rows.append({"leg": leg, "currency": currency, "break_code": code, **parts, "foots": foots})
     return _frame(ROLLED, rows)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or bool(pd.isna(value))
 
 
 def _frame(schema: Any, rows: list[Item]) -> pd.DataFrame:

@@ -168,3 +168,18 @@ def dicts(data: pd.DataFrame) -> list[dict[str, Any]]:
 
 T, W, F, AT, D, S = DType.TEXT, DType.WHOLE, DType.FLAG, DType.INSTANT, DType.DAY, DType.SHARE
 """Short names for schemas: text, whole, flag, instant, day, share."""
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell says nothing: None, or what pandas has for it."""
+    return value is None or bool(pd.isna(value))
+
+
+def text_of(value: Any) -> str | None:
+    """Return a cell as text, None where it says nothing."""
+    return None if is_missing(value) else str(value)
+
+
+def first_of(*values: Any) -> Any:
+    """Return the first cell that says something, None where none does."""
+    return next((value for value in values if not is_missing(value)), None)

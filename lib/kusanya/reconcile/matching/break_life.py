@@ -15,6 +15,7 @@ from kusanya.privacy import mask_text
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.carried import BOOKS, STATEMENT
 from kusanya.reconcile.frames.columns import DType, Schema
+from kusanya.reconcile.frames.dtypes import first_of, text_of
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import breaks
 from kusanya.store.records import BreakHistory, BreakStatus, BreakSubject
@@ -101,8 +102,8 @@ def _subjects(rows: pd.DataFrame, *, leg: str, mode: Mode) -> "list[tuple[int, B
             break_id=id_,
             leg=leg,
             code=row.break_code,
-            reference=_text(getattr(row, "reference", None)),
-            collection_id=_text(row.collection_id),
+            reference=text_of(getattr(row, "reference", None)),
+            collection_id=text_of(row.collection_id),
             currency=currency,
             amount=amount,
             figures=figures(getattr(row, name) for name in _MONEY[leg]),
@@ -112,9 +113,9 @@ def _subjects(rows: pd.DataFrame, *, leg: str, mode: Mode) -> "list[tuple[int, B
 
 
 def _of_books(row: Any) -> tuple[str | None, str, int | None]:
-    currency = _first(row.currency_ledger, row.currency_service)
-    amount = _first(row.amount_ledger, row.amount_service)
-    reference, collection = _text(row.reference), _text(row.collection_id)
+    currency = first_of(row.currency_ledger, row.currency_service)
+    amount = first_of(row.amount_ledger, row.amount_service)
+    reference, collection = text_of(row.reference), text_of(row.collection_id)
     if not pd.isna(row.amount_service):
         key = f"collection {collection}"
     elif collection or reference:
@@ -126,18 +127,10 @@ def _of_books(row: Any) -> tuple[str | None, str, int | None]:
 
 
 def _of_statement(row: Any) -> tuple[str | None, str, int | None]:
-    collection = _text(row.collection_id)
+    collection = text_of(row.collection_id)
     day = "" if pd.isna(row.business_day) else f"{row.business_day:%Y-%m-%d}"
-    key = f"collection {collection}" if collection else f"day {day} {_text(row.channel) or ''}"
-    return _text(row.currency), key, abs(int(row.open_balance))
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if not pd.isna(value)), None)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None or pd.isna(value) else str(value)
+    key = f"collection {collection}" if collection else f"day {day} {text_of(row.channel) or ''}"
+    return text_of(row.currency), key, abs(int(row.open_balance))
 
 
 def _shown(text: str | None) -> str | None:
