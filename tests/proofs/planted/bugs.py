@@ -101,7 +101,7 @@ BUGS: Final = {
         ),
     ),
     "every 409 is tried again": Bug(
-        "kusanya.client.response_classifier:classify",
+        "kusanya.client.response_classifier:_refused",
         "again = isinstance(refusal, _TRY_AGAIN)",
         "again = isinstance(refusal, _TRY_AGAIN) or refusal.status == 409",
         (
