@@ -70,6 +70,12 @@ FILLED_BY_JOINING = {
     ),
     "{}; its time lies in the future": ("its time lies in the future", ";"),
     "TZS {} or {}": ("TZS {}", "or"),
+    "status {} is unknown, you may mean {}; {}={} looks for it all the same": (
+        "status {} is unknown, you may mean {}", "{}; {}={} looks for it all the same",
+    ),
+    "channel {} is unknown: there are {}; {}={} looks for it all the same": (
+        "channel {} is unknown: there are {}", "{}; {}={} looks for it all the same",
+    ),
     "{} days": ("days", "{} {}"),
     "{} hours": ("hours", "{} {}"),
 }  # fmt: skip
@@ -82,6 +88,7 @@ NOT_TRANSLATED = {
     "answer to the create", "event fetched again", ", of them {}", "the service has no resend",
     "{} and saved to {}", "report sent to the terminal's clipboard",
     "with the secret of endpoint {}",
+    "{}; {}={} looks for it all the same",
     # in front of a sentence that is in the catalogue
     "? outcome unknown: {}, TZS {}, {}; never create it anew",
     "? and {} more creations of unknown outcome",
@@ -156,6 +163,26 @@ def texts(path: Path) -> frozenset[str]:
     return frozenset(said)
 
 
+def literals(path: Path) -> Iterator[str]:
+    """Yield the texts of a module that stand there as they are, placeholders and all."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def formed(path: Path) -> Iterator[str]:
+    """Yield the forms of the texts that a module fills in before they are translated."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            parts = [one.value if isinstance(one, ast.Constant) else "{}" for one in node.values]
+            yield form("".join(map(str, parts)))
+
+
+def marked(english: str) -> set[str]:
+    """Return the forms that a text has behind a mark."""
+    return {f"{mark} {form(english)}" for mark in MARKS}
+
+
 def named(path: Path) -> Iterator[str]:
     """Yield the texts that a module passes to be translated, single words too."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -212,10 +239,22 @@ def test_nobody_says_nothing_that_an_entry_is_for_and_every_placeholder_is_kept(
     said_somewhere |= FILLED_BY_JOINING.keys()
     for english, said in language.swahili().items():
         text = form(english.removeprefix("no new request: "))
-        marked = {text, *(f"{mark} {text}" for mark in MARKS)}
-        assert english in ours or marked & said_somewhere, f"nothing says this any more: {english}"
+        is_said = {text, *marked(text)} & said_somewhere
+        assert english in ours or is_said, f"nothing says this any more: {english}"
         assert fields(english) == fields(said), english
         assert said.strip() == said or english.strip() != english
+
+
+def test_an_entry_that_the_console_fills_in_is_held_against_no_finished_sentence() -> None:
+    literal = {text for path in CODE.rglob("*.py") for text in literals(path)}
+    filled = {text for path in (*MODULES.values(), *LIBRARY.rglob("*.py")) for text in formed(path)}
+    filled |= FILLED_BY_JOINING.keys()
+    wrong = []
+    for entry in polib.pofile(str(CODE / "locale" / language.CATALOGUE)):
+        here = entry.msgid in literal and not {form(entry.msgid), *marked(entry.msgid)} & filled
+        if fields(entry.msgid) and here is not (language.FILLED_HERE in entry.flags):
+            wrong.append(entry.msgid)
+    assert wrong == []
 
 
 def test_no_text_has_two_entries_and_none_is_empty() -> None:

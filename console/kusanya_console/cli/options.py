@@ -83,7 +83,9 @@ def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = 
     try:
         instant = read_instant(text, now=now if named or day is None else day)
     except ValueError as error:
-        raise Refused(f"{option}: {error}", code=USAGE) from None
+        from kusanya_console.ui.language import translate_filled
+
+        raise Refused(f"{option}: {translate_filled(str(error))}", code=USAGE) from None
     if instant > now:
         raise Refused(f"{option}: {text} is yet to come", code=USAGE)
     return instant

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kusanya.wording import Language
+
+if TYPE_CHECKING:
+    from polib import POEntry
 
 CATALOGUE: Final = "sw.po"
 NAMES: Final = {Language.ENGLISH: "English", Language.SWAHILI: "Kiswahili"}
@@ -74,7 +77,8 @@ def _filled(text: str) -> str:
         found = _by_form(text[: end - 1])
         if found is not None:
             return f"{found} {_filled(text[end:])}"
-    return text
+    off = _by_form(f"{_OFF}{text}")
+    return text if off is None else off.removeprefix(swahili()[_OFF])
 
 
 def _all_of(text: str) -> str | None:
@@ -129,7 +133,11 @@ class _Form(msgspec.Struct, frozen=True):
 
 @cache
 def _forms() -> tuple[_Form, ...]:
-    entries = [(one, said) for one, said in swahili().items() if _FIELD.search(one)]
+    entries = [
+        (one.msgid, one.msgstr)
+        for one in _entries()
+        if _FIELD.search(one.msgid) and FILLED_HERE not in one.flags
+    ]
     # What says most by itself first: a form of few letters fits too much.
     entries.sort(key=lambda entry: len(_FIELD.sub("", entry[0])), reverse=True)
     return tuple(_Form(_pattern(english), said) for english, said in entries)
@@ -143,6 +151,7 @@ def _pattern(english: str) -> re.Pattern[str]:
         # A name at the beginning is that of one sentence, not of those before it.
         filled = r"(?:(?![.?!:;] ).)*?" if not pieces[0] and place == 1 else ".*?"
         filled = ".*?" if name.startswith(_OURS) else filled
+        filled = r"[0-9][0-9,]*\+?" if name in _NUMBERS else filled
         pieces[place] = f"(?P={name})" if name in seen else f"(?P<{name}>{filled})"
         seen.add(name)
     fixed = [re.escape(one) if n % 2 == 0 else one for n, one in enumerate(pieces)]
@@ -154,6 +163,10 @@ _OURS: Final = "our_"
 _LIST: Final = "our_list"
 _TIMES: Final = frozenset({"at", "said_at", "since", "until"})
 """Placeholders of a time."""
+_NUMBERS: Final = frozenset({"all", "count", "total"})
+"""Placeholders of a number: nothing else is taken for one."""
+_OFF: Final = "off: "
+"""Stands before the reason of a key that does nothing; some sentences give the reason alone."""
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -165,10 +178,19 @@ _SENTENCES: Final = 8
 _SENTENCE_END: Final = re.compile(r"(?<=[.?!]) ")
 
 
+FILLED_HERE: Final = "filled-here"
+"""Flag of an entry that the console fills in itself: no finished sentence is held against it."""
+
+
 @cache
 def swahili() -> dict[str, str]:
     """Return the catalogue: each English text with its Swahili one."""
+    return {entry.msgid: entry.msgstr for entry in _entries()}
+
+
+@cache
+def _entries() -> "tuple[POEntry, ...]":
     import polib  # late: who reads English needs none of it
 
     text = (files("kusanya_console") / "locale" / CATALOGUE).read_text(encoding="utf-8")
-    return {entry.msgid: entry.msgstr for entry in polib.pofile(text) if entry.msgstr}
+    return tuple(entry for entry in polib.pofile(text) if entry.msgstr)

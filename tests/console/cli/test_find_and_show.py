@@ -358,7 +358,7 @@ def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english
     assert "hali live  ada " in out
     assert "taarifa kwa shop: halali, mara ya 1 kati ya 7, tulijibu 200" in out
     out = kusanya("show", "int_00000003")[1]
-    assert "? ombi haijulikani  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
+    assert "? ombi: hatujui  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
     assert "POST /v1/collections, mara ya 1: jibu limepotea" in out
     code, out, _ = kusanya("health")
     assert (code, "onyo: " in out or "dharura: " in out) == (1, True)

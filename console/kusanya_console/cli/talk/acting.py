@@ -54,7 +54,8 @@ def replay(talk: Conversation, rest: str) -> Iterator[str]:
     yield from _ask(
         talk,
         translate(
-            "replay {what}, in {mode} mode, with the same key and the same bytes",
+            "replay {what}, in {mode} mode, with the same key and the same bytes? Say yes to do "
+            "it, anything else leaves it.",
             what=lines.intent_line(item, now=talk.now),
             mode=item.mode.value,
         ),
@@ -70,8 +71,11 @@ def resend(talk: Conversation, rest: str) -> Iterator[str]:
     why = operator.resend_disabled_reason()
     if why:
         raise Unanswerable(why)
-    what = translate("resend {what}", what=lines.delivery_line(item, now=talk.now))
-    yield from _ask(talk, what, lambda: operator.resend(item))
+    asked = translate(
+        "resend {what}? Say yes to do it, anything else leaves it.",
+        what=lines.delivery_line(item, now=talk.now),
+    )
+    yield from _ask(talk, asked, lambda: operator.resend(item))
 
 
 def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
@@ -83,12 +87,12 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
         raise Unanswerable("say alarms, then: acknowledge N what you do about it")
     held = acknowledgements(talk.context.store).get(item.id)
     before = "" if held is None else held.by
-    what = translate("acknowledge {what}", what=safe(translate_filled(item.name), 120))
+    what = safe(translate_filled(item.name), 120)
     if before:
         what += translate(", in place of {who}", who=safe(before, 60))
     yield from _ask(
         talk,
-        what,
+        translate("acknowledge {what}? Say yes to do it, anything else leaves it.", what=what),
         lambda: operator.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
     )
 
@@ -108,4 +112,4 @@ def _operator(talk: Conversation) -> OperatorActions:
 
 def _ask(talk: Conversation, sentence: str, run: Callable[[], ActionResult]) -> Iterator[str]:
     talk.question = Question(sentence, run)
-    yield translate("{what}? Say yes to do it, anything else leaves it.", what=sentence)
+    yield sentence
