@@ -1,7 +1,10 @@
 """From any text to the confirmations in it, or to the reason why there is none."""
 
 import re
+from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from kusanya.confirmations.fragments import plain
 from kusanya.confirmations.issuers import GRAMMARS
@@ -24,6 +27,9 @@ _WORDS: Final = re.compile(
 )
 _LONG: Final = 90
 """Characters above which a text is no id, reference or amount."""
+_STEPS: Final = timedelta(minutes=10)
+"""Two messages of one payment may lie so far apart."""
+_OTHERWISE: Final = "another message with its receipt says something else"
 FAILED: Final = "The message says that nothing was paid: the money is with the customer."
 FOREIGN: Final = "The message is about another country's money, not Tanzanian shillings."
 UNKNOWN_FORM: Final = (
@@ -71,11 +77,36 @@ def _found(line: str) -> list[Confirmation]:
 
 
 def _merged(found: list[Confirmation]) -> tuple[Confirmation, ...]:
-    """Return each payment once: issuers confirm some twice, in two languages or two steps."""
-    once: dict[object, Confirmation] = {}
-    for number, confirmation in enumerate(found):
-        key = (confirmation.issuer, (confirmation.receipt or f"#{number}").upper())
-        known = once.get(key)
-        if known is None or (known.at is None and confirmation.at is not None):
-            once[key] = confirmation
-    return tuple(once.values())
+    """Return each payment once: issuers confirm some twice, in two languages or two steps.
+
+    Messages that share a receipt and differ in what they say are each returned, with that doubt.
+    """
+    kept: list[Confirmation] = []
+    for one in found:
+        twin = next((n for n, other in enumerate(kept) if _is_twin(one, other)), None)
+        if twin is None:
+            kept.append(one)
+        elif kept[twin].at is None:
+            kept[twin] = one
+    return tuple(
+        msgspec.structs.replace(one, doubts=(*one.doubts, _OTHERWISE))
+        if any(other is not one and _is_same_receipt(one, other) for other in kept)
+        else one
+        for one in kept
+    )
+
+
+def _is_same_receipt(one: Confirmation, other: Confirmation) -> bool:
+    mine, its = one.receipt, other.receipt
+    return (
+        one.issuer == other.issuer and bool(mine and its) and str(mine).upper() == str(its).upper()
+    )
+
+
+def _is_twin(one: Confirmation, other: Confirmation) -> bool:
+    """Tell whether two messages confirm one payment and agree about it."""
+    return (
+        _is_same_receipt(one, other)
+        and (one.direction, one.amount) == (other.direction, other.amount)
+        and (one.at is None or other.at is None or abs(one.at - other.at) <= _STEPS)
+    )

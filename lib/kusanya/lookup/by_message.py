@@ -14,7 +14,7 @@ from kusanya.business_day import EAT
 from kusanya.confirmations import Confirmation, Direction, MessageReading
 from kusanya.failure_codes import channel_label
 from kusanya.lookup.by_named_reference import having, known_elsewhere, misfit
-from kusanya.lookup.fitting import rank, several
+from kusanya.lookup.fitting import is_late, ordered, several
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe
@@ -26,12 +26,18 @@ _EARLY: Final = timedelta(minutes=2)
 """Clocks of operator and service may differ by so much."""
 _FITS: Final = timedelta(minutes=5)
 """How far the end of a payment and its message lie apart at most."""
+_DIFFERS: Final = timedelta(hours=1)
+"""A message of a known receipt may be so far from its payment: networks write some late."""
 _DAYS_AROUND: Final = timedelta(days=3)
 _BOUND: Final = 20
 _COMPARED: Final = 500
 """Payments of an amount that are compared: of more nobody can say that one fits alone."""
 _FEW: Final = 3
 _FIT: Final = "Amount, channel and time fit this payment alone."
+_LATE: Final = (
+    "Amount and channel fit one payment, but it was asked for after the message: that can be only "
+    "where clocks differ. Compare the reference or the phone."
+)
 _FIT_WITH_REFERENCE: Final = "Amount, channel, time and reference fit this payment alone."
 _NOT_PAID: Final = {
     Direction.RECEIVED: "The message says that the customer received money: no payment to us.",
@@ -44,8 +50,10 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
     """One confirmation of a message, and what it can be in one mode."""
 
     confirmation: Confirmation
+    row: CollectionRow | None = None
+    """The one payment that it is about; None where that is not sure."""
     rows: tuple[CollectionRow, ...] = ()
-    """The payment that it is, where there is one; several where more than one fits."""
+    """The payments that it can be, `row` among them."""
     creations: tuple[IntentRow, ...] = ()
     """Unanswered creations that it can be."""
     sentence: str
@@ -54,11 +62,6 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
     """True where the message contradicts itself or what we know: it may be forged."""
     keeps_receipt: bool = False
     """True where the receipt may be recorded with the one payment, because it is not yet."""
-
-    @property
-    def row(self) -> CollectionRow | None:
-        """Return the one payment that the message is about, None where none or several fit."""
-        return self.rows[0] if len(self.rows) == 1 else None
 
     @property
     def summary(self) -> str:
@@ -99,7 +102,7 @@ def _match(
 ) -> MessageMatch:
     if said.direction is not Direction.PAID:
         return MessageMatch(confirmation=said, sentence=_NOT_PAID[said.direction])
-    by_receipt = _by_receipt(store, said, mode)
+    by_receipt = _by_receipt(store, said, mode, payees)
     if by_receipt is not None:
         return by_receipt
     early = said.at is not None and said.at > now + _EARLY
@@ -113,10 +116,14 @@ def _match(
     if objection is not None or said.amount is None or said.at is None:
         return MessageMatch(confirmation=said, sentence=objection or "")
     found = _by_amount_and_time(store, said, said.amount, said.at, mode)
-    if found.row is None or not said.payee or payees:
+    if not (found.rows or found.creations):
         return found
-    named = f"{found.sentence} It names {said.payee}: check that this is us."
-    return msgspec.structs.replace(found, sentence=named)
+    return msgspec.structs.replace(found, sentence=f"{found.sentence}{_whose(said, payees)}")
+
+
+def _whose(said: Confirmation, payees: Sequence[str]) -> str:
+    """Return what a person compares where our names are not known here."""
+    return f" It names {said.payee}: check that this is us." if said.payee and not payees else ""
 
 
 def _objection(said: Confirmation, payees: Sequence[str]) -> str | None:
@@ -135,7 +142,9 @@ def _is_one_of(payee: str, payees: Sequence[str]) -> bool:
     return any("".join(ours.split()).casefold() in named for ours in payees if ours.strip())
 
 
-def _by_receipt(store: Store, said: Confirmation, mode: Mode) -> MessageMatch | None:
+def _by_receipt(
+    store: Store, said: Confirmation, mode: Mode, payees: Sequence[str]
+) -> MessageMatch | None:
     numbers = [number for number in (said.receipt, *said.also) if number]
     ids = {fact.collection_id for number in numbers for fact in store.receipts.find(number, mode)}
     rows = tuple(store.collections.by_id(sorted(ids), mode).values())
@@ -150,9 +159,41 @@ def _by_receipt(store: Store, said: Confirmation, mode: Mode) -> MessageMatch | 
             f"{wrong[0].currency} {wrong[0].amount:,}.",
             is_doubtful=True,
         )
+    if len(rows) > 1:
+        return MessageMatch(
+            confirmation=said,
+            rows=rows,
+            sentence=f"Receipt {said.receipt} is known on {len(rows)} payments: compare them.",
+            is_doubtful=True,
+        )
+    altered = _differs(said, rows[0], payees)
+    if altered:
+        return MessageMatch(
+            confirmation=said,
+            rows=rows,
+            sentence=f"Possibly altered: receipt {said.receipt} is known on this payment, but "
+            f"the message has {altered}.",
+            is_doubtful=True,
+        )
     return MessageMatch(
-        confirmation=said, rows=rows, sentence=f"Receipt {said.receipt} is known: this payment."
+        confirmation=said,
+        row=rows[0],
+        rows=rows,
+        sentence=f"Receipt {said.receipt} is known: this payment.{_whose(said, payees)}",
     )
+
+
+def _differs(said: Confirmation, row: CollectionRow, payees: Sequence[str]) -> str:
+    """Return in what a message differs from the payment that has its receipt, or nothing."""
+    if said.payee and payees and not _is_one_of(said.payee, payees):
+        return f"another payee, {said.payee}"
+    if said.at is None:
+        return ""
+    ended = row.completed_at or row.final_seen_at or row.created_at
+    begin, end = row.created_at - said.precision, ended + said.precision
+    if begin - _DIFFERS <= said.at <= end + _DIFFERS:
+        return ""
+    return f"another time, {_format(said.at)}, not {_format(ended)}"
 
 
 def _by_amount_and_time(
@@ -162,7 +203,7 @@ def _by_amount_and_time(
     same = _rows(store, mode, begin, end, amount=amount, limit=_COMPARED)
     ours = [row for row in same if said.channel in {None, row.channel}]
     near = _nearest(ours, at, said.precision)
-    chosen = sorted(same if len(same) == _COMPARED else near, key=rank)[:_BOUND]
+    chosen = ordered(same if len(same) == _COMPARED else near, at, said.precision)[:_BOUND]
     opened = store.intents.still_open(
         mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
     )
@@ -178,9 +219,9 @@ def _by_amount_and_time(
             sentence=misfit(said, elsewhere[0]),
         )
     if named or created:
-        chosen, creations = sorted(named, key=rank), created
+        chosen, creations = ordered(named, at, said.precision), created
     if len(chosen) == 1 and not creations:
-        return _one(store, said, chosen[0], mode)
+        return _one(store, said, chosen[0], at, mode)
     if chosen or creations:
         count = len(chosen) + len(creations)
         return MessageMatch(
@@ -210,7 +251,9 @@ def _nearest(
     return near or ours
 
 
-def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> MessageMatch:
+def _one(
+    store: Store, said: Confirmation, row: CollectionRow, at: datetime, mode: Mode
+) -> MessageMatch:
     known = store.receipts.of(row.id, mode)
     if known and said.receipt is not None:
         return MessageMatch(
@@ -220,14 +263,21 @@ def _one(store: Store, said: Confirmation, row: CollectionRow, mode: Mode) -> Me
             f"{known[0].receipt}, the message says {said.receipt}.",
             is_doubtful=True,
         )
-    sentence = _FIT_WITH_REFERENCE if having(said, [row]) else _FIT
+    is_named = bool(having(said, [row]))
+    if is_late(row, at, said.precision) and not is_named:
+        return MessageMatch(confirmation=said, rows=(row,), sentence=_LATE)
+    sentence = _FIT_WITH_REFERENCE if is_named else _FIT
     if row.status != Status.SUCCEEDED:
         sentence = (
             f"{sentence} The message says paid and we know it as {row.status}: "
             "ask the service before anything else."
         )
     return MessageMatch(
-        confirmation=said, rows=(row,), sentence=sentence, keeps_receipt=said.receipt is not None
+        confirmation=said,
+        row=row,
+        rows=(row,),
+        sentence=sentence,
+        keeps_receipt=said.receipt is not None,
     )
 
 

@@ -1,6 +1,7 @@
-"""Several payments that fit one message equally well: their order, and what is said of them."""
+"""Payments that fit one message equally well: which come first, and what is said of them."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from kusanya.store.records import CollectionRow
@@ -11,11 +12,28 @@ _ASK_FIRST: Final = (
 )
 
 
-def rank(row: CollectionRow) -> int:
-    """Return where a payment stands among those that fit as well: paid, then open, then failed."""
+def is_late(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
+    """Tell whether a payment was asked for after its message: only if clocks differ it fits."""
+    return row.created_at > at + precision
+
+
+def ordered(
+    rows: Sequence[CollectionRow], at: datetime, precision: timedelta
+) -> list[CollectionRow]:
+    """Return payments that fit as well: paid, then open, then failed; of each the nearest first."""
+    return sorted(
+        rows, key=lambda row: (_rank(row), is_late(row, at, precision), abs(_end(row) - at))
+    )
+
+
+def _rank(row: CollectionRow) -> int:
     if row.status == Status.SUCCEEDED:
         return 0
     return 1 if row.final_seen_at is None else 2
+
+
+def _end(row: CollectionRow) -> datetime:
+    return row.completed_at or row.final_seen_at or row.created_at
 
 
 def several(chosen: Sequence[CollectionRow], count: int) -> str:

@@ -8,6 +8,7 @@ from random import Random
 from shutil import copy
 
 import pytest
+from tests.kit.intents import prepare_intent
 from tests.kit.messages import CHANNELS, ISSUERS, SOON, Message, message
 from tests.kit.payments import by_event, polled
 
@@ -87,7 +88,11 @@ def test_a_receipt_that_is_recorded_decides_whatever_else_fits(store: Store) -> 
     store.receipts.record("col_other", Mode.LIVE, mpesa().receipt, source="message", actor="desk")
     found = asked(store, mpesa().text)
     assert [match.row.id for match in found.matches] == ["col_other"]
-    assert found.messages[0].sentence == f"Receipt {mpesa().receipt} is known: this payment."
+    assert found.messages[0].sentence == (
+        f"Receipt {mpesa().receipt} is known: this payment. It names DUKA: check that this is us."
+    )
+    (said,) = asked(store, mpesa().text, "DUKA").messages
+    assert said.sentence == f"Receipt {mpesa().receipt} is known: this payment."
 
 
 def test_a_receipt_of_another_amount_may_be_forged(store: Store) -> None:
@@ -97,6 +102,62 @@ def test_a_receipt_of_another_amount_may_be_forged(store: Store) -> None:
     (said,) = asked(store, mpesa().text).messages
     assert said.is_doubtful
     assert said.sentence.endswith("is known on another payment, of TZS 900.")
+
+
+def test_a_message_that_differs_from_the_payment_of_its_receipt_may_be_altered(
+    store: Store,
+) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.receipts.record("col_mine", Mode.LIVE, mpesa().receipt, source="message", actor="desk")
+    for text, payees, differs in (
+        (mpesa().text.replace("21/6/26", "25/6/26"), (), "another time, 25 Jun 2026"),
+        (mpesa(payee="DAWASCO").text, ("DUKA",), "another payee, DAWASCO."),
+    ):
+        (said,) = asked(store, text, *payees).messages
+        assert said.sentence.startswith(
+            f"Possibly altered: receipt {mpesa().receipt} is known on this payment"
+        )
+        assert differs in said.sentence
+        assert (said.row, said.is_doubtful, len(said.rows)) == (None, True, 1)
+
+
+def test_two_messages_of_one_receipt_that_differ_are_both_read_and_doubted(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    altered = mpesa().text.replace("5,000", "51,000")
+    for text in (f"{mpesa().text} {altered}", f"{altered} {mpesa().text}"):
+        found = asked(store, text)
+        assert {said.confirmation.amount for said in found.messages} == {5_000, 51_000}
+        for said in found.messages:
+            assert "another message with its receipt says something else" in said.sentence
+            assert (said.is_doubtful, said.keeps_receipt) == (True, False)
+
+
+def test_a_payment_asked_for_after_the_message_fits_only_if_clocks_differ(store: Store) -> None:
+    store.record(by_event("mine", PAID + SOON + timedelta(minutes=2), amount=5_000))
+    (said,) = asked(store, mpesa().text).messages
+    assert (said.row, len(said.rows), said.keeps_receipt) == (None, 1, False)
+    assert "it was asked for after the message" in said.sentence
+    store.record(by_event("earlier", PAID, amount=5_000))
+    found = asked(store, mpesa().text)
+    assert [match.row.id for match in found.matches] == ["col_earlier", "col_mine"]
+
+
+def test_another_payee_is_questioned_where_several_fit_as_well(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.record(by_event("other", PAID, amount=5_000))
+    (said,) = asked(store, mpesa(payee="TANESCO").text).messages
+    assert said.sentence.endswith("It names TANESCO: check that this is us.")
+
+
+def test_no_payment_is_the_one_while_an_unanswered_creation_fits_as_well(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000, status="failed", failure_code="timeout"))
+    prepare_intent(
+        store, idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
+        reference="SHOP-1", amount=5_000, phone=PHONES[0], prepared_at=PAID,
+        intent_id="int_00000001",
+    )  # fmt: skip
+    (said,) = asked(store, mpesa().text).messages
+    assert (said.row, len(said.rows), len(said.creations)) == (None, 1, 1)
 
 
 def test_a_second_receipt_for_one_payment_may_be_forged(store: Store) -> None:
@@ -129,7 +190,7 @@ def test_of_several_that_fit_none_that_is_not_paid_may_be_asked_for_again(store:
             )
         )
     found = asked(store, mpesa().text)
-    assert [match.row.id for match in found.matches] == ["col_open", "col_expired", "col_failed"]
+    assert [match.row.id for match in found.matches] == ["col_open", "col_failed", "col_expired"]
     assert "Before a new request to any that is not paid here, ask the service" in (
         found.messages[0].sentence
     )
