@@ -12,7 +12,7 @@ import msgspec
 
 from kusanya.alarms import inputs
 from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
-from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.alarm import Alarm, describe_alarm_id
 from kusanya.alarms.rules import raised
 from kusanya.business_day import format_instant
 from kusanya.lookup import Subject, load_subjects
@@ -187,7 +187,9 @@ def _actors(found: Handover) -> str:
 
 def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
     for row in found.acts:
-        about = _reference(found, row) or mask_text(row.subject or "")
+        raw = row.subject or ""
+        alarm = describe_alarm_id(raw, here=found.mode)
+        about = _reference(found, row) or alarm or mask_text(raw)
         why = mask_text(row.detail)
         said = [at(row.at), row.actor, row.act.replace("_", " "), about, row.outcome, why]
         yield safe("  ".join(part for part in said if part), 300)

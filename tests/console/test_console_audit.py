@@ -10,7 +10,12 @@ import pytest
 from tests.console.looking import press, shown, ticked
 from textual.pilot import Pilot
 
+from kusanya.alarms import inputs
+from kusanya.alarms.alarm import describe_alarm_id
+from kusanya.alarms.open_anomalies import anomaly_id
+from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
+from kusanya.state.anomalies import AnomalyKind
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
@@ -58,6 +63,47 @@ def test_the_audit_names_people_acts_and_payments(
     size: tuple[int, int], acts: None, picture: Any
 ) -> None:
     assert picture(size, "7", "j", "j", "j", "j", "j")
+
+
+@pytest.mark.anyio
+async def test_what_was_acknowledged_is_named_in_words(
+    opened: Opened, store: Store, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    for n in range(12):
+        at = clock.now() - timedelta(minutes=6, seconds=n)
+        seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))
+    done = seed.life(3, at=clock.now() - timedelta(minutes=9))
+    found = raised(inputs.load(store, Mode.LIVE, now=clock.now()), format_time=str)
+    stuck = next(one for one in found if one.code == "stuck")
+    for subject in (stuck.id, anomaly_id(AnomalyKind.FEE_CHANGED, done.id)):
+        store.audit.add(actor="x", act="acknowledge", subject=subject, detail="", outcome="done")
+    async with opened("7", size=(160, 50)) as (app, pilot):
+        said = shown(app)
+        assert "stuck, Airtel Money" in said
+        assert "AIRTEL_TZ" not in said
+        assert "INV-482003" in said
+        await press(pilot, settled, "enter")
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "lookup", "the oddity is of a payment"
+        await press(pilot, settled, "8")
+        assert "stuck, Airtel Money  done" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("alarm_id", "words"),
+    [
+        ("silent:live:2026-03-04T12:00:00+00:00", "silent, live"),
+        ("silent:test:never", "silent, test"),
+        ("failing:live:shop:2026-03-04T12:00:00+00:00", "failing, shop, live"),
+        ("unsent:live:https://a.example:8/x:2026-03-04T12", "unsent, https://a.example:8/x, live"),
+        ("col_0000000000000003", None),
+        ("silent:shop", None),
+        ("whsec_1:live", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_an_alarm_is_known_by_its_id(alarm_id: str, words: str | None) -> None:
+    assert describe_alarm_id(alarm_id) == words
 
 
 def test_an_empty_audit_says_what_would_stand_there(picture: Any) -> None:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
+from tests.console.looking import lines, press
 from textual.events import Paste
 from textual.pilot import Pilot
 
@@ -63,3 +64,38 @@ async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
             app.simulate_key(key)
         await settled(pilot)
         assert screen.query_one(FilterBox).value == "vGf"
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 36), (160, 50)])
+async def test_while_a_box_is_typed_into_the_last_line_names_the_keys_that_work(
+    opened: Opened, seed: Any, settled: Settled, size: tuple[int, int]
+) -> None:
+    seed.busy(3)
+    async with opened("3", size=size) as (app, pilot):
+        assert (
+            lines(app)[-1]
+            .rstrip()
+            .endswith(
+                "enter leave the box  esc empty it" + ("  ^p commands" if size[0] > 80 else "")
+            )
+        )
+        assert "? help" not in lines(app)[-1]
+        assert "1 Live" not in lines(app)[-1], "a digit is typed"
+        await press(pilot, settled, *"INV", "enter")
+        assert "1 Live" in lines(app)[-1]
+        await press(pilot, settled, "1", "slash")
+        assert "enter filter by it  esc clear it" in lines(app)[-1]
+        await press(pilot, settled, "escape")
+        assert "1 Live" in lines(app)[-1]
+
+
+async def test_the_names_of_the_screens_lead_there_by_the_mouse_while_a_box_is_typed_into(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(3)
+    async with opened("3", size=(120, 36)) as (app, pilot):
+        at = lines(app)[-1].index("Health")
+        await pilot.click(offset=(at + 1, 35))
+        await settled(pilot)
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "health"

@@ -378,6 +378,7 @@ async def test_the_help_names_every_command_of_its_screen(
         assert "Keys of Health" in shown(app)
         assert "wider" in shown(app)
         assert "channel:airtel,mixx" not in shown(app), "Health has no filter"
+        assert "follow" not in shown(app), "nor does it follow anything"
 
 
 async def test_deliveries_without_effect_are_alarms_that_say_what_to_do(

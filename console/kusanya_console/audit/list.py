@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from kusanya.alarms.alarm import describe_alarm_id
 from kusanya.filters import Filter
 from kusanya.lookup import load_subjects
 from kusanya.store.records import AuditRow, Key, Page, SortOrder
@@ -27,7 +28,8 @@ def subject_name(act: Act, mode: Mode) -> str:
     Every text in it is safe to show.
     """
     if act.subject is None:
-        return "—" if act.row.subject is None else format_text(act.row.subject, 60)
+        raw = act.row.subject
+        return "—" if raw is None else describe_alarm_id(raw, here=mode) or format_text(raw, 60)
     name = format_text(act.subject.reference, 60)
     return name if act.subject.mode is mode else f"{name} ({act.subject.mode.value})"
 

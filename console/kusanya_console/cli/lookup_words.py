@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from kusanya.alarms.alarm import describe_alarm_id
 from kusanya.business_day import EAT
 from kusanya.lookup import (
     Claim,
@@ -265,7 +266,8 @@ def audit_line(row: AuditRow, subjects: Mapping[str, Subject]) -> str:
     said = mask_text(f"{row.detail}  {row.outcome}".strip())
     of = subjects.get(row.subject or "")
     named = "" if of is None else f"  {mask_text(of.reference)}"
-    about = f"{mask_text(row.subject or '-')}{named}"
+    raw = row.subject or "-"
+    about = f"{describe_alarm_id(raw) or mask_text(raw)}{named}"
     return safe(f"{_at(row.at)}  {row.actor}  {row.act}  {about}  {said}", 600)
 
 

@@ -20,12 +20,12 @@ from kusanya_console.commands.command import (
 COMMANDS: Final = (
     Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
-        sentence="Go to the next older record; following ends.",
+        sentence="Go one record or line down.",
         screens=LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
     ),
     Command(
         id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
-        sentence="Go to the next newer record; following ends.",
+        sentence="Go one record or line up.",
         screens=LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
     ),
     Command(
@@ -46,7 +46,8 @@ COMMANDS: Final = (
     ),
     Command(
         id="list.follow", keys=("f",), shown="f", label="follow", action="follow", bar=2,
-        sentence="Follow the newest records, or stop following.", screens=LISTS,
+        sentence="Follow the newest records, or stop following; moving stops it too.",
+        screens=LISTS,
     ),
     Command(
         id="list.mark", keys=("space",), shown="space", label="mark", action="mark", bar=1,

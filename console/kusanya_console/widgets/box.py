@@ -4,6 +4,8 @@ What is put or pasted into it may come from outside. The box holds the visible f
 the exact text back for as long as nobody changes that form.
 """
 
+from typing import ClassVar
+
 from textual import events
 from textual.widgets import Input
 
@@ -12,6 +14,10 @@ from kusanya.text import safe
 
 class Box(Input):
     """An input line; read `meant`, not `value`."""
+
+    ENTER: ClassVar[str] = ""
+    ESCAPE: ClassVar[str] = ""
+    """What the two keys do here that are not typed into it, as the key bar says it."""
 
     _given: tuple[str, str] = ("", "")
 
@@ -40,6 +46,9 @@ class Box(Input):
 
 class PasteBox(Box):
     """A box for one whole thing: what is pasted takes the place of what stood there."""
+
+    ENTER = "leave the box"
+    ESCAPE = "empty it"
 
     def on_paste(self, event: events.Paste) -> None:
         """Hold what was pasted, its lines joined."""

@@ -19,6 +19,9 @@ class FilterBox(Box):
     the saved filters that @name stands for.
     """
 
+    ENTER = "filter by it"
+    ESCAPE = "clear it"
+
     class Chosen(Message):
         """The text is a filter; `done` tells that the person is done with the box."""
 

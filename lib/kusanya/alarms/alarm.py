@@ -1,5 +1,6 @@
 """What an alarm is, and the parts that the rules share. Pure."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -8,7 +9,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.failure_codes import channel_label
 from kusanya.filters import Filter, Term
+from kusanya.privacy import mask_text
+from kusanya.text import safe
 from kusanya.wire import Mode
 
 RUNBOOK: Final = "console/README.md"
@@ -18,6 +22,8 @@ DISABLED: Final = "✕ {count} disabled"
 FAILING: Final = "✕ {count} failing"
 """What a status line says of endpoints, which may be named by several alarms."""
 
+_ONSET: Final = re.compile(r"\d{4}-\d\d-\d\d.*|never")
+"""With what the onset of an alarm begins, or what it is, in its id."""
 FormatTime: TypeAlias = Callable[[datetime], str]
 """How whoever shows an alarm writes an instant."""
 
@@ -83,6 +89,21 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """Return mark, sentence and next step."""
         return " ".join(filter(None, (self.mark, self.sentence, self.next_step)))
+
+
+def describe_alarm_id(alarm_id: str, *, here: Mode | None = None) -> str | None:
+    """Return what the id of an alarm names, as in: stuck, M-Pesa, live; None for another text.
+
+    The mode is left out where it is that of the reader, `here`.
+    """
+    code, *rest = alarm_id.split(":")
+    onset = next((n for n, part in enumerate(rest) if _ONSET.fullmatch(part)), None)
+    if not rest or rest[0] not in set(Mode) or not onset:
+        return None
+    about = channel_label(":".join(rest[1:onset]))
+    mode = "" if rest[0] == here else rest[0]
+    named = ", ".join(filter(None, (code.replace("_", " "), about, mode)))
+    return safe(mask_text(named), 120)
 
 
 def as_json(alarm: Alarm) -> dict[str, Any]:

@@ -20,11 +20,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 def load_subjects(store: Store, ids: Iterable[str | None]) -> dict[str, Subject]:
     """Return what ids of collections, events and creations belong to, by those ids.
 
-    What is no such id, or unknown to the store, is left out. An id that both modes know is taken
+    So do the oddities of a payment that are acknowledged. What is no such id, or unknown to the
+    store, is left out. An id that both modes know is taken
     for the live one.
     """
     wanted = {one for one in ids if one is not None}
     owners = {one: one for one in wanted if is_collection_id(one)}
+    # What was acknowledged of one payment names the payment last.
+    owners |= {one: one.rpartition(":")[2] for one in wanted if one.startswith("odd:")}
     creations: dict[str, Subject] = {}
     for one in wanted - owners.keys():
         if is_event_id(one):
