@@ -8,7 +8,10 @@ import pytest
 from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
+from tests.console.looking import shown, ticked
+from textual._compositor import Compositor
 from textual.app import App, ComposeResult
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -204,3 +207,33 @@ def test_only_the_cells_that_differ_are_drawn_again() -> None:
 def test_letters_of_two_cells_count_as_two() -> None:
     before, after = _strip(("漢字ab" + " " * 20 + "x", "")), _strip(("漢字ac" + " " * 20 + "y", ""))
     assert changed_cells(before, after) == (5, 27)
+
+
+@pytest.mark.anyio
+async def test_what_a_notice_covered_is_drawn_again_when_it_has_gone(
+    opened: Any, seed: Any, settled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed.busy(5)
+    draw = Compositor.render_update
+    drawn: list[Region] = []
+
+    def drawing(compositor: Compositor, full: bool = False, **how: Any) -> Any:
+        if not full:  # a test draws all of it at its end, a terminal does not
+            drawn.extend(compositor._dirty_regions)
+        return draw(compositor, full=full, **how)
+
+    monkeypatch.setattr(Compositor, "render_update", drawing)
+    async with opened("5", size=(80, 24), notifications=True) as (app, pilot):
+        await pilot.press("q")
+        await ticked(pilot, settled)
+        notice = app.screen.query_one("Toast")
+        covered = notice.region
+        assert "once more leaves the console" in shown(app)
+        drawn.clear()
+        # Only where a widget in a hidden pane changes in the same turn was its place forgotten.
+        app.screen.query_one("#card").refresh()
+        notice.parent.remove()
+        await ticked(pilot, settled)
+        await ticked(pilot, settled)
+        assert not app.screen.query("Toast")
+        assert any(one.contains_region(covered) for one in drawn)

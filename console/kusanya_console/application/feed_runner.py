@@ -37,6 +37,8 @@ class FeedRunner(ActionRunner):
     _retry_at = 0.0
     _loading_endpoints = False
     _endpoints_due = 0.0
+    _notices = 0
+    """Notices that lay over the screen when its status was shown last."""
 
     @property
     def console_screen(self) -> ConsoleScreen | None:
@@ -143,6 +145,18 @@ class FeedRunner(ActionRunner):
         self._show_status()
 
     def _show_status(self) -> None:
+        self._repaint_under_notices()
         screen = self.console_screen
         if screen is not None and screen.is_mounted:
             screen.show_status(self._status)
+
+    def _repaint_under_notices(self) -> None:
+        """Draw again what a notice covered that has gone.
+
+        Textual forgets the place of a widget that is removed in the turn in which a hidden one
+        changes: letters of a notice stood in the foot until something else was drawn there.
+        """
+        notices = len(self.screen.query("Toast"))
+        if notices < self._notices:
+            self.screen.refresh()
+        self._notices = notices
