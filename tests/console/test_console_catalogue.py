@@ -58,6 +58,7 @@ FILLED_BY_JOINING = {
     "202, fee fixed at {}; {}": ("202, fee fixed at {}", "{}; {}"),
     "{} verified; {}": ("{} verified", "{}; {}"),
     "POST /v1/collections, attempt {}: {}": ("POST /v1/collections, attempt {}", ": {}"),
+    "POST /v1/collections, attempt {}: lost": ("POST /v1/collections, attempt {}", ": {}"),
     "{} collections were created: {}": ("{} collections were created", ": {}"),
     "{} deliveries arrived, of them {}": ("{} deliveries arrived", ", of them {}"),
     "asked: {}; this settles its intent": ("asked: {}", "; this settles its intent"),
@@ -245,7 +246,7 @@ def test_nobody_says_nothing_that_an_entry_is_for_and_every_placeholder_is_kept(
         assert said.strip() == said or english.strip() != english
 
 
-def test_an_entry_that_the_console_fills_in_is_held_against_no_finished_sentence() -> None:
+def test_an_entry_that_the_console_fills_in_is_compared_with_no_finished_sentence() -> None:
     literal = {text for path in CODE.rglob("*.py") for text in literals(path)}
     filled = {text for path in (*MODULES.values(), *LIBRARY.rglob("*.py")) for text in formed(path)}
     filled |= FILLED_BY_JOINING.keys()

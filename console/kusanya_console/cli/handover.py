@@ -41,7 +41,7 @@ def handover(
     from kusanya.business_day import format_instant
     from kusanya.store import Store
 
-    speak()
+    speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     begin = since_of("--since", since, now=present)
     with Store.open(chosen.store, create=False, read_only=True) as opened:

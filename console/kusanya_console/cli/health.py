@@ -47,7 +47,7 @@ def health(
     if alerts_yml:
         say(render_alerts().rstrip())
         return
-    speak()
+    speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         found = raised(

@@ -66,8 +66,7 @@ def find(
     from kusanya_console.cli import lookup_words
     from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
 
-    if not as_json:  # programs read English
-        speak()
+    speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store, read_only=not keep_receipt) as opened:
 
@@ -114,8 +113,7 @@ def show(
     from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
     from kusanya_console.ui.language import translate
 
-    if not as_json:
-        speak()
+    speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     with _open(chosen.store) as opened:
 
@@ -160,7 +158,7 @@ def audit(
     from kusanya_console.cli import lookup_words
     from kusanya_console.ui.language import translate
 
-    speak()
+    speak(as_json=as_json)
     where = AuditFilter(
         actors=(actor,) if actor else (),
         acts=(act,) if act else (),
@@ -201,7 +199,7 @@ def verify(
     from kusanya.webhooks.forensics import explain
     from kusanya_console.ui.language import translate_filled
 
-    speak()
+    speak(as_json=as_json)
     try:
         payload = body.read_bytes()
     except OSError as error:

@@ -53,13 +53,17 @@ def profile_of(name: str | None, store: str | None = None) -> Profile:
     return profile if store is None else msgspec.structs.replace(profile, store=store)
 
 
-def speak() -> None:
-    """Speak the language of KUSANYA_LANG or config.toml; raises Refused where it is none."""
+def speak(*, as_json: bool = False) -> None:
+    """Speak the language of KUSANYA_LANG or config.toml; raises Refused where it is none.
+
+    Programs read English: what is said beside a JSON document stays the same in every language.
+    """
     from kusanya.profiles import interface_language
+    from kusanya.wording import Language
     from kusanya_console.ui import language
 
     try:
-        language.use(interface_language())
+        language.use(Language.ENGLISH if as_json else interface_language())
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
 

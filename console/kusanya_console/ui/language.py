@@ -179,7 +179,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.?!]) ")
 
 
 FILLED_HERE: Final = "filled-here"
-"""Flag of an entry that the console fills in itself: no finished sentence is held against it."""
+"""Flag of an entry that the console fills in itself: no finished sentence is compared with it."""
 
 
 @cache

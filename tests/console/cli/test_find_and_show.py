@@ -360,6 +360,10 @@ def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english
     out = kusanya("show", "int_00000003")[1]
     assert "? ombi: hatujui  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
     assert "POST /v1/collections, mara ya 1: jibu limepotea" in out
+    assert "hifadhi haijui col_99; jaribu kusanya find" in kusanya("show", "col_99")[2]
+    assert "hali 'faled' haijulikani" in kusanya("find", "meta:a=b status:faled")[2]
+    assert "hakuna aliyefanya lolote kwenye hifadhi hii" in kusanya("audit")[1]
+    assert "--since: saa ni 'today 02:13'" in kusanya("audit", "--since", "99:00")[2]
     code, out, _ = kusanya("health")
     assert (code, "onyo: " in out or "dharura: " in out) == (1, True)
     assert "To do:" not in out
@@ -375,5 +379,6 @@ def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english
     assert out.endswith("kwaheri\n")
     said = json.loads(kusanya("find", "INV-482050", "--json")[1])["data"][0]
     assert said["next"] == "Nothing to do."
+    assert "nothing in live mode matches" in kusanya("find", "INV-9", "--json")[2]
     monkeypatch.delenv("KUSANYA_LANG")
     assert "succeeded" in kusanya("find", "INV-482050")[1]
