@@ -2,11 +2,19 @@
 -- refunded, several lines for one payment, one line for several payments
 -- or for a whole day. Only exact sums count, and only of what the one-to-one match left over.
 CREATE TEMP TABLE first_verdicts AS
-SELECT * FROM close_verdicts AS v
-ANTI JOIN spelled AS p ON p.row_no = v.row_no
-ANTI JOIN spelled AS p ON p.id = v.id
-UNION ALL
-SELECT * FROM spelled_verdicts;
+WITH verdicts_of_pairs AS (
+    SELECT * FROM close_verdicts AS v
+    ANTI JOIN spelled AS p ON p.row_no = v.row_no
+    ANTI JOIN spelled AS p ON p.id = v.id
+    UNION ALL
+    SELECT * FROM spelled_verdicts
+)
+
+SELECT
+    break_code, match_rule, row_no, id, has_line, has_collection, currency_ledger, currency_service,
+    age_days, booked, paid, is_contradicted, is_inside, in_ledger, in_service, amount_ledger,
+    amount_service, counted_ledger, counted_service
+FROM verdicts_of_pairs;
 
 -- A second payment is paid back by a refund of its reference and amount.
 CREATE TEMP TABLE refunded AS

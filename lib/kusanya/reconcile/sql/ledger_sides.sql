@@ -16,10 +16,17 @@ SELECT
     t.double_minutes
 FROM terms AS t;
 
+-- A collection is keyed by its reference, or by its id where it has none. Apart, because then no id is
+-- read where every collection has a reference.
+CREATE TEMP VIEW keyed AS
+SELECT *, reference AS key FROM collections WHERE reference IS NOT NULL
+UNION ALL
+SELECT *, id AS key FROM collections WHERE reference IS NULL;
+
 CREATE TEMP VIEW service AS
 SELECT
     c.id,
-    coalesce(c.reference, c.id) AS key,
+    c.key,
     c.reference,
     c.mode,
     c.currency,
@@ -39,7 +46,7 @@ SELECT
     c.business_day::DATE AS business_day,
     coalesce(c.business_day, c.created_day)::DATE AS day,
     c.created_day::DATE AS created_day
-FROM collections AS c
+FROM keyed AS c
 CROSS JOIN span;
 
 -- Lines that are no payment: refunds, credit notes, chargebacks, charges and reversals.

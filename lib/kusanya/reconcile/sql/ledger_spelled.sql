@@ -55,7 +55,7 @@ SELECT s.* FROM service AS s SEMI JOIN wanted_ids AS w ON w.id = s.id;
 -- Lines of other days without a collection of their own, that may book payments of the period.
 CREATE TEMP TABLE asked_books AS
 WITH beyond AS (
-    SELECT b.*
+    SELECT b.row_no, b.key, b.reference
     FROM books AS b
     CROSS JOIN span
     WHERE b.booked
@@ -64,7 +64,7 @@ WITH beyond AS (
 ),
 
 spellings AS (
-    SELECT DISTINCT lower(trim(reference)) AS spelling FROM few_service
+    SELECT lower(trim(reference)) AS spelling FROM few_service
 ),
 
 parts AS (
@@ -83,17 +83,21 @@ asked AS (
     SEMI JOIN spellings AS s ON s.spelling = trim(p.part)
 )
 
-SELECT b.* FROM beyond AS b SEMI JOIN asked AS a ON a.row_no = b.row_no;
+SELECT b.row_no, b.key FROM beyond AS b SEMI JOIN asked AS a ON a.row_no = b.row_no;
 
 CREATE TEMP TABLE extra_books AS
 WITH own AS (
     SELECT s.key FROM service AS s SEMI JOIN asked_books AS a ON a.key = s.key
+),
+
+wanted_rows AS (
+    SELECT a.row_no
+    FROM asked_books AS a
+    ANTI JOIN few_books AS f ON f.row_no = a.row_no
+    ANTI JOIN own ON own.key = a.key
 )
 
-SELECT a.*
-FROM asked_books AS a
-ANTI JOIN few_books AS f ON f.row_no = a.row_no
-ANTI JOIN own ON own.key = a.key;
+SELECT b.* FROM books AS b SEMI JOIN wanted_rows AS w ON w.row_no = b.row_no;
 
 CREATE TEMP TABLE spelled_lines AS
 SELECT
