@@ -53,6 +53,25 @@ def test_what_is_counted_says_what_is_carried(
     assert counted.unexplained == 0
 
 
+def test_a_collection_without_a_reference_is_known_by_its_id(made: sample_faults.Month) -> None:
+    lines = books(made, named="all")
+    rows = ledger.match(made.collections, lines, period=made.period).rows
+    agree = rows[(rows["break_code"] == "matched") & (rows["age_days"] == 10)]
+    named, unbooked = agree["collection_id"].iloc[[0, 1]]
+    collections = made.collections.copy()
+    collections.loc[collections["id"].isin([named, unbooked]), "reference"] = None
+    lines = lines[lines["collection_id"] != unbooked]
+    carried, counted = (
+        ledger.match(collections, lines, period=made.period, everything=everything)
+        for everything in (True, False)
+    )
+    code = carried.rows.set_index("collection_id")["break_code"]
+    assert (code[named], code[unbooked]) == ("matched", "missing_in_ledger")
+    read = carried.rows[carried.rows["standing"] != "ok"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(counted.rows, read)
+    assert counted.unexplained == 0
+
+
 def test_texts_that_share_a_number_change_no_answer(
     made: sample_faults.Month, monkeypatch: pytest.MonkeyPatch
 ) -> None:
