@@ -131,6 +131,35 @@ def test_a_console_whose_terminal_has_gone_ends_although_it_still_writes(benign_
         child.wait()
 
 
+_QUIET = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{_RESTLESS}".replace(
+    "self.set_interval", "(lambda *_: None)"
+)
+
+
+def test_a_console_ends_with_its_terminal_although_no_signal_says_so(benign_path: Path) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
+    child = subprocess.Popen(
+        [sys.executable, "-c", _QUIET, str(benign_path)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"TERM": "xterm-256color"},
+        start_new_session=True,  # whose terminal this is not: nobody is told when it goes
+    )
+    os.close(follower)
+    try:
+        written = b""
+        while b"INV-482900" not in written:
+            written += os.read(leader, 65_536)
+        assert child.poll() is None
+        os.close(leader)
+        assert child.wait(timeout=20) == 128 + signal.SIGHUP
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:
     status, written = run_on_a_terminal(_RUN.replace("{step}", _CRASH.strip()), benign_path)
     told = written.rsplit(b"\x1b[?1049l", 1)[-1]

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable
@@ -72,12 +73,30 @@ async def _run(app: "ConsoleApp", check: Callable[[], None] | None) -> None:
     # later searches are short and a key never waits for one.
     gc.disable()
     loop.call_later(_STARTED_AFTER_S, _collect_from_now_on)
-    looking = None if check is None else asyncio.create_task(look_after(app, check))
+    beside = [] if check is None else [asyncio.create_task(look_after(app, check))]
+    if sys.platform != "win32" and sys.__stdin__ is not None and sys.__stdin__.isatty():
+        beside.append(asyncio.create_task(leave_with_terminal(app, sys.__stdin__.fileno())))
     try:
         await app.run_async()
     finally:
-        if looking is not None:
-            looking.cancel()
+        for task in beside:
+            task.cancel()
+
+
+async def leave_with_terminal(
+    app: "ConsoleApp", descriptor: int, *, every_s: float = _CHECK_EVERY_S
+) -> None:
+    """Leave the console once its terminal is gone, as a hang-up would: not every way sends one.
+
+    Textual reads from a terminal that is gone again and again, with all of a processor.
+    """
+    terminal = select.poll()
+    terminal.register(descriptor, 0)  # a hang-up is reported without being asked for
+    gone = False
+    while not gone:
+        await asyncio.sleep(every_s)
+        gone = any(event & select.POLLHUP for _, event in terminal.poll(0))
+    app.exit(None, 128 + signal.SIGHUP)
 
 
 def _collect_from_now_on() -> None:
