@@ -68,7 +68,7 @@ def find(
 
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
-    with _open(chosen.store, read_only=not keep_receipt) as opened:
+    with _open_or_hint(chosen.store, read_only=not keep_receipt) as opened:
 
         def ask(asked: str) -> Answer:
             found = lookup.find(
@@ -78,7 +78,9 @@ def find(
                 _keep_receipts(opened, found, chosen.mode)
             said = {"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present)
             lines = tuple(lookup_words.found_lines(opened, found, present))
-            why = "" if found.count else lookup_words.nothing_line(chosen.mode, found)
+            why = ""
+            if not found.count:
+                why = lookup_words.nothing_line(chosen.mode, found) + _demo_hint(chosen.store)
             exit_code = ExitCode.DONE
             if why or any(message.is_doubtful for message in found.messages):
                 exit_code = ExitCode.NOT_FOUND
@@ -115,13 +117,14 @@ def show(
 
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
-    with _open(chosen.store) as opened:
+    with _open_or_hint(chosen.store) as opened:
 
         def ask(asked: str) -> Answer:
             timeline = _story_of(opened, asked, chosen.mode, present)
             if timeline is None:
                 named = safe(mask_text(asked), 60)
                 why = translate("the store knows no {id}; try kusanya find", id=named)
+                why += _demo_hint(chosen.store)
                 return Answer((), {}, ExitCode.NOT_FOUND, why)
             return Answer(
                 tuple(lookup_words.story_lines(opened, timeline)),
@@ -240,6 +243,31 @@ def _open(url: str, *, read_only: bool = True) -> "Store":
     from kusanya.store import Store
 
     return Store.open(url, read_only=read_only)
+
+
+def _open_or_hint(url: str, *, read_only: bool = True) -> "Store":
+    """Open a store; where there is none, say where the demo's store lies."""
+    from kusanya.errors import StoreUnavailable
+
+    try:
+        return _open(url, read_only=read_only)
+    except StoreUnavailable as error:
+        hint = _demo_hint(url) if str(error).startswith("there is no store") else ""
+        if not hint:
+            raise
+        raise StoreUnavailable(f"{error}{hint}") from None
+
+
+def _demo_hint(url: str) -> str:
+    """Return what to add to the command for the demo's store, where there is another one of it."""
+    from kusanya.profiles import data_folder
+    from kusanya_console.demo import STORE
+    from kusanya_console.ui.language import translate
+
+    demos = data_folder() / "demo" / STORE
+    if not demos.exists() or url.endswith(str(demos)):
+        return ""
+    return translate("; to look in the demo's store add --store {path}", path=demos)
 
 
 def _story_of(

@@ -13,6 +13,7 @@ from typing import Final, Self
 import msgspec
 
 from kusanya.errors import ConfigurationError
+from kusanya_console.demo import STORE
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -68,7 +69,7 @@ class DemoFolder:
     @property
     def store_url(self) -> str:
         """Return the URL of the demo's store."""
-        return f"sqlite:///{self.path / 'store.sqlite'}"
+        return f"sqlite:///{self.path / STORE}"
 
     def log(self, name: str) -> Path:
         """Return the log file of the child `name`."""

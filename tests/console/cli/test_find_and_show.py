@@ -21,6 +21,7 @@ from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.cli import lookup
+from kusanya_console.demo.folder import DemoFolder
 
 Kusanya = Callable[..., tuple[int, str, str]]
 
@@ -382,3 +383,24 @@ def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english
     assert "nothing in live mode matches" in kusanya("find", "INV-9", "--json")[2]
     monkeypatch.delenv("KUSANYA_LANG")
     assert "succeeded" in kusanya("find", "INV-482050")[1]
+
+
+def test_where_nothing_is_found_the_demos_store_is_named(
+    kusanya: Kusanya, seed: Seed, tmp_path: Path, empty_store: Path
+) -> None:
+    demos = DemoFolder(tmp_path / "data" / "demo")
+    assert "demo" not in kusanya("find", "INV-482003")[2], "no demo has run"
+    path = Path(demos.store_url.removeprefix("sqlite:///"))
+    copy(empty_store, path)
+    with Store.open(path, clock=ManualClock(NOW)) as store:
+        Seed(store).life(3, at=NOW - timedelta(minutes=9))
+    add = f"to look in the demo's store add --store {path}"
+    for asked in (("find", "INV-482003"), ("show", "col_0000000000000003")):
+        code, _, err = kusanya(*asked)
+        assert (code, add in err) == (1, True), err
+        nowhere = tmp_path / "nowhere.db"
+        code, _, err = kusanya(*asked, "--store", str(nowhere))
+        assert f"there is no store at {nowhere}; {add}" in err
+        assert kusanya(*asked, "--store", str(path))[0] == 0
+    assert add not in kusanya("find", "INV-9", "--store", str(path))[2]
+    demos.close()
