@@ -197,6 +197,19 @@ class Seed:
                 row.id, 1, at=at, state=state, **(told | ended)
             ).result()
 
+    def then_out_of_reach(self, n: int, *, lost: int, unreached: int) -> None:
+        """Record the further attempts of a creation: lost ones, then such as never left."""
+        never = "the service cannot be reached (no connection): nothing was sent"
+        ends = ["lost"] * lost + ["not_sent"] * unreached
+        for number, outcome in enumerate(ends, start=2):
+            at = NOW - timedelta(minutes=8 - number)
+            self.store.intents.begin_attempt(f"int_{n:08}", at=at)
+            self.store.intents.finish_attempt(
+                f"int_{n:08}", number, at=at, state=IntentState.UNKNOWN, outcome=outcome,
+                status=None, request_id=None, took_us=4_000,
+                sentence=never if outcome == "not_sent" else "no answer in time",
+            ).result()  # fmt: skip
+
     def intents(self) -> None:
         """Record creations in every state, three of them without a known outcome."""
         self.intent(1, sent_ago=timedelta(hours=24), state=IntentState.UNKNOWN)

@@ -9,6 +9,7 @@ from tests.console.looking import shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.lookup import load_creation_timeline
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 
@@ -94,3 +95,44 @@ async def test_the_sentence_the_card_and_the_body_of_a_creation_can_be_copied(
         await settled(pilot)
         (card,) = tmp_path.glob("kusanya-card-live-INV-431003*.txt")
         assert "no new request: wait" in card.read_text()
+
+
+REACHED = (
+    "attempts 1-2 may have reached the service; attempt 5: the service cannot be reached "
+    "(no connection): nothing was sent"
+)
+
+
+@pytest.mark.parametrize("keys", ["5", "5 enter"])
+async def test_nothing_was_sent_is_said_of_the_attempt_that_never_left_and_not_of_the_creation(
+    opened: Opened, seed: Any, settled: Settled, keys: str
+) -> None:
+    seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
+    seed.then_out_of_reach(3, lost=1, unreached=3)
+    async with opened(*keys.split(), size=(200, 60)) as (app, pilot):
+        await settled(pilot)
+        said = flat(app)
+        assert "outcome attempts 1-2 may have reached" in said
+        assert said.count("not sent") == 3
+        assert "attempt 3: not sent" not in said
+
+
+def test_a_creation_whose_lost_attempt_came_last_has_the_sentence_of_that_attempt(
+    seed: Any, store: Store, clock: ManualClock
+) -> None:
+    seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
+    seed.then_out_of_reach(3, lost=1, unreached=0)
+    timeline = load_creation_timeline(store, "int_00000003", now=clock.now())
+    assert timeline is not None
+    assert timeline.outcome == "no answer in time"
+
+
+def test_an_attempt_that_is_under_way_may_have_reached_the_service(
+    seed: Any, store: Store, clock: ManualClock
+) -> None:
+    seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
+    seed.then_out_of_reach(3, lost=1, unreached=3)
+    store.intents.begin_attempt("int_00000003", at=clock.now())
+    timeline = load_creation_timeline(store, "int_00000003", now=clock.now())
+    assert timeline is not None
+    assert timeline.outcome == REACHED.replace("attempts 1-2", "attempts 1-2, 6")

@@ -11,13 +11,14 @@ from kusanya_console.cli.options import AsJson, ClockName, ProfileName, StoreUrl
 from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from kusanya.client import Client
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
     from kusanya.store import Store
-    from kusanya.store.records import IntentRow
+    from kusanya.store.records import AttemptRow, IntentRow
     from kusanya.wire import Collection
 
 _intents = typer.Typer(rich_markup_mode=None)
@@ -127,10 +128,12 @@ def intents(
     present = parse_clock(clock).now()
     with Store.open(chosen.store, read_only=True) as opened:
         every = list(open_intents(opened, chosen.mode))
-    rows = [row for row in every if row.profile == chosen.name]
-    if as_json:
-        say_json({"data": [_record(row, present) for row in rows]})
-        return
+        rows = [row for row in every if row.profile == chosen.name]
+        if as_json:
+            say_json(
+                {"data": [_record(row, opened.intents.attempts(row.id), present) for row in rows]}
+            )
+            return
     for row in rows:
         say(_line(row, present))
     if not rows:
@@ -250,7 +253,7 @@ def intents_decide(
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
     if as_json:
-        say_json(_record(decided, time.now()) | {"collection_id": decided.collection_id})
+        say_json(_record(decided, (), time.now()) | {"collection_id": decided.collection_id})
     else:
         said = f"{decided.id}  {mask_text(decided.reference)}  {decided.state}: {decided.outcome}"
         say(safe(said, 400))
@@ -331,8 +334,9 @@ def _report(made: "Collection", *, as_json: bool, more: bool = False) -> None:
     )
 
 
-def _record(row: "IntentRow", now: "datetime") -> dict[str, Any]:
+def _record(row: "IntentRow", attempts: "Sequence[AttemptRow]", now: "datetime") -> dict[str, Any]:
     from kusanya.intents import replay_left
+    from kusanya.intents.outcome import outcome_sentence
     from kusanya.privacy import mask_phone, mask_text
 
     return {
@@ -344,7 +348,7 @@ def _record(row: "IntentRow", now: "datetime") -> dict[str, Any]:
         "first_sent_at": row.first_sent_at,
         "attempts": row.attempts,
         "replay_left_s": int(replay_left(row, now=now).total_seconds()),
-        "outcome": row.outcome,
+        "outcome": outcome_sentence(row, attempts),
     }
 
 

@@ -365,7 +365,7 @@ def _creation_record(timeline: CreationTimeline) -> dict[str, Any]:
         "first_sent_at": intent.first_sent_at,
         "attempts": intent.attempts,
         "replay_safe_until": timeline.replay_until,
-        "outcome": None if intent.outcome is None else mask_text(intent.outcome),
+        "outcome": None if timeline.outcome is None else mask_text(timeline.outcome),
         "collection_id": intent.collection_id,
     } | _said(creation_advice(timeline), new_request(timeline))
 
@@ -409,8 +409,8 @@ def _by(kind: MatchKind) -> str:
 
 def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
     if not timeline.is_open:
-        if timeline.intent.outcome:
-            what = mask_text(translate_filled(timeline.intent.outcome))
+        if timeline.outcome:
+            what = mask_text(translate_filled(timeline.outcome))
             yield safe(translate("  outcome: {what}", what=what), 400)
     elif timeline.replay_until is None:
         yield translate("  its replay window is over: a person decides, kusanya intents decide")

@@ -65,8 +65,8 @@ def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> 
     zone = look.zone.tzname(None)
     lines += [_BLANK, rule(translate("story, our clock, {zone}", zone=zone), width)]
     lines += moment_lines(timeline.entries, look, width)
-    if intent.outcome is not None:
-        said = format_text(translate_filled(intent.outcome), 300)
+    if timeline.outcome is not None:
+        said = format_text(translate_filled(timeline.outcome), 300)
         lines += wrapped(said, width, label="outcome")
     return lines + around_lines(timeline.around, look, width)
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from kusanya.alarms.stalled_intents import count_stalled, format_count, is_stalled
 from kusanya.assumptions import REPLAY_WINDOW
 from kusanya.intents import Candidate, replay_left, window_ends
+from kusanya.intents.outcome import outcome_sentence
 from kusanya.privacy import mask_json, mask_phone
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
@@ -127,14 +128,15 @@ def intent_card(
         labelled("prepared", (format_moment(row.prepared_at, look), PLAIN)),
         labelled("profile", cell(row.profile, limit=40)),
     ]
-    if row.outcome is not None and row.outcome != _NO_ANSWER:
-        said = format_text(translate_filled(row.outcome), 300)
+    outcome = outcome_sentence(row, attempts)
+    if outcome is not None and outcome != _NO_ANSWER:
+        said = format_text(translate_filled(outcome), 300)
         lines += wrapped(said, width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(
             translate("held by {who}", who=safe(row.claimed_by, 60)), width, indent=12, role=MUTED
         )
-    lines += [_BLANK, rule("sent", width)]
+    lines += [_BLANK, rule("attempts", width)]
     lines += [_attempt(one, look) for one in attempts]
     if not attempts:
         lines.append(((translate("nothing has left this machine"), MUTED),))
@@ -228,7 +230,8 @@ def _key(row: IntentRow) -> str:
 
 
 def _attempt(one: AttemptRow, look: Look) -> Line:
-    outcome = translate("in flight" if one.outcome is None else safe(one.outcome, 20))
+    outcome = "in flight" if one.outcome is None else one.outcome.replace("_", " ")
+    outcome = translate(safe(outcome, 20))
     status = "" if one.status is None else f"{one.status}"
     lasted = "" if one.took_us is None else format_elapsed(one.took_us)
     lost = one.outcome == "lost"

@@ -21,6 +21,8 @@ class CreationTimeline(msgspec.Struct, frozen=True, kw_only=True):
     around: Around
     replay_until: datetime | None
     """Until when the same key and bytes may be sent again; None where they may not."""
+    outcome: str | None
+    """What is recorded of its outcome, of all attempts together; None where nothing is."""
 
     @property
     def is_open(self) -> bool:
@@ -50,6 +52,7 @@ def load_creation_timeline(
     Raises StoreError when the store cannot be read.
     """
     # Late: it brings the client with it, which nothing needs before the first paint.
+    from kusanya.intents.outcome import outcome_sentence
     from kusanya.intents.window import replay_left
 
     intent = store.intents.get(intent_id)
@@ -75,5 +78,6 @@ def load_creation_timeline(
             now=now,
         ),
         replay_until=now + left if left else None,
+        outcome=outcome_sentence(intent, attempts),
     )
     return timeline if timeline.is_open else msgspec.structs.replace(timeline, replay_until=None)

@@ -23,6 +23,7 @@ from kusanya.store.records import (
 from kusanya.wire import Status
 
 _ANSWERED: Final = "answered"
+_NOT_SENT: Final = "not_sent"
 
 
 class EventKind(StrEnum):
@@ -152,9 +153,14 @@ def intent_entries(intent: IntentRow, attempts: Iterable[AttemptRow]) -> list[Ti
 
 def _attempt_entry(attempt: AttemptRow) -> TimelineEntry:
     detail = f"POST /v1/collections, attempt {attempt.number}"
-    if attempt.outcome is not None and attempt.outcome != _ANSWERED:
+    is_sent = attempt.outcome != _NOT_SENT
+    if is_sent and attempt.outcome is not None and attempt.outcome != _ANSWERED:
         status = "" if attempt.status is None else f", status {attempt.status}"
         detail += f": {attempt.outcome.replace('_', ' ')}{status}"
     return TimelineEntry(
-        at=attempt.sent_at, kind=EventKind.SENT, word="sent", detail=detail, source="client"
+        at=attempt.sent_at,
+        kind=EventKind.SENT,
+        word="sent" if is_sent else "not sent",
+        detail=detail,
+        source="client",
     )

@@ -52,6 +52,19 @@ def test_a_creation_without_an_answer_is_found_with_what_to_say(
     assert found["first_sent_at"] == "2026-03-04T12:12:07Z"
 
 
+def test_show_says_which_attempts_were_not_sent_and_which_may_have_arrived(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
+    seed.then_out_of_reach(3, lost=1, unreached=2)
+    _, out, _ = kusanya("show", "int_00000003")
+    assert out.count("not sent  POST /v1/collections, attempt ") == 2
+    outcome = json.loads(kusanya("show", "int_00000003", "--json")[1])["outcome"]
+    assert outcome.startswith("attempts 1-2 may have reached the service; attempt 4: ")
+    (listed,) = json.loads(kusanya("intents", "--json")[1])["data"]
+    assert listed["outcome"] == outcome
+
+
 def test_a_creation_is_shown_by_its_id(kusanya: Kusanya, seed: Seed) -> None:
     seed.intents()
     code, out, _ = kusanya("show", "int_00000003")
