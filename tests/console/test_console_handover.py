@@ -19,6 +19,7 @@ from kusanya.wire import Mode
 from kusanya.wording import Language, outage_notice
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.handover.screen import next_shift, page_lines, shift_before
+from kusanya_console.health.screen import HealthScreen
 from kusanya_console.ui import language
 from kusanya_console.ui.format import plain
 
@@ -196,3 +197,31 @@ async def test_an_outage_notice_is_copied_in_both_languages(
         english, swahili = app.clipboard.split("\n\n")
         assert english.startswith("Payments by Airtel Money are delayed since 15:1")
         assert swahili.startswith("Malipo kwa Airtel Money yanachelewa tangu saa tisa")
+
+
+@pytest.mark.anyio
+async def test_no_outage_is_announced_for_prompts_on_one_phone_or_from_another_alarm(
+    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+) -> None:
+    at = clock.now() - timedelta(minutes=6)
+    for n in range(3):
+        seed.answered(seed.collection(300 + n, at=at, channel="MPESA_TZ", phone="255754000010"))
+        seed.answered(seed.collection(320 + n, at=at, channel="AIRTEL_TZ"))
+    refused = {
+        "stuck:MPESA_TZ": "one phone waits: a customer, no outage",
+        "cause:expired": "the cursor stands on no alarm about a network",
+    }
+    seed.life(1, at=at, status="expired")
+    async with opened("4") as (app, pilot):
+        health = app.console_screen
+        assert isinstance(health, HealthScreen)
+        for key, why in refused.items():
+            health._point(key)
+            await app.run_action("screen.copy_notice")
+            await settled(pilot)
+            assert why in shown(app)
+            assert not app.clipboard
+        health._point("stuck:AIRTEL_TZ")
+        await app.run_action("screen.copy_notice")
+        await settled(pilot)
+        assert app.clipboard.startswith("Payments by Airtel Money are delayed")

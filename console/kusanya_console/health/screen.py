@@ -17,7 +17,6 @@ from kusanya.health.causes import Causes, TimeToFinal, Window, begins, causes, t
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya.wording import outage_notice
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
     ActionRequested,
@@ -32,11 +31,11 @@ from kusanya_console.collections.detail import card_head
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.health.lines import Section, Target, targets
+from kusanya_console.health.notice import notice
 from kusanya_console.health.reader import Reading
 from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
-from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, format_instant, plain, rule
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
@@ -47,8 +46,6 @@ _MARGIN = 2
 """Cells at the left for the cursor."""
 _NO_REPORT: Final = "the store is being read: there is no report yet"
 _EVERY: Final = timedelta(seconds=5)
-_OF_NETWORKS: Final = ("stuck", "failure_rate")
-"""Alarms whose subject is a channel: customers can be told of them."""
 
 
 class HealthFigures(msgspec.Struct, frozen=True):
@@ -344,20 +341,13 @@ class HealthScreen(ConsoleScreen):
         self.post_message(ActionRequested("copying the report", copy))
 
     def action_copy_notice(self) -> None:
-        """Copy what customers are told of the network that the alarm in view is about."""
-        found, target = self._reading(), self.target
-        alarms = () if found is None else found.alarms
-        of_networks = [one for one in alarms if one.code in _OF_NETWORKS]
-        mine = target.alarm if target is not None else ""
-        alarm = next((one for one in of_networks if one.id == mine), None)
-        alarm = alarm or next(iter(of_networks), None)
-        if found is None or alarm is None:
-            self.say("no alarm is about a network: there is nothing to tell customers")
+        """Copy what customers are told of the network that the alarm under the cursor is about."""
+        found = self._reading()
+        said = _NO_REPORT if found is None else notice(found, self.target)
+        if isinstance(said, str):
+            self.say(said)
             return
-        stuck = {one.channel: one.oldest_at for one in found.inputs.health.stuck}
-        rates = {one.channel: one.since for one in found.inputs.failure_rates}
-        since = (stuck if alarm.code == "stuck" else rates)[alarm.subject]
-        english, swahili = outage_notice(vocabulary.channel(alarm.subject), since=since)
+        english, swahili = said
         self.post_message(
             CopyRequested("outage notice", f"{spoken(english)}\n\n{spoken(swahili)}", quiet=True)
         )
