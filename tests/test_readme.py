@@ -123,7 +123,7 @@ def polled(identifier: str, status: Status, reference: str, mode: Mode) -> Obser
         source=Source.POLL,
         source_id=f"poll_{identifier}",
         observed_at=at,
-        heard_in=mode,
+        observed_in=mode,
         collection=Collection(
             id=identifier,
             status=status,

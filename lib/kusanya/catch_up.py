@@ -272,7 +272,7 @@ def _ask(run: _Run, row: CollectionRow) -> Effects[None]:
 
 def _check(run: _Run, event: EventRow) -> Effects[None]:
     found = yield from run.core.event(event.id)
-    fact = event_observation(found, at=run.core.clock.now(), heard_in=run.mode)
+    fact = event_observation(found, at=run.core.clock.now(), observed_in=run.mode)
     yield from call(lambda: run.store.record(fact))
     body = yield from call(lambda: run.store.deliveries.body(event.delivery_id))
     run.found.events_checked += 1

@@ -74,7 +74,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Ombi la malipo limeghairiwa kwenye simu yako.",
         step_english="Shall we send a new request?",
         step_swahili="Tukutumie ombi jipya?",
-        operator="Ask, then send a new request if wished.",
+        operator="Ask, then send a new request if the customer wants it.",
         may_prompt=True,
         sample_share=0.16,
     ),

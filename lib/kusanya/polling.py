@@ -46,7 +46,7 @@ def poll_collection(
     _log_asked.info("collection asked about", extra=asked)
     if not found.is_final and found.status == known_status:
         return Poll(collection=found)
-    fact = poll_observation(found, at=core.clock.now(), heard_in=mode)
+    fact = poll_observation(found, at=core.clock.now(), observed_in=mode)
     yield from call(lambda: store.record(fact))
     if not found.is_final:
         return Poll(collection=found)

@@ -151,7 +151,7 @@ class _Made:
             source=source,
             source_id=f"{source.value}-{self.id}",
             observed_at=at,
-            heard_in=Mode.LIVE,
+            observed_in=Mode.LIVE,
             collection=decode_collection(self.data(status).encode()),
         )
 

@@ -73,7 +73,7 @@ def _fact(number: int, status: str) -> Observation:
         source=Source.ANSWER if status == "created" else Source.POLL,
         source_id=f"{status}-{_STARTED}-{number}",
         observed_at=now,
-        heard_in=decode_collection(msgspec.json.encode(said)).mode,
+        observed_in=decode_collection(msgspec.json.encode(said)).mode,
         collection=decode_collection(msgspec.json.encode(said)),
     )
 

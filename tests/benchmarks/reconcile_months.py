@@ -239,7 +239,7 @@ def _fact(row: dict[str, Any], seq: int, source: Source, status: str, at: int) -
             source=source,
             source_id=event or f"key-{seq}",
             observed_at=datetime.fromtimestamp(at / 1e6, UTC),
-            heard_in=Mode.LIVE,
+            observed_in=Mode.LIVE,
             collection=decode_collection(said.encode()),
             event_id=event,
             event_type=event and f"collection.{status}",

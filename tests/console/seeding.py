@@ -90,7 +90,7 @@ class Seed:
             source=Source.ANSWER,
             source_id=f"key-{collection.id}",
             observed_at=collection.created_at,
-            heard_in=collection.mode,
+            observed_in=collection.mode,
             collection=collection,
         )
 
@@ -129,7 +129,7 @@ class Seed:
             Arrival(
                 arrived_at=at,
                 endpoint=endpoint,
-                heard_in=event.mode,
+                observed_in=event.mode,
                 body=event.raw,
                 headers=((b"service-signature", b"t=1,v1=00"),),
                 verdict=verdict,
@@ -148,7 +148,7 @@ class Seed:
                     source=Source.EVENT,
                     source_id=event.id,
                     observed_at=at,
-                    heard_in=event.mode,
+                    observed_in=event.mode,
                     collection=data,
                     event_id=event.id,
                     event_type=event.type,

@@ -390,7 +390,7 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
     header = f"t={stamp},v1={digest}".encode()
     seed.store.record(
         Arrival(
-            arrived_at=now, endpoint="shop", heard_in=Mode.LIVE, body=event.raw,
+            arrived_at=now, endpoint="shop", observed_in=Mode.LIVE, body=event.raw,
             headers=((b"Service-Signature", header),), verdict=Verdict.REJECTED,
             reason="no_match", secrets_tried=1, event_id=event.id,
             event_type=event.type, event_created_at=now, answer=400, took_us=900,

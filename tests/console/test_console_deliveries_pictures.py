@@ -167,7 +167,7 @@ def test_hostile_text_in_every_part_is_shown_as_text(
     for text in HOSTILE:
         seed.store.record(
             Arrival(
-                arrived_at=at, endpoint=text, heard_in=Mode.LIVE, verdict=Verdict.REJECTED,
+                arrived_at=at, endpoint=text, observed_in=Mode.LIVE, verdict=Verdict.REJECTED,
                 body=json.dumps({one: [one] for one in HOSTILE}, ensure_ascii=False).encode(),
                 headers=tuple((one.encode()[:90], one.encode()) for one in HOSTILE),
                 reason=text, event_id=text, event_type=text, event_created_at=at,

@@ -187,7 +187,9 @@ async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take
     )  # fmt: skip
     async with opened("4", size=SIZE) as (app, _pilot):
         lines = shown(app).splitlines()
-        groups = [line.strip() for line in lines if "mend it:" in line or "ask the prov" in line]
+        groups = [
+            line.strip() for line in lines if "put it right:" in line or "ask the prov" in line
+        ]
         assert groups[1] == "ask the provider: 1", "a code that nobody knows yet"
         ttcl = next(line for line in lines if line.strip().startswith("T-Pesa"))
         assert ttcl.split()[-4:] == ["1", "min", "0", "s"] or "1 min 0 s" in ttcl

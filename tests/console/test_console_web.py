@@ -51,7 +51,7 @@ def path(tmp_path: Path, store: Store, seed: Any) -> Path:
 
 @asynccontextmanager
 async def serving(path: Path) -> AsyncIterator[tuple[WebConsole, aiohttp.ClientSession]]:
-    """Serve a store, and lend a visitor that keeps cookies and follows nothing."""
+    """Serve a store, and yield a visitor that keeps cookies and follows nothing."""
     console = WebConsole(settings_for(path), environ=SURROUNDINGS, token=TOKEN)
     await console.start()
     jar = aiohttp.CookieJar(unsafe=True)  # it would keep none for a bare address

@@ -1,4 +1,4 @@
-"""`kusanya talk`: an incident, a look-up and a paste, by a person who only hears lines."""
+"""`kusanya talk`: an incident, a look-up and a paste, by a person who only listens."""
 
 import subprocess
 import sys

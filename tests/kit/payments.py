@@ -29,7 +29,7 @@ def polled(key: object, created: datetime, **fields: Any) -> Observation:
         source=Source.POLL,
         source_id=f"poll-{key}",
         observed_at=(collection.completed_at or created) + timedelta(minutes=1),
-        heard_in=collection.mode,
+        observed_in=collection.mode,
         collection=collection,
     )
 

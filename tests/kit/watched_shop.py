@@ -106,7 +106,7 @@ class WatchedShop:
         fact = msgspec.structs.replace(by_event(key, made, **fields), observed_at=now)
         self.store.submit(
             Arrival(
-                arrived_at=now, endpoint="shop", heard_in=Mode.LIVE, body=b"{}", headers=(),
+                arrived_at=now, endpoint="shop", observed_in=Mode.LIVE, body=b"{}", headers=(),
                 verdict=Verdict.VERIFIED if answer == 200 else Verdict.REJECTED,
                 reason=None if answer == 200 else "no_match", signed_at=now, secrets_tried=1,
                 event_id=fact.event_id, event_type=fact.event_type,

@@ -135,13 +135,13 @@ def arrived(store: Store, at: datetime, *, answer: int, endpoint: str = "shop") 
     fact = collection(f"{endpoint}{at.timestamp():.0f}", at=at, status="succeeded")
     store.record(
         Arrival(
-            arrived_at=at, endpoint=endpoint, heard_in=Mode.LIVE, body=b"{}", headers=(),
+            arrived_at=at, endpoint=endpoint, observed_in=Mode.LIVE, body=b"{}", headers=(),
             verdict=Verdict.VERIFIED if good else Verdict.REJECTED,
             reason=None if good else "no_match", event_id=f"evt_{fact.id}", answer=answer,
             took_us=0,
             observation=Observation(
                 source=Source.EVENT, source_id=f"evt_{fact.id}", observed_at=at,
-                heard_in=Mode.LIVE, collection=fact, event_id=f"evt_{fact.id}",
+                observed_in=Mode.LIVE, collection=fact, event_id=f"evt_{fact.id}",
             ) if good else None,
         )
     )  # fmt: skip
@@ -160,7 +160,7 @@ def polled(store: Store, fact: Collection) -> None:
     store.record(
         Observation(
             source=Source.POLL, source_id=f"req_{fact.id}", observed_at=fact.created_at,
-            heard_in=fact.mode, collection=fact,
+            observed_in=fact.mode, collection=fact,
         )
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ def without_effect(
 ) -> None:
     store.record(
         Arrival(
-            arrived_at=at, endpoint=endpoint, heard_in=mode, body=b"?", headers=(),
+            arrived_at=at, endpoint=endpoint, observed_in=mode, body=b"?", headers=(),
             verdict=verdict, reason="said", secrets_tried=1, event_id="evt_1",
             answer=400 if verdict is Verdict.WRONG_MODE else 200, took_us=900,
         )

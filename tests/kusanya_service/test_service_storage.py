@@ -42,12 +42,12 @@ def bad(connection: Any) -> None:
 
 
 async def test_a_bad_change_fails_alone_and_leaves_nothing(storage: Storage) -> None:
-    wishes: list[Any] = []
+    writes: list[Any] = []
     for number in range(20):
-        wishes.append(storage.write(changes.set_meta, f"good-{number}", "kept"))
+        writes.append(storage.write(changes.set_meta, f"good-{number}", "kept"))
         if number == 10:
-            wishes.append(storage.write(bad))
-    results = await asyncio.gather(*wishes, return_exceptions=True)
+            writes.append(storage.write(bad))
+    results = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(one) for one in results if one is not None] == [ValueError]
     assert queries.meta(storage.reader, "half") is None
     kept = [queries.meta(storage.reader, f"good-{number}") for number in range(20)]

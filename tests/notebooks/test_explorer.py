@@ -221,7 +221,7 @@ def test_the_story_from_a_store_has_facts_in_order(tmp_path: Path) -> None:
                 source=Source.ANSWER,
                 source_id="key",
                 observed_at=created,
-                heard_in=Mode.TEST,
+                observed_in=Mode.TEST,
                 collection=facts,
             )
         )

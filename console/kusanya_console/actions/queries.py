@@ -35,7 +35,7 @@ class ServiceQueries:
         """Ask for a collection and keep the answer; it may settle an intent that waits for it."""
         found = _sendable(lambda: self._client.get_collection(collection_id))
         now = self._clock.now()
-        self._store.record(poll_observation(found, at=now, heard_in=self._client.mode))
+        self._store.record(poll_observation(found, at=now, observed_in=self._client.mode))
         settled = resolve_by_reference(self._store, found, now=now)
         more = "" if settled is None else "; this settles its intent"
         return ActionResult(f"asked: {_named(found)}{more}")
@@ -44,7 +44,7 @@ class ServiceQueries:
         """Ask for an event and keep the answer."""
         found = _sendable(lambda: self._client.get_event(event_id))
         self._store.record(
-            event_observation(found, at=self._clock.now(), heard_in=self._client.mode)
+            event_observation(found, at=self._clock.now(), observed_in=self._client.mode)
         )
         return ActionResult(
             f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}"

@@ -216,8 +216,8 @@ class ConsoleApp(Preferences):
     async def _types_beside(self, event: events.Key) -> bool:
         """Put a character into the look-up's box where it was meant for it; tell whether it was.
 
-        A digit that is a screen's key goes there at once. A further one right behind it is no
-        person's wish to see two screens: it is the second digit of a number.
+        A digit that is a screen's key goes there at once. A further one right behind it is not
+        meant to open two screens: it is the second digit of a number.
         """
         screen, character = self.console_screen, event.character or ""
         if screen is None or screen is not self.screen or not event.is_printable:

@@ -105,7 +105,7 @@ class FeedRunner(ActionRunner):
             try:
                 endpoints = service.load().endpoints
             except DashboardError:
-                # The Service screen says why; what was heard last stays, it is still the best word.
+                # The Service screen says why; the last answer stays, nothing newer is known.
                 self.post_message(EndpointsLoaded(None))
             except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
                 why = f"could not read the sender's endpoints: {failure_place(error)}"

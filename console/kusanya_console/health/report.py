@@ -54,7 +54,7 @@ def report(found: Reading, look: Look, width: int) -> tuple[Section, ...]:
         Section("endpoints, as the sender must see them", tuple(_endpoints(found, look, width))),
         Section(
             translate(
-                "failures, {our_window}, by who can mend them",
+                "failures, {our_window}, by who can act on them",
                 our_window=translate(found.window.value),
             ),
             tuple(causes(found, width)),

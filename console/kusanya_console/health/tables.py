@@ -38,7 +38,7 @@ _ANOMALIES_SHOWN = 12
 _SAID = 31
 """Cells before the sentence about an odd payment."""
 _GROUPS = {
-    CodeClass.CUSTOMER: "the customer can mend it",
+    CodeClass.CUSTOMER: "the customer can put it right",
     CodeClass.DATA: "our data is wrong",
     CodeClass.LATER: "later may go well",
     CodeClass.UNKNOWN: "ask the provider",
@@ -47,7 +47,7 @@ _COUNTED_AS = {"expired": EXPIRED, "no code": NO_CODE}
 
 
 def causes(found: Reading, width: int) -> list[Entry]:
-    """Return failures and expiries of the window, grouped by who can mend them."""
+    """Return failures and expiries of the window, grouped by who can act on them."""
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
         return plainly(

@@ -14,14 +14,14 @@ def answer_observation(collection: Collection, *, key: str, at: datetime) -> Obs
         source=Source.ANSWER,
         source_id=key,
         observed_at=at,
-        heard_in=collection.mode,
+        observed_in=collection.mode,
         collection=collection,
         replayed=response is not None and response.replayed,
     )
 
 
 def poll_observation(
-    collection: Collection, *, at: datetime, heard_in: Mode | None = None
+    collection: Collection, *, at: datetime, observed_in: Mode | None = None
 ) -> Observation:
     """Return the fact that a GET of a collection said this.
 
@@ -33,18 +33,20 @@ def poll_observation(
         source=Source.POLL,
         source_id=request_id or hashlib.sha256(collection.raw).hexdigest()[:32],
         observed_at=at,
-        heard_in=heard_in or collection.mode,
+        observed_in=observed_in or collection.mode,
         collection=collection,
     )
 
 
-def event_observation(event: Event, *, at: datetime, heard_in: Mode | None = None) -> Observation:
+def event_observation(
+    event: Event, *, at: datetime, observed_in: Mode | None = None
+) -> Observation:
     """Return the fact that a GET of an event said this."""
     return Observation(
         source=Source.EVENT_CHECK,
         source_id=event.id,
         observed_at=at,
-        heard_in=heard_in or event.mode,
+        observed_in=observed_in or event.mode,
         collection=event.data,
         event_id=event.id,
         event_type=event.type,

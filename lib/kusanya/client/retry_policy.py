@@ -30,7 +30,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 def pause_s(attempt: int, *, chance: float, retry_after_s: float | None) -> float:
     """Return the seconds to wait after attempt number `attempt` (from 1) failed.
 
-    `chance` is a number from 0 to 1. The service's own wish is a lower bound, never shortened.
+    `chance` is a number from 0 to 1. What the service asks for is a lower bound, never shortened.
     """
     ceiling: float = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempt - 1, 10))
     return max(chance * ceiling, retry_after_s or 0.0)

@@ -1,6 +1,6 @@
 """One process at a time sends an intent, and a dead one holds nothing.
 
-A claim is a lease in the store. It ends by itself a minute after its process was last heard of; on
+A claim is a lease in the store. It ends by itself a minute after its process last renewed it; on
 the same machine a process that is gone is seen at once.
 """
 

@@ -68,7 +68,7 @@ def examine(
             trouble = f"the service could not be asked: {error}"
         else:
             asked = True
-            store.record(poll_observation(found, at=now, heard_in=client.mode))
+            store.record(poll_observation(found, at=now, observed_in=client.mode))
     seen = store.collections.get(collection_id, intent.mode)
     differs = [] if seen is None else [*differences(intent, seen), *_taken(store, intent, seen)]
     if missing:

@@ -92,4 +92,4 @@ def _ask(
         answers.trouble = str(error)
     else:
         at = client.core.clock.now()
-        store.record(poll_observation(found, at=at, heard_in=mode))
+        store.record(poll_observation(found, at=at, observed_in=mode))

@@ -50,7 +50,7 @@ class Reason(StrEnum):
     """The network said that another payment is open on the phone."""
     NETWORK_DUPLICATE = "network_duplicate"
     UNSEEN = "unseen"
-    """A person named a collection that the store has never heard of."""
+    """A person named a collection that the store does not know."""
     NOTHING_OPEN = "nothing_open"
 
 
@@ -262,7 +262,8 @@ def _agreeing(found: Advice, verdict: NewRequest) -> Advice:
     if verdict.safe:
         if found.topic == _IN_PROGRESS:
             return replace(
-                found, operator="The two minutes are over: send a new request if wished."
+                found,
+                operator="The two minutes are over: send a new request if the customer wants it.",
             )
         return found
     keeps_its_own = not found.may_prompt and found.topic not in {OTHER, UNKNOWN_OUTCOME}

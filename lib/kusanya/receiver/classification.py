@@ -95,7 +95,7 @@ def classify(
         return Arrival(
             arrived_at=arrived_at,
             endpoint=endpoint_name,
-            heard_in=mode,
+            observed_in=mode,
             body=body,
             headers=kept,
             verdict=Verdict.REJECTED,
@@ -119,7 +119,7 @@ def classify(
     return Arrival(
         arrived_at=arrived_at,
         endpoint=endpoint.name,
-        heard_in=endpoint.mode,
+        observed_in=endpoint.mode,
         body=body,
         headers=kept,
         verdict=verdict,
@@ -152,8 +152,8 @@ def answer_text(arrival: Arrival) -> str:
     """Return the body of our answer: nothing, or what is wrong in words for the sender's log."""
     if arrival.verdict is Verdict.WRONG_MODE:
         return (
-            f"wrong_mode: this endpoint and its signing secret are for {arrival.heard_in} mode and "
-            "the event is not; register the endpoint in the event's mode"
+            f"wrong_mode: this endpoint and its signing secret are for {arrival.observed_in} mode "
+            "and the event is not; register the endpoint in the event's mode"
         )
     return arrival.reason or ""
 
@@ -187,7 +187,7 @@ def _observation(event: Event, arrived_at: datetime, endpoint: EndpointSecrets) 
         source=Source.EVENT,
         source_id=event.id,
         observed_at=arrived_at,
-        heard_in=endpoint.mode,
+        observed_in=endpoint.mode,
         collection=event.data,
         event_id=event.id,
         event_type=event.type,

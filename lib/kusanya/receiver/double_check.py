@@ -119,7 +119,7 @@ class DoubleCheck:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         if (
             receipt.verdict not in {Verdict.VERIFIED, Verdict.CONFLICT}
-            or arrival.heard_in not in self._clients
+            or arrival.observed_in not in self._clients
         ):
             return
         self.start()
@@ -194,7 +194,7 @@ class DoubleCheck:
                 _log.exception("a double check failed")
 
     def _check(self, arrival: Arrival, receipt: DeliveryReceipt) -> CheckResult | None:
-        event_id, mode = arrival.event_id or "", arrival.heard_in
+        event_id, mode = arrival.event_id or "", arrival.observed_in
         differences: tuple[str, ...] | None = None
         try:
             if not self._wanted(arrival, receipt):
@@ -219,7 +219,7 @@ class DoubleCheck:
         fact = arrival.observation
         if fact is None or f"collection.{fact.collection.status}" != arrival.event_type:
             return True
-        state = self._store.collections.state(fact.collection.id, fact.heard_in)
+        state = self._store.collections.state(fact.collection.id, fact.observed_in)
         return state is not None and bool(state.contradictions)
 
     def _compare(self, arrival: Arrival, event_id: str, mode: Mode) -> tuple[str, ...] | None:
@@ -229,7 +229,7 @@ class DoubleCheck:
         except NotFound:
             return None
         if event.id == event_id and event.data.mode == mode:
-            self._keep(event_observation(event, at=self._clock.now(), heard_in=mode))
+            self._keep(event_observation(event, at=self._clock.now(), observed_in=mode))
         return differing(arrival.body, event.raw)
 
     def _poll(self, arrival: Arrival, mode: Mode) -> None:
@@ -240,7 +240,7 @@ class DoubleCheck:
             # The event's own outcome tells that already.
             return
         if collection.id == collection_id and collection.mode == mode:
-            self._keep(poll_observation(collection, at=self._clock.now(), heard_in=mode))
+            self._keep(poll_observation(collection, at=self._clock.now(), observed_in=mode))
 
     def _keep(self, fact: Observation) -> None:
         self._store.submit(fact).result()

@@ -227,7 +227,7 @@ def log_receipt(arrival: Arrival, receipt: DeliveryReceipt, sender: Sender = dic
         return
     details = {
         "endpoint": arrival.endpoint,
-        "mode": arrival.heard_in.value,
+        "mode": arrival.observed_in.value,
         "verdict": receipt.verdict.value,
         "status": arrival.answer,
         "delivery_id": receipt.delivery_id or None,
@@ -249,7 +249,7 @@ def _trace(arrival: Arrival, receipt: DeliveryReceipt) -> None:
     took = timedelta(microseconds=arrival.took_us)
     record_span(
         SpanName.DELIVERY,
-        mode=arrival.heard_in.value,
+        mode=arrival.observed_in.value,
         reference=arrival.reference if is_authentic else None,
         ended_at=arrival.arrived_at + took,
         took_s=took.total_seconds(),

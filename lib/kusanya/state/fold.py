@@ -3,9 +3,9 @@
 `fold` is a merge: the result depends on which facts there are, never on the order in which they
 came or how often. `created` lies below every status the specification does not name, and those lie
 below the final states. Two different finals, or two values for a field that does not change, are
-listed as contradictions and decided by nobody here. What was heard in the other mode, or under an
-event id that was known with another body, is listed as well and sets no value. Source: States and
-transitions; Delivery rules 4 and 5; Authentication. Assumes EXPIRED_IS_FINAL, OPEN_SETS and
+listed as contradictions and decided by nobody here. What was observed in the other mode, or under
+an event id that was known with another body, is listed as well and sets no value. Source: States
+and transitions; Delivery rules 4 and 5; Authentication. Assumes EXPIRED_IS_FINAL, OPEN_SETS and
 OPTIONAL_FIELDS.
 """
 
@@ -114,7 +114,7 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
 
 
 def _only_mode(given: Sequence[Observation]) -> Mode:
-    modes = {fact.heard_in for fact in given if fact.counts_in(fact.heard_in)}
+    modes = {fact.observed_in for fact in given if fact.counts_in(fact.observed_in)}
     if len(modes) > 1:
         raise ValueError("these facts are of both modes: name the one to fold in")
     # Where no fact counts in any mode, none does in this one.
@@ -161,7 +161,7 @@ def _doubts(
     again: list[Observation] = []
     strange: list[Observation] = []
     for fact in evidence:
-        of_mode = fact.heard_in == fact.collection.mode == mode
+        of_mode = fact.observed_in == fact.collection.mode == mode
         (again if of_mode and fact.disputed is Dispute.OTHER_BODY else strange).append(fact)
     same = [fact for fact in again if fact.collection.id == own_id]
     if finals:
@@ -184,7 +184,7 @@ def _doubts(
 
 
 def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
-    """Return the distinct facts in the order in which they were first heard."""
+    """Return the distinct facts in the order in which they were first observed."""
     if len({(fact.source, fact.source_id) for fact in given}) == len(given):
         return tuple(sorted(given, key=_place))
     by_source: dict[tuple[Source, str], Observation | dict[bytes, Observation]] = {}
@@ -196,7 +196,7 @@ def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
             continue
         if isinstance(known, Observation):
             known = by_source[key] = {_content(known): known}
-        # The same saying twice is one fact, first heard at the earlier of the two.
+        # The same saying twice is one fact, first observed at the earlier of the two.
         content = _content(fact)
         earlier = known.get(content)
         if earlier is None or fact.observed_at < earlier.observed_at:
@@ -221,7 +221,7 @@ def _content(fact: Observation) -> bytes:
     # Bytes and not ==, because Python holds 1, 1.0 and True in metadata for equal.
     return _encode(
         (
-            fact.heard_in,
+            fact.observed_in,
             fact.collection,
             fact.replayed,
             fact.event_id,
@@ -237,8 +237,8 @@ def _status(facts: Sequence[Observation], statuses: set[str], finals: set[str]) 
         return next(iter(finals)) if len(finals) == 1 else CONTRADICTION
     if statuses == {Status.CREATED}:
         return Status.CREATED.value
-    # Among statuses we cannot rank the one heard last is nearest to the present. A replayed answer
-    # tells the past, whenever it was heard.
+    # Among statuses we cannot rank the one observed last is nearest to the present. A replayed
+    # answer is of the past, whenever it was observed.
     unknown = [fact for fact in facts if fact.collection.status != Status.CREATED]
     present = [fact for fact in unknown if not fact.replayed] or unknown
     return present[-1].collection.status

@@ -37,10 +37,10 @@ class Dispute(StrEnum):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact about one collection: who said it, when we heard it, what it says.
+    """One fact about one collection: who said it, when we observed it, what it says.
 
     `source_id` tells one saying of a source from another: the idempotency key of an answer, the
-    event's id, the request id of a poll. `observed_at` is our clock's. `heard_in` is the mode of
+    event's id, the request id of a poll. `observed_at` is our clock's. `observed_in` is the mode of
     the API key or signing secret through which it came: a collection is known by its id and this
     mode, whatever else a body says.
     """
@@ -48,7 +48,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     source_id: str
     observed_at: datetime
-    heard_in: Mode
+    observed_in: Mode
     collection: Collection
     replayed: bool = False
     """True for an answer that the service replayed: it tells the past, not the present."""
@@ -62,7 +62,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
         A test key or a test signature never decides about a live collection.
         """
-        return self.disputed is None and self.heard_in == mode and self.collection.mode == mode
+        return self.disputed is None and self.observed_in == mode and self.collection.mode == mode
 
 
 CONTRADICTION: Final = "contradiction"
@@ -73,8 +73,8 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     """One field for which different facts were observed; each value with who said it first."""
 
     field: str
-    """The field's name; `mode` also where a fact was heard in the other mode, and `event` where an
-    event id arrived with two bodies."""
+    """The field's name; `mode` also where a fact was observed in the other mode, and `event` where
+    an event id arrived with two bodies."""
     values: tuple[str, ...]
     """The different values as text, in the order in which they were first observed; instants in
     UTC, metadata as JSON, phones masked. Of `event` the ids that arrived with two bodies."""
@@ -108,11 +108,11 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     completed_at: datetime | None = None
     first_seen_at: datetime
-    """When we first heard of the collection, from any source."""
+    """When we first learned of the collection, from any source."""
     final_seen_at: datetime | None = None
-    """When we first heard of a final state."""
+    """When we first learned of a final state."""
     learned_from: Source | None = None
-    """The source from which we first heard of the final state."""
+    """The source from which we first learned of the final state."""
     confirmed_by: tuple[Source, ...] = ()
     """Every source that reported the final state, sorted."""
     event_ids: tuple[str, ...] = ()

@@ -193,7 +193,7 @@ class PaymentService:
 
         `target` is an ASGI application, which runs on a thread and an event loop of its own until
         the service ends, or the http URL of a program on this machine. What it answers is what the
-        service hears; `deliveries` goes on growing. Raises BadOption for a URL of another machine.
+        service learns; `deliveries` goes on growing. Raises BadOption for a URL of another machine.
         """
         endpoint = self.endpoint
         if isinstance(target, str):

@@ -223,7 +223,7 @@ class FakeService:
             source=Source.EVENT,
             source_id=event.id,
             observed_at=self.clock.now(),
-            heard_in=Mode.TEST,
+            observed_in=Mode.TEST,
             collection=event.data,
             event_id=event.id,
             event_type=event.type,

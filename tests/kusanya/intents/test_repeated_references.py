@@ -96,7 +96,7 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
 ) -> None:
     create_safely(store, new_client(), **ORDER)
 
-    # Between this call's look and its own row, another process forces a repeat and hears nothing.
+    # Between this call's look and its own row, another process forces a repeat and learns nothing.
     class Racing(Interposed):
         def method(self, path: str, found: Any) -> Any:
             if path == "intents.begin" and len(service.arrived) == 1:

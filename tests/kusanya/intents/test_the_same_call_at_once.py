@@ -1,4 +1,4 @@
-"""The same call made many times at once is one creation, and all of them hear of it."""
+"""The same call made many times at once is one creation, and all of them learn of it."""
 
 import json
 import subprocess

@@ -252,7 +252,7 @@ def test_a_claim_that_another_took_over_sends_nothing_more(
         create_safely(store, new_client(transport=slow), **ORDER)
     assert len(service.arrived) == 2
     assert len(service.collections) == 1
-    # What the slow one did not hear does not undo what the other one did.
+    # What the slow one did not learn does not undo what the other one did.
     intent = the_intent(store)
     assert (intent.state, intent.collection_id) == (IntentState.ANSWERED, "col_1")
     assert intent.claimed_by is None

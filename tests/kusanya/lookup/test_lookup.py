@@ -61,7 +61,7 @@ def heard(
             source=source,
             source_id=f"{source}-{fact.id}-{fact.status}-{after_s}",
             observed_at=fact.created_at + timedelta(seconds=after_s),
-            heard_in=fact.mode,
+            observed_in=fact.mode,
             collection=fact,
             event_id=f"evt_{fact.reference}" if source is Source.EVENT else None,
         )
@@ -74,7 +74,7 @@ def arrived(store: Store, fact: Collection, verdict: Verdict, **fields: Any) -> 
     values: dict[str, Any] = {
         "arrived_at": at,
         "endpoint": "shop",
-        "heard_in": fact.mode,
+        "observed_in": fact.mode,
         "body": b"{}",
         "headers": (),
         "verdict": verdict,
@@ -89,7 +89,7 @@ def arrived(store: Store, fact: Collection, verdict: Verdict, **fields: Any) -> 
         "answer": 200,
         "took_us": 9_000,
         "observation": Observation(
-            source=Source.EVENT, source_id=event_id, observed_at=at, heard_in=fact.mode,
+            source=Source.EVENT, source_id=event_id, observed_at=at, observed_in=fact.mode,
             collection=fact, event_id=event_id,
         ) if verdict is Verdict.VERIFIED else None,
     }  # fmt: skip

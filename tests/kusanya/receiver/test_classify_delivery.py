@@ -50,7 +50,7 @@ def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, sign
     arrival = classified(payload, signed(payload))
     assert arrival.verdict is Verdict.VERIFIED
     assert (arrival.answer, arrival.reason, arrival.took_us) == (200, None, 7)
-    assert (arrival.endpoint, arrival.heard_in) == ("webhooks", Mode.TEST)
+    assert (arrival.endpoint, arrival.observed_in) == ("webhooks", Mode.TEST)
     assert arrival.body == payload
     assert arrival.headers == tuple(signed(payload))
     assert (arrival.signed_at, arrival.arrived_at) == (NOON, NOON)
@@ -60,7 +60,7 @@ def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, sign
     fact = arrival.observation
     assert fact is not None
     assert (fact.source, fact.source_id, fact.event_id) == (Source.EVENT, "evt_1", "evt_1")
-    assert (fact.heard_in, fact.observed_at, fact.replayed) == (Mode.TEST, NOON, False)
+    assert (fact.observed_in, fact.observed_at, fact.replayed) == (Mode.TEST, NOON, False)
     assert fact.collection.raw == payload[payload.index(b'{"id":"col_1"') : -1]
 
 
@@ -114,7 +114,7 @@ def test_the_signature_header_has_the_name_it_was_configured_with(
 def test_the_secret_that_matches_decides_the_endpoint(body: Body, signed: Signed) -> None:
     live = body(mode="live", data={"mode": "live"})
     arrival = classified(live, signed(live, secret=OTHER), BOTH, path="/till")
-    assert (arrival.endpoint, arrival.heard_in) == ("shop", Mode.LIVE)
+    assert (arrival.endpoint, arrival.observed_in) == ("shop", Mode.LIVE)
     assert (arrival.verdict, arrival.secrets_tried) == (Verdict.VERIFIED, 2)
     test = body()
     assert classified(test, signed(test), BOTH).endpoint == "till"
@@ -127,7 +127,7 @@ def test_a_rotated_endpoint_accepts_either_of_its_secrets(body: Body, signed: Si
         assert classified(payload, signed(payload, secret=secret), rotating).endpoint == "till"
     bare = Endpoints.of([OTHER, SECRET], mode="test")
     found = classify(payload, signed(payload), arrived_at=NOON, endpoints=bare)
-    assert (found.verdict, found.heard_in) == (Verdict.VERIFIED, Mode.TEST)
+    assert (found.verdict, found.observed_in) == (Verdict.VERIFIED, Mode.TEST)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_a_rejected_delivery_belongs_to_the_endpoint_its_path_names(
 ) -> None:
     payload = body()
     arrival = classified(payload, signed(payload, secret="whsec_forged"), BOTH, path=path)
-    assert (arrival.endpoint, arrival.heard_in) == (endpoint, mode)
+    assert (arrival.endpoint, arrival.observed_in) == (endpoint, mode)
     claims_live = body(mode="live")
     forged = classified(claims_live, signed(claims_live, secret="whsec_forged"), BOTH)
-    assert (forged.endpoint, forged.heard_in) == ("unknown", Mode.LIVE)
+    assert (forged.endpoint, forged.observed_in) == ("unknown", Mode.LIVE)
 
 
 @pytest.mark.spec("authentication-4")
@@ -164,7 +164,7 @@ def test_an_event_of_the_other_mode_is_refused_and_has_no_effect(
     payload = body(**changes)
     arrival = classified(payload, signed(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.WRONG_MODE, "wrong_mode")
-    assert (arrival.answer, arrival.heard_in) == (400, Mode.TEST)
+    assert (arrival.answer, arrival.observed_in) == (400, Mode.TEST)
     assert arrival.observation is not None
     assert arrival.observation.disputed is Dispute.OTHER_MODE
     assert not any(arrival.observation.counts_in(mode) for mode in Mode)

@@ -168,12 +168,12 @@ class Receiving(RuleBasedStateMachine):
 
     @rule(number=NUMBERS, mode=st.sampled_from(["test", "live"]), status=STATUSES)
     def polls(self, number: int, mode: str, status: str) -> None:
-        """Hear a state from a poll."""
+        """Learn a state from a poll."""
         self._observe(Source.POLL, number, mode, status)
 
     @rule(number=NUMBERS, mode=st.sampled_from(["test", "live"]))
     def answers(self, number: int, mode: str) -> None:
-        """Hear the answer to a create, perhaps after its event."""
+        """Learn the answer to a create, perhaps after its event."""
         self._observe(Source.ANSWER, number, mode, "created")
 
     def _observe(self, source: Source, number: int, mode: str, status: str) -> None:
@@ -184,7 +184,7 @@ class Receiving(RuleBasedStateMachine):
                 source=source,
                 source_id=f"{source.value}-{status}",
                 observed_at=self.now,
-                heard_in=Mode(mode),
+                observed_in=Mode(mode),
                 collection=decode_collection(json.dumps(said).encode()),
             )
         )

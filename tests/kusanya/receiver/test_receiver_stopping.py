@@ -157,11 +157,11 @@ def test_secrets_are_read_again_without_losing_a_delivery(
     held: list[str | ConfigurationError] = ["whsec_new", ConfigurationError("the file is empty")]
     heard: queue.Queue[str] = queue.Queue()
 
-    def hear(line: logging.LogRecord) -> bool:
+    def keep(line: logging.LogRecord) -> bool:
         heard.put(line.getMessage())
         return True
 
-    caplog.handler.addFilter(hear)
+    caplog.handler.addFilter(keep)
     caplog.set_level(logging.INFO, "kusanya.receiver")
 
     def reread() -> str:
@@ -204,7 +204,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
         last = journal.submitted.get(timeout=10)
         last.set_result(DeliveryReceipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
         assert read_answer(old) == b"400 Bad Request"
-    caplog.handler.removeFilter(hear)
+    caplog.handler.removeFilter(keep)
     serving.stop()
     thread.join(10)
     assert not thread.is_alive()

@@ -37,7 +37,11 @@ def created(body: bytes, at: Any) -> Observation:
     event = decode_event(body)
     live = msgspec.structs.replace(event.data, status="created", completed_at=None, mode=Mode.LIVE)
     return Observation(
-        source=Source.ANSWER, source_id="key-1", observed_at=at, heard_in=Mode.LIVE, collection=live
+        source=Source.ANSWER,
+        source_id="key-1",
+        observed_at=at,
+        observed_in=Mode.LIVE,
+        collection=live,
     )
 
 

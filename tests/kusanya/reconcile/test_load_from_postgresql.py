@@ -77,7 +77,7 @@ def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observatio
         source=source if by_event or source is not Source.EVENT else Source.POLL,
         source_id=f"{source.value}-{number}-{status}",
         observed_at=created + timedelta(hours=10),
-        heard_in=collection.mode,
+        observed_in=collection.mode,
         collection=collection,
         event_id=f"evt_{number}" if by_event else None,
         event_type=f"collection.{status}" if by_event else None,

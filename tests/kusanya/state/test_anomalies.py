@@ -53,7 +53,7 @@ CATALOGUE: dict[str, tuple[Told, bool]] = {
         [*WELL, ("event", {"status": "succeeded", "disputed": Dispute.OTHER_BODY, "after": 20})],
         True,
     ),
-    "mode_mismatch": ([*WELL, ("event", {"heard_in": Mode.LIVE, "after": 3})], True),
+    "mode_mismatch": ([*WELL, ("event", {"observed_in": Mode.LIVE, "after": 3})], True),
     "amount_changed": ([*WELL, ("poll", {"amount": 4000, "after": 3})], True),
     "fee_changed": ([*WELL, ("poll", {"fee": 51, "after": 3})], False),
     "currency_changed": ([*WELL, ("poll", {"currency": "KES", "after": 3})], True),

@@ -321,7 +321,7 @@ facts_drawn = st.lists(
             "description": st.sampled_from([None, "x"]),
             "metadata": st.sampled_from([None, {}, {"a": 1}, {"a": True}, {"a": 1, "b": "2"}]),
             "mode": st.sampled_from([Mode.TEST, Mode.TEST, Mode.LIVE]),
-            "heard_in": st.sampled_from([Mode.TEST, Mode.TEST, Mode.LIVE]),
+            "observed_in": st.sampled_from([Mode.TEST, Mode.TEST, Mode.LIVE]),
             "replayed": st.booleans(),
             "source_id": st.sampled_from(["s", "t"]),
             "event_id": st.sampled_from(["evt_1", "evt_2"]),
@@ -379,7 +379,8 @@ def test_the_status_agrees_with_a_plain_reading_of_the_facts(
     changed = [
         one
         for one in drawn
-        if (one["disputed"], one["mode"], one["heard_in"]) == (Dispute.OTHER_BODY, "test", "test")
+        if (one["disputed"], one["mode"], one["observed_in"])
+        == (Dispute.OTHER_BODY, "test", "test")
     ]
     between = finals | ({one["status"] for one in changed} & FINALS if finals else set())
     if len(between) > 1:

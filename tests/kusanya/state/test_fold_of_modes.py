@@ -14,9 +14,9 @@ Fact = Callable[..., Observation]
 TEST, LIVE = Mode.TEST, Mode.LIVE
 
 STRANGERS: dict[str, dict[str, Any]] = {
-    "heard through a live key or secret": {"heard_in": LIVE},
+    "heard through a live key or secret": {"observed_in": LIVE},
     "live by its own words": {"mode": LIVE},
-    "of the live collection with the same id": {"mode": LIVE, "heard_in": LIVE},
+    "of the live collection with the same id": {"mode": LIVE, "observed_in": LIVE},
     "delivered to an endpoint of the other mode": {"disputed": Dispute.OTHER_MODE},
 }
 
@@ -39,7 +39,7 @@ def test_a_fact_of_the_other_mode_is_an_anomaly_and_sets_nothing(
 
 def test_each_mode_has_a_state_of_its_own(fact: Fact) -> None:
     test = fact("event", status="succeeded")
-    live = fact("answer", mode=LIVE, heard_in=LIVE, amount=7000)
+    live = fact("answer", mode=LIVE, observed_in=LIVE, amount=7000)
     for facts in permutations([test, live]):
         one, other = fold(facts, mode=TEST), fold(facts, mode=LIVE)
         assert (one.mode, one.status, one.amount) == (TEST, "succeeded", 5000)
@@ -54,7 +54,7 @@ def test_of_facts_that_do_not_count_nothing_follows(fact: Fact) -> None:
         with pytest.raises(ValueError, match="counts in its mode"):
             fold([fact("event", status="succeeded", **said)], mode=TEST)
     with pytest.raises(ValueError, match="counts in its mode"):
-        fold([fact("event", heard_in=LIVE)])
+        fold([fact("event", observed_in=LIVE)])
     with pytest.raises(ValueError, match="one collection"):
         fold([fact("answer"), fact("event", id="col_2", disputed=Dispute.OTHER_MODE)])
 
@@ -95,6 +95,8 @@ def test_another_body_may_name_another_collection_of_either_mode(fact: Fact) -> 
     state = fold([fact("event", status="succeeded"), other])
     assert (state.status, state.amount) == ("succeeded", 5000)
     assert [doubt.field for doubt in state.contradictions] == ["event"]
-    strange = fact("event", status="failed", id="col_2", heard_in=LIVE, disputed=Dispute.OTHER_BODY)
+    strange = fact(
+        "event", status="failed", id="col_2", observed_in=LIVE, disputed=Dispute.OTHER_BODY
+    )
     state = fold([fact("event", status="succeeded"), strange], mode=TEST)
     assert [doubt.field for doubt in state.contradictions] == ["mode"]

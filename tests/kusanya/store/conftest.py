@@ -71,7 +71,7 @@ class Make:
         source: Source = Source.EVENT,
         at: datetime | None = None,
         source_id: str | None = None,
-        heard_in: Mode | None = None,
+        observed_in: Mode | None = None,
         **said: Any,
     ) -> Observation:
         """Return an observation from `source`, heard a second after the event."""
@@ -83,7 +83,7 @@ class Make:
             source=source,
             source_id=source_id or (event.id if from_event else f"{source.value}-{number}"),
             observed_at=at or event.created_at + timedelta(seconds=1),
-            heard_in=heard_in or event.mode,
+            observed_in=observed_in or event.mode,
             collection=decode_collection(event.data.raw),
             event_id=event.id if from_event else None,
             event_type=event.type if from_event else None,
@@ -98,7 +98,7 @@ class Make:
         return Arrival(
             arrived_at=arrived_at,
             endpoint="shop",
-            heard_in=event.mode,
+            observed_in=event.mode,
             body=body,
             headers=((b"service-signature", b"t=1,v1=ab"), (b"x-odd", b"\xff\x00")),
             verdict=Verdict.VERIFIED,
@@ -117,13 +117,13 @@ class Make:
             took_us=700,
         )
 
-    def disputed(self, arrival: Arrival, *, heard_in: Mode) -> Arrival:
+    def disputed(self, arrival: Arrival, *, observed_in: Mode) -> Arrival:
         """Return a delivery as an endpoint of another mode than its event's judges it."""
         assert arrival.observation is not None
-        fact = replace(arrival.observation, heard_in=heard_in, disputed=Dispute.OTHER_MODE)
+        fact = replace(arrival.observation, observed_in=observed_in, disputed=Dispute.OTHER_MODE)
         return replace(
             arrival,
-            heard_in=heard_in,
+            observed_in=observed_in,
             verdict=Verdict.WRONG_MODE,
             reason="wrong_mode",
             observation=fact,
@@ -134,7 +134,7 @@ class Make:
         return Arrival(
             arrived_at=NOON + timedelta(milliseconds=number),
             endpoint="shop",
-            heard_in=Mode.TEST,
+            observed_in=Mode.TEST,
             body=number.to_bytes(8, "big") + b"x" * (size - 8),
             headers=(),
             verdict=Verdict.REJECTED,

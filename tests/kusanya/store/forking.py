@@ -157,7 +157,7 @@ class Workers:
         self._work(worker, lambda text: _say(writes, text))
 
     def listen(self, *, until: int | None = None) -> bool:
-        """Hear the workers until all are silent for good, or have said `until` lines in all.
+        """Read the workers until all are silent for good, or have said `until` lines in all.
 
         Returns False when they were silent for too long: then those that still run hang.
         """

@@ -74,7 +74,7 @@ class Life:
         said = {"created_at": self.make.noon, "spaces": self.chance.random() < 0.2}
         arrival = self.make.arrival(number, at=self.clock.now(), **said)
         if self.chance.random() < 0.2:
-            arrival = self.make.disputed(arrival, heard_in=Mode.LIVE)
+            arrival = self.make.disputed(arrival, observed_in=Mode.LIVE)
         self.store.record(arrival)
 
     def _reject(self, number: int) -> None:

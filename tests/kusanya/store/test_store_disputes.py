@@ -59,7 +59,7 @@ def test_a_test_signature_never_ends_a_live_collection(
     assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
     unwell = store.collections.page(LIVE, where=CollectionFilter(unwell=True)).rows
     assert [one.id for one in unwell] == ["col_1"]
-    assert {fact.heard_in for fact in store.collections.observations("col_1", LIVE)} == {LIVE}
+    assert {fact.observed_in for fact in store.collections.observations("col_1", LIVE)} == {LIVE}
     span = {"since": make.noon, "until": make.noon + timedelta(days=1)}
     [counted] = store.rollups.collections(LIVE, **span)
     assert (counted.status, counted.count, counted.amount) == ("created", 1, 5000)
@@ -122,7 +122,7 @@ def test_a_search_finds_in_a_mode_what_that_mode_said(store: Store, make: Any) -
 def test_a_delivery_of_the_wrong_mode_is_an_anomaly_of_the_collection_that_it_names(
     store: Store, make: Any, known_first: bool
 ) -> None:
-    wrong = make.disputed(make.arrival(1, event_id="evt_9"), heard_in=LIVE)
+    wrong = make.disputed(make.arrival(1, event_id="evt_9"), observed_in=LIVE)
     own = make.heard(1, source=Source.ANSWER, mode="live")
     for fact in (own, wrong, wrong) if known_first else (wrong, wrong, own):
         store.record(fact)
@@ -141,7 +141,7 @@ def test_a_delivery_of_the_wrong_mode_is_an_anomaly_of_the_collection_that_it_na
 def test_a_delivery_of_the_wrong_mode_about_nothing_known_makes_no_collection(
     store: Store, make: Any
 ) -> None:
-    store.record(make.disputed(make.arrival(1), heard_in=LIVE))
+    store.record(make.disputed(make.arrival(1), observed_in=LIVE))
     assert [store.collections.get("col_1", mode) for mode in Mode] == [None, None]
     span = {"since": make.noon, "until": make.noon + timedelta(days=1)}
     assert [store.rollups.collections(mode, **span) for mode in Mode] == [(), ()]

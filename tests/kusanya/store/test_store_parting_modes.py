@@ -56,7 +56,7 @@ def older(url: str, make: Any) -> Engines:
     ended = make.heard(1, mode="test", amount=77, event_id="evt_9")
     add(found, ended, "test")
     add(found, make.heard(2, source=Source.ANSWER, mode="live"), "live")
-    add(found, make.heard(4, source=Source.POLL, mode="test", heard_in=LIVE), "test")
+    add(found, make.heard(4, source=Source.POLL, mode="test", observed_in=LIVE), "test")
     ends = (
         "UPDATE collection SET status = 'succeeded', final_seen_at = :at, completed_at = :at, "
         "contradictions = 1, unwell = 1 WHERE id IN ('col_1', 'col_4')"

@@ -79,7 +79,7 @@ class Scene:
             Arrival(
                 arrived_at=at,
                 endpoint="shop",
-                heard_in=Mode.TEST,
+                observed_in=Mode.TEST,
                 body=body,
                 headers=(),
                 verdict=Verdict.VERIFIED,
@@ -97,7 +97,7 @@ class Scene:
                     source=Source.EVENT,
                     source_id=event.id,
                     observed_at=at,
-                    heard_in=Mode.TEST,
+                    observed_in=Mode.TEST,
                     collection=event.data,
                     event_id=event.id,
                     event_type=event.type,

@@ -221,7 +221,7 @@ def test_what_the_other_mode_says_of_an_id_does_not_keep_us_from_asking(
     scene.advance(31)
     fact = scene.store.collections.observations(made, Mode.TEST)[0]
     ended = replace(fact.collection, status="expired", mode=Mode.LIVE)
-    scene.store.record(replace(fact, heard_in=Mode.LIVE, collection=ended))
+    scene.store.record(replace(fact, observed_in=Mode.LIVE, collection=ended))
     if asks == "catch up":
         assert catch_up(scene.store, scene.client).became_final == 1
     else:

@@ -168,7 +168,7 @@ BUGS: Final = {
     ),
     "a test signature decides about a live collection": Bug(
         "kusanya.state.observation:Observation.counts_in",
-        "self.heard_in == mode and self.collection.mode == mode",
+        "self.observed_in == mode and self.collection.mode == mode",
         "True",
         (
             Catcher(

@@ -91,7 +91,7 @@ class Conversation:
         return self.context.clock.now()
 
     def greet(self) -> Iterator[str]:
-        """Yield what a person hears first."""
+        """Yield what is said first."""
         said = "kusanya, {mode} mode. Say help, or quit."
         if self.context.operator is None:
             said = "kusanya, {mode} mode, read-only. Say help, or quit."

@@ -56,7 +56,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     as_of: int
     """The journal position up to which facts are known."""
     as_of_at: datetime
-    """When the fact at that position was heard."""
+    """When the fact at that position was observed."""
     judged_on: date
     """The business day that ages are counted to."""
     quality: tuple[Quality, ...]

@@ -1,4 +1,4 @@
-"""What happened to one collection, in the order in which we heard of it."""
+"""What happened to one collection, in the order in which we learned of it."""
 
 import os
 from datetime import datetime

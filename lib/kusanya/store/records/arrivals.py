@@ -41,7 +41,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     arrived_at: datetime
     endpoint: str
     """The name of our endpoint, from the receiver's configuration."""
-    heard_in: Mode
+    observed_in: Mode
     """The mode of that endpoint."""
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...]

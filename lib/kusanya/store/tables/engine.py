@@ -76,7 +76,7 @@ class Engines(msgspec.Struct, frozen=True):
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection that cannot write. Raises StoreUnavailable where the file was lost.
+        """Open a connection that cannot write. Raises StoreUnavailable where the file was lost.
 
         Inside `one_moment` it is always the same one.
         """
@@ -91,7 +91,7 @@ class Engines(msgspec.Struct, frozen=True):
 
     @contextmanager
     def reading_one_moment(self) -> Iterator[Connection]:
-        """Lend such a connection whose every query sees what the first one did."""
+        """Open such a connection whose every query sees what the first one did."""
         with self.reading() as connection:
             if not self.sqlite and _MOMENT.get() is None:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -109,7 +109,7 @@ class Engines(msgspec.Struct, frozen=True):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Lend a connection that writes; whoever takes it begins and commits.
+        """Open a connection that writes; the caller begins and commits.
 
         What was committed counts once the block is left: raises StoreUnavailable at its end too,
         where the commit is in a file that is not the store any more.
@@ -245,7 +245,7 @@ def _set_up_writer(connection: Any, _record: object) -> None:
         # others use the file, without VACUUM, which no running program would survive.
         "secure_delete = ON",
         "cache_size = -65536",
-        # A page that many batches touch goes to the file once; but whoever is in the batch that
+        # A page that many batches touch goes to the file once; but those in the batch that
         # copies them waits for it: 8,000 pages take 50 ms.
         "wal_autocheckpoint = 2000",
     )

@@ -22,14 +22,14 @@ text have a header of one byte each."""
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
     source: str
     source_id: str
-    heard_in: str
+    observed_in: str
     replayed: bool
     event_id: str | None
     event_type: str | None
     event_created_at: datetime | None
     raw: bytes
     built: Collection | None
-    # Last and outside the digest: the same saying heard again is the same fact.
+    # Last and outside the digest: the same saying observed again is the same fact.
     observed_at: datetime | None = None
     # Written for disputed facts alone: all others are the bytes that they always were.
     disputed: str | None = None
@@ -40,7 +40,7 @@ class _Begun(msgspec.Struct, array_like=True, frozen=True):
 
     source: str
     source_id: str
-    heard_in: str
+    observed_in: str
 
 
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -51,14 +51,14 @@ _begin: Final = msgspec.msgpack.Decoder(_Begun).decode
 def pack(observation: Observation) -> tuple[bytes, bytes]:
     """Return the digest of what `observation` says, and itself as bytes.
 
-    The digest covers source, source id and everything said, but not when we heard it. Raises
+    The digest covers source, source id and everything said, but not when we observed it. Raises
     ValueError, OverflowError or TypeError for a value that no wire could have carried.
     """
     raw = observation.collection.raw
     said = (
         str(observation.source),
         observation.source_id,
-        str(observation.heard_in),
+        str(observation.observed_in),
         observation.replayed,
         observation.event_id,
         observation.event_type,
@@ -80,12 +80,12 @@ def unpack(payload: bytes) -> Observation:
     """
     kept = _decode(payload)
     if kept.observed_at is None:
-        raise msgspec.ValidationError("an observation says when it was heard")
+        raise msgspec.ValidationError("an observation says when it was observed")
     return Observation(
         source=Source(kept.source),
         source_id=kept.source_id,
         observed_at=kept.observed_at,
-        heard_in=Mode(kept.heard_in),
+        observed_in=Mode(kept.observed_in),
         collection=decode_collection(kept.raw) if kept.built is None else kept.built,
         replayed=kept.replayed,
         event_id=kept.event_id,
@@ -104,11 +104,11 @@ def source_of(payload: bytes) -> Source:
 
 
 def mode_of(payload: bytes) -> Mode:
-    """Return the mode in which the observation in `payload` was heard, as cheaply.
+    """Return the mode in which the observation in `payload` was made, as cheaply.
 
     Raises MsgspecError or ValueError for bytes that `pack` did not make.
     """
-    return Mode(_begin(payload).heard_in)
+    return Mode(_begin(payload).observed_in)
 
 
 def body_digest(body: bytes) -> bytes:

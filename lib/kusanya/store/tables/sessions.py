@@ -6,7 +6,7 @@ session that is idle inside a transaction. It cannot do that in the middle of a 
 for the rest of the data: such a session is ended by whoever waited for its lock in vain.
 
 The settings go with each transaction, in the message that begins it. Settings of the whole session
-would be refused or mixed up by a pooler such as PgBouncer, which lends a server's session for one
+would be refused or mixed up by a pooler such as PgBouncer, which shares a server's session for one
 transaction; what the address itself says in `options` is the operator's and stays as it is.
 """
 

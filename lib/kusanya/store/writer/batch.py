@@ -207,7 +207,7 @@ class Batch:
         endpoint = clean(item.endpoint, NAME_MAX)
         reason = maybe_clean(item.reason, NAME_MAX)
         arrived_at = to_us(item.arrived_at)
-        mode = str(item.heard_in)
+        mode = str(item.observed_in)
         self._counts[(mode, hour_of(arrived_at), endpoint, str(verdict), reason or "")] += 1
         if not kept or not self._bound.repeats.has_room(item, verdict, self._arrivals):
             return DeliveryReceipt(delivery_id="", verdict=verdict, seq=0)
@@ -236,7 +236,7 @@ class Batch:
         """Tell a new event from a known one; the first arrival wins."""
         if item.verdict is not Verdict.VERIFIED:
             return item.verdict
-        key = (item.event_id or "", str(item.heard_in))
+        key = (item.event_id or "", str(item.observed_in))
         mine = _FirstBody(body_digest(item.body), item.collection_id or "")
         known = self._events.setdefault(key, mine)
         if known is mine:
@@ -252,7 +252,7 @@ class Batch:
         return Verdict.REPEAT
 
     def _new_event(self, item: Arrival, *, seq: int, arrived_at: int, endpoint: str) -> None:
-        key = (item.event_id or "", str(item.heard_in))
+        key = (item.event_id or "", str(item.observed_in))
         created_at = item.event_created_at or item.arrived_at
         id_, mode = key
         self._new_events[key] = EventValues(
@@ -273,7 +273,7 @@ class Batch:
         """Keep another body of a known event as evidence, for each collection it is about."""
         fact = msgspec.structs.replace(observation, disputed=Dispute.OTHER_BODY)
         said = pack(fact)
-        first = self._events[(item.event_id or "", str(item.heard_in))]
+        first = self._events[(item.event_id or "", str(item.observed_in))]
         for collection_id in {first.collection_id: None, observation.collection.id: None}:
             self._observe(fact, said, of=collection_id)
 
@@ -284,7 +284,7 @@ class Batch:
         collection_id = observation.collection.id if of is None else of
         observed_at = to_us(observation.observed_at)
         if observation.source is Source.EVENT_CHECK and observation.event_id is not None:
-            self._checked[(observation.event_id, str(observation.heard_in))] = observed_at
+            self._checked[(observation.event_id, str(observation.observed_in))] = observed_at
         known = self._collections[collection_id]
         before = known.digests.get(digest)
         if before is not None:
@@ -297,7 +297,7 @@ class Batch:
             ObservationValues(
                 seq=seq,
                 collection_id=collection_id,
-                mode=str(observation.heard_in),
+                mode=str(observation.observed_in),
                 observed_at=observed_at,
                 digest=digest,
                 payload=payload,

@@ -164,7 +164,7 @@ def part_modes(writing: Transaction) -> int:
 
     It folded what a test key or a test signature said of a live collection into the live row, and
     kept each fact under the mode of its body. Here each fact goes to the mode in which it was
-    heard, and the rows of the ids that were mixed are folded anew, with their rollups.
+    observed, and the rows of the ids that were mixed are folded anew, with their rollups.
     """
     connection = writing.connection
     mixed = _rehomed(connection)
@@ -192,16 +192,16 @@ def refold(writing: Transaction, ids: Iterable[str]) -> int:
 
 
 def _rehomed(connection: Connection) -> set[str]:
-    """Keep each fact under the mode in which it was heard; return the ids of those that moved."""
+    """Keep each fact under the mode it was observed in; return the ids of those that moved."""
     it = observation.c
     query = select(it.seq, it.collection_id, it.mode, it.payload)
     moved = [
-        (seq, collection_id, heard_in)
+        (seq, collection_id, observed_in)
         for seq, collection_id, mode, payload in connection.execute(
             query.execution_options(yield_per=10_000)
         )
-        if (heard_in := mode_of(payload).value) != mode
+        if (observed_in := mode_of(payload).value) != mode
     ]
-    for seq, _, heard_in in moved:
-        connection.execute(update(observation).where(it.seq == seq).values(mode=heard_in))
+    for seq, _, observed_in in moved:
+        connection.execute(update(observation).where(it.seq == seq).values(mode=observed_in))
     return {collection_id for _, collection_id, _ in moved}

@@ -41,8 +41,8 @@ class Repeats:
         if verdict is Verdict.VERIFIED or verdict is Verdict.REJECTED:
             return True
         if verdict is Verdict.REPEAT:
-            return arrivals[item.event_id or "", item.heard_in.value] <= ROWS_PER_EVENT
-        key = (item.endpoint, item.heard_in.value, verdict.value, body_digest(item.body))
+            return arrivals[item.event_id or "", item.observed_in.value] <= ROWS_PER_EVENT
+        key = (item.endpoint, item.observed_in.value, verdict.value, body_digest(item.body))
         if self._kept.get(key, 0) + self._open[key] >= ROWS_PER_EVENT:
             return False
         self._open[key] += 1

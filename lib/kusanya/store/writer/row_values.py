@@ -81,7 +81,7 @@ def delivery_values(
         seq=seq,
         arrived_at=arrived_at,
         endpoint=endpoint,
-        mode=str(item.heard_in),
+        mode=str(item.observed_in),
         verdict=str(verdict),
         reason=reason,
         event_id=event_id,

@@ -70,7 +70,7 @@ def normalise(
         source = source.mask(raw[name].notna(), word)
     local = raw["created_at"].dt.tz_localize(None) + EAT.utcoffset(None)
     masked, keys = _phones(pa.table({"phone": raw["phone"]})["phone"].combine_chunks(), key)
-    dressed = raw.assign(
+    normal = raw.assign(
         phone_masked=masked,
         phone_key=keys,
         created_day=business_days(raw["created_at"], cutoff=cutoff),
@@ -79,7 +79,7 @@ def normalise(
         business_day=business_days(at, cutoff=cutoff),
         day_source=source,
     )
-    return columns.frame(COLLECTIONS, dressed.take(_order(dressed["created_at"], dressed["id"])))
+    return columns.frame(COLLECTIONS, normal.take(_order(normal["created_at"], normal["id"])))
 
 
 def _phones(phones: Any, key: str) -> tuple[Any, Any]:

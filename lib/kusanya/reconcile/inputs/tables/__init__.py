@@ -1,1 +1,1 @@
-"""Tables of other programs: rows of text first, then columns by our names, each cell understood."""
+"""Tables of other programs: rows of text first, then columns by our names, each cell read."""

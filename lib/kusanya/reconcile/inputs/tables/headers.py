@@ -43,7 +43,7 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "batch_id": ("batch", "batch no", "kundi"),
     "count": ("transactions", "number of transactions", "idadi"),
 }
-"""What a column of ours is called elsewhere, so that a file without a mapping is understood."""
+"""What a column of ours is called elsewhere, so that a file without a mapping can be read."""
 _SIDES: Final = frozenset({"debit", "debit amount", "credit", "credit amount"})
 """Of the books these say nothing: money in is a debit of one account and a credit of another."""
 

@@ -215,7 +215,7 @@ class Collections(TextSearch):
         return tuple(sorted(rows, key=lambda row: row.key, reverse=True))
 
     def observations(self, collection_id: str, mode: Mode) -> tuple[Observation, ...]:
-        """Return every fact that counts for a collection of one mode, in the order of hearing.
+        """Return every fact that counts for a collection of one mode, in the order of the journal.
 
         What the other mode says of this id is not among them, nor what is disputed: `state` lists
         it as a contradiction.

@@ -74,14 +74,14 @@ class PieceSearch(StorePart):
     ) -> tuple[CollectionRow, ...]:
         """Return collections whose reference contains `fragment` in any case.
 
-        Those heard of last come first. Raises ValueError for fewer than 3 characters.
+        Those with the newest fact come first. Raises ValueError for fewer than 3 characters.
         """
         return self._containing(REFERENCES, mode, fragment, limit)
 
     def described(self, mode: Mode, fragment: str, *, limit: int = 50) -> tuple[CollectionRow, ...]:
         """Return collections whose description contains `fragment` in any case.
 
-        Those heard of last come first. Raises ValueError for fewer than 3 characters.
+        Those with the newest fact come first. Raises ValueError for fewer than 3 characters.
         """
         return self._containing(DESCRIPTIONS, mode, fragment, limit)
 

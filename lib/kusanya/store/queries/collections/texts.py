@@ -189,7 +189,7 @@ def index_texts(writing: Transaction, *, step: int = STEP) -> bool:
                 earlier.c.mode == observed.mode,
                 earlier.c.seq < observed.seq,
             )
-            .label("heard_before"),
+            .label("known_before"),
         )
         .join(collection, and_(it.id == observed.collection_id, it.mode == observed.mode))
         .where(observed.seq > reached, observed.seq <= upto)
@@ -238,7 +238,7 @@ def _add_descriptions(connection: Connection, rows: Sequence[Row[Any]]) -> None:
     new = [
         (row.seq, row.description[:_INDEXED].casefold())
         for row in described
-        if row.contradictions or not row.heard_before or _is_first_described(connection, row)
+        if row.contradictions or not row.known_before or _is_first_described(connection, row)
     ]
     add_pieces(connection, DESCRIPTIONS, [(seq, said) for seq, said in new if len(said) >= PIECE])
 

@@ -3,8 +3,8 @@
 Facts (`delivery`, `observation`, `intent_change`, `note`, `audit`, `break_fact`, `receipt`) are
 keyed by their position in the journal, `seq`, and never change what they say. `event`, `collection`
 and `rollup` follow from them. An event or a collection is known by its id and the mode in which it
-was heard: the mode of the API key or signing secret, never of a body. Every index names the query
-that it serves.
+was observed: the mode of the API key or signing secret, never of a body. Every index names the
+query that it serves.
 """
 
 from kusanya.store.tables.schema.base import metadata

@@ -110,13 +110,13 @@ observation: Final = Table(
     metadata,
     seq(),
     Column("collection_id", ID, nullable=False),
-    # The mode in which it was heard.
+    # The mode in which it was observed.
     Column("mode", ID, nullable=False),
     Column("observed_at", BigInteger, nullable=False),
     # Of source, source id, mode and everything said: the same saying is kept once.
     Column("digest", LargeBinary, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    # observations, the fold of a collection, and the saying heard before. Facts of both modes lie
+    # observations, the fold of a collection, and the same saying before. Facts of both modes lie
     # side by side: what one mode says of an id is evidence in the other.
     UniqueConstraint("collection_id", "digest"),
 )
