@@ -157,7 +157,13 @@ async def test_a_number_typed_beside_the_box_is_looked_up_and_runs_no_command(
         assert box(app).value == "255754000412"
         await press(pilot, settled, "enter", "3", *"12")
         assert box(app).value == "12", "the screen's own key is no digit of a number"
-        await press(pilot, settled, "enter", "2")
+        await press(pilot, settled, "enter", *"2374")
+        assert box(app).value == "2374", "nobody goes away and comes back in one go"
+        await press(pilot, settled, "enter", *"25")
+        assert app.console_screen is not None
+        assert app.console_screen.NAME == "intents", "two digits are no number"
+        now[0] += 2
+        await press(pilot, settled, "3", "enter", "2")
         now[0] += 2
         await press(pilot, settled, "5")
         assert app.console_screen is not None

@@ -54,6 +54,8 @@ if TYPE_CHECKING:  # built by the caller
 TICK_S = 0.25
 _TYPED_ON_S = 0.7
 """Who types a number presses the next key sooner."""
+_A_NUMBER = 3
+"""So many digits in one go are a number, and no two screens."""
 _LEAVING_S = 3.0
 """So soon after the first time the second asks to leave."""
 LATER = {
@@ -158,7 +160,7 @@ class ConsoleApp(Preferences):
         self._jitter = jitter
         self._leaving_until = float("-inf")
         self._typed: tuple[str, float] | None = None
-        """The digit by which Lookup was left, and when."""
+        """The digits typed since Lookup was left, and when the last of them was."""
         if ascii:
             self._filters.append(AsciiFilter())
         for theme in THEMES:
@@ -216,8 +218,8 @@ class ConsoleApp(Preferences):
     async def _types_beside(self, event: events.Key) -> bool:
         """Put a character into the look-up's box where it was meant for it; tell whether it was.
 
-        A digit that is a screen's key goes there at once. A further one right behind it is not
-        meant to open two screens: it is the second digit of a number.
+        A digit that is a screen's key goes there at once, and so does a second: nobody looks up two
+        digits. A third right behind them, or a digit that is no screen's key, is one of a number.
         """
         screen, character = self.console_screen, event.character or ""
         if screen is None or screen is not self.screen or not event.is_printable:
@@ -225,18 +227,26 @@ class ConsoleApp(Preferences):
         begun, self._typed = self._typed, None
         now = self.context.monotonic()
         if begun is not None and character.isdigit() and now - begun[1] <= _TYPED_ON_S:
+            digits = f"{begun[0]}{character}"
+            if len(digits) < _A_NUMBER and self._leaves_lookup(screen, event.key):
+                self._typed = (digits, now)
+                return False
             await self.switch_mode(self._window("lookup"))
-            self._type_into_lookup(f"{begun[0]}{character}")
+            self._type_into_lookup(digits)
             self.call_after_refresh(self._arrived)
             return True
         if screen.NAME != "lookup" or getattr(screen, "is_typing", True):
             return False
         if event.key in screen.active_bindings:
-            leaves = screen.active_bindings[event.key].binding.action != "app.go('lookup')"
-            self._typed = (character, now) if character.isdigit() and leaves else None
+            leaves = character.isdigit() and self._leaves_lookup(screen, event.key)
+            self._typed = (character, now) if leaves else None
             return False
         self._type_into_lookup(character)
         return True
+
+    def _leaves_lookup(self, screen: ConsoleScreen, key: str) -> bool:
+        bound = screen.active_bindings.get(key)
+        return bound is not None and bound.binding.action != "app.go('lookup')"
 
     def _type_into_lookup(self, text: str) -> None:
         from kusanya_console.lookup.screen import LookupScreen
