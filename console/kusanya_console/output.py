@@ -45,7 +45,7 @@ def say_json(value: object) -> None:
     """Print one JSON document in one line; integers stay integers.
 
     Characters that a terminal may act on or that nobody can see are written as escapes, which
-    leaves the value the same for whoever parses it.
+    leaves the value the same for a parser.
     """
     document = msgspec.json.encode(value, enc_hook=_encode).decode()
     typer.echo("".join(map(_visible, document)))

@@ -32,8 +32,8 @@ class _Reading(msgspec.Struct, frozen=True):
 class VirtualClock(SystemClock):
     """The standing clock of the service at `url`, read over HTTP whenever it is used.
 
-    A reading that fails keeps the last one: a restart of the service must not stop whoever
-    follows it. Waiting on this clock waits in real time, because nobody knows when it moves.
+    A reading that fails keeps the last one: a restart of the service must not stop a program
+    that follows it. Waiting on this clock waits in real time, because nobody knows when it moves.
     """
 
     def __init__(self, url: str, *, max_age_s: float = 0.0) -> None:

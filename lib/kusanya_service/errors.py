@@ -1,4 +1,4 @@
-"""What can go wrong with the service, for whoever starts it and for whoever calls it.
+"""What can go wrong with the service, for those who start it and those who call it.
 
     PaymentServiceError             base; the message is one line and says what to do
     ├── BadOption                   an option's value cannot be used

@@ -59,7 +59,7 @@ def operator_for(
     *,
     role: "Role | None" = None,
 ) -> "OperatorActions":
-    """Return everything that changes something, in the name of whoever the store knows.
+    """Return everything that changes something, in the name by which the store knows the person.
 
     As far as `role` allows, where one is given.
     """

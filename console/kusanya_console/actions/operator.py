@@ -184,7 +184,7 @@ class OperatorActions:
     def acknowledge(self, alarm: str, *, name: str, why: str, before: str = "") -> ActionResult:
         """Record that a person looks after an alarm; it stays on the screen, named with them.
 
-        `before` looked after it until now: whoever takes it over is told so, and so is the audit.
+        `before` looked after it until now: the answer says so, and so does the audit.
         """
 
         def keep() -> ActionResult:

@@ -27,7 +27,7 @@ class ActionRunner(App[None]):
 
     context: AppContext
     tick: Callable[[], None]
-    """Reads the store once; whoever has a store and a feed says how."""
+    """Reads the store once; the application, which has store and feed, says how."""
     show_result: Callable[[], None]
     """Shows `context.result` on the screen in view."""
     _progress = ""

@@ -121,7 +121,7 @@ def _run() -> int:
     try:
         result = command_line()(prog_name="kusanya", standalone_mode=False)
     except BrokenPipeError:
-        # Whoever read our output has gone; say nothing more to a closed pipe.
+        # The reader of our output has gone; say nothing more to a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except KeyboardInterrupt:

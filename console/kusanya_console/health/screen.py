@@ -284,7 +284,7 @@ class HealthScreen(ConsoleScreen):
         known = ""
         if held is not None:
             known = translate(
-                "{who} looks after it since {at}: {why}. Whoever writes now takes it over.",
+                "{who} looks after it since {at}: {why}. Writing now takes it over.",
                 who=safe(held.by, 60),
                 at=format_instant(held.at, self.context.look),
                 why=safe(held.why, 200),

@@ -1,6 +1,6 @@
 """An intent in words: how far a creation has come, how long it may be replayed, what is safe.
 
-Pure: lines from frozen values. The idempotency key is shown by its ends: whoever holds it whole
+Pure: lines from frozen values. The idempotency key is shown by its ends: who has it whole
 could replay it elsewhere.
 """
 

@@ -156,7 +156,7 @@ def _placed(growing: Path, target: Path) -> Path:
     stem, point, ending = target.name.partition(".")
     for number in range(2, 1000):
         try:
-            # Two exports of one second: a name is taken by whoever links it first.
+            # Two exports of one second: the first one to link a name has it.
             target.hardlink_to(growing)
         except FileExistsError:
             target = target.with_name(f"{stem}-{number}{point}{ending}")
@@ -207,7 +207,7 @@ def _raw(file: IO[str], names: list[str]) -> Rows:
 
 
 def _lines(file: IO[str], names: list[str]) -> Rows:
-    # In ASCII alone: whoever prints the file meets no character that a terminal acts on.
+    # In ASCII alone: a printed file has no character that a terminal acts on.
     def write(rows: Iterable[list[Value]]) -> None:
         file.writelines(f"{json.dumps(dict(zip(names, row, strict=True)))}\n" for row in rows)
 

@@ -230,7 +230,7 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     @property
     def _asked_text(self) -> str:
-        # Whoever comes with / from another screen may type it into the box as well.
+        # A person who comes with / from another screen may type it into the box as well.
         return self.query_one("#box", Box).meant.strip().removeprefix("/")
 
     def entered(self) -> None:

@@ -159,7 +159,7 @@ class ServiceScreen(ServiceView):
         if at.tab is Tab.KEYS:
             said = translate("a new API key of {mode} mode", mode=mode.value)
             facts: Facts = (("key", (said, STRONG)),)
-            warning = "Whoever has it can create collections. It is shown once, in a dialog."
+            warning = "Anybody who has it can create collections. It is shown once, in a dialog."
             self._confirm(
                 "Make this key", facts, mode, warning,
                 lambda: self.do("making a key", lambda: service_admin.add_key(mode)),

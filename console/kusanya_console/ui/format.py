@@ -52,7 +52,7 @@ class Look(msgspec.Struct, frozen=True):
     now: datetime
     times: TimeFormat = TimeFormat.EAT
     is_dated: bool = False
-    """True for what is kept or sent on: whoever reads it later knows no "today"."""
+    """True for what is kept or sent on: a later reader knows no "today"."""
 
     @property
     def zone(self) -> timezone:

@@ -61,7 +61,7 @@ class Door(Protocol):
 
 
 class TokenDoor:
-    """Loopback's door: whoever opens the printed address first gets a cookie for its token.
+    """Loopback's door: the first visitor of the printed address gets a cookie for its token.
 
     Every request must name our own host, so that no other site reaches us through a browser.
     """

@@ -25,7 +25,7 @@ FAILING: Final = "✕ {count} failing"
 _ONSET: Final = re.compile(r"\d{4}-\d\d-\d\d.*|never")
 """With what the onset of an alarm begins, or what it is, in its id."""
 FormatTime: TypeAlias = Callable[[datetime], str]
-"""How whoever shows an alarm writes an instant."""
+"""How the place that shows an alarm writes an instant."""
 
 
 class Severity(StrEnum):

@@ -118,7 +118,7 @@ def _unread(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
                 ),
                 next_step=(
                     "To do: ask for the collections with kusanya catch-up, and show their bodies "
-                    "to whoever maintains this program."
+                    "to those who maintain this program."
                 ),
                 rows=AlarmList.DELIVERIES,
                 filter=of_endpoint(one.endpoint),

@@ -1,6 +1,6 @@
 """How one attempt ended, and who records it.
 
-An attempt ends in one of five ways; the words are those of the store's attempts. Whoever must
+An attempt ends in one of five ways; the words are those of the store's attempts. A caller that must
 record an attempt before its first byte leaves passes an `Attempts` to the exchange.
 """
 

@@ -236,7 +236,7 @@ def _log_retry(
 
 
 def _retry_after(error: KusanyaError | None) -> float | None:
-    # Whoever wrote the answer, its request to wait is respected.
+    # A request to wait is respected, also from a proxy.
     cause = error.__cause__ if isinstance(error, NoAnswer) else error
     return cause.retry_after_s if isinstance(cause, ServiceError) else None
 

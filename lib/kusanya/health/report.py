@@ -1,7 +1,7 @@
 """Where it is going wrong: the attempts of a delivery, the endpoints, the failures, the stuck.
 
 The specification has no delivery log, so attempts and endpoints are inferred from what reached us
-and from the retry plan, and whoever shows them says so. Nothing here costs more when the history is
+and from the retry plan, and the screens say so. Nothing here costs more when the history is
 longer. Source: specification, Delivery rules 1 to 3. Assumes RETRY_TIMES_ARE_GAPS and
 FUSE_BURNS_FROM_FIRST_FAILURE.
 """

@@ -1,6 +1,6 @@
 """Who holds a connection, and who gives way when all places are taken.
 
-Whoever has sent a whole request is being answered and keeps its place. Of the others the one that
+A peer that has sent a whole request is answered and keeps its place. Of the others the one that
 has waited longest gives way, so that many slow or idle connections cannot keep honest senders out:
 their request arrives in one piece, right after they connect.
 """

@@ -1,7 +1,7 @@
 """Creating safely: a program may die at any instruction and no customer is charged twice.
 
 `create_safely` keeps an intent durably before its first byte leaves: one commit before the sending
-and one after its answer, both shared by whoever creates at the same time. After a crash or a lost
+and one after its answer, both shared by all that create at the same time. After a crash or a lost
 answer `resume` sends the same key and the same bytes again, within the replay window;
 past that, an event or a poll with its reference settles it, or a person does (`decide`).
 """

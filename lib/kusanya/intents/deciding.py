@@ -198,8 +198,8 @@ def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -
     if candidate.seen is None and not unseen:
         why = candidate.trouble or "there is no API key to ask the service with"
         raise IntentError(
-            f"the store has never seen {name}, and {why}. Ask the service first; whoever knows it "
-            "from a statement alone says so explicitly (--unseen)",
+            f"the store has never seen {name}, and {why}. Ask the service first; if you know "
+            "it from a statement alone, say so (--unseen)",
             reason=IntentReason.UNSEEN_COLLECTION,
             intent_id=intent.id,
         )

@@ -89,7 +89,7 @@ def match_messages(
     """Return for each confirmation which payment it can be.
 
     `payees` are our names as customers' messages show them; a message that names somebody else is
-    none of ours. Without them whoever asks is told to compare the name. Raises StoreError.
+    none of ours. Without them the sentence asks to compare the name. Raises StoreError.
     """
     return tuple(
         _match(store, confirmation, mode=mode, now=now, payees=payees)

@@ -1,6 +1,6 @@
 """What receipts and pasted messages claim about a payment, beside what the service says of it.
 
-A receipt is kept with a payment as a fact, so whoever reads the payment later sees the claim too.
+A receipt is kept with a payment as a fact, so a later reader of the payment sees the claim too.
 """
 
 from collections.abc import Iterator

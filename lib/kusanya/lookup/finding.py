@@ -105,7 +105,7 @@ def _found(store: Store, question: Question) -> LookupResult:
         found = _by_amount(store, question)
         ranked, created, looked_at = found.matches, found.creations, found.looked_at
         whole = bool(ranked or created)
-    # Parts cost most to find; whoever knows the whole does not ask for a part.
+    # Parts cost most to find; who knows the whole does not ask for a part.
     if len(asked) >= PART_LENGTH and not whole and len(ranked) < limit:
         found = _in_parts(store, question)
         ranked += found.matches

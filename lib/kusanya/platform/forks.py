@@ -2,7 +2,7 @@
 
 `fork` copies memory, but neither threads nor the right to a lock: a child would wait for a thread
 that it does not have, speak on a socket that its parent reads, and believe in file locks that the
-kernel does not know. Whoever holds such a thing is a `ForkAware` and is called around every fork.
+kernel does not know. An object that has one is a `ForkAware` and is called around every fork.
 Where the system has no fork (Windows), nothing is ever called.
 """
 

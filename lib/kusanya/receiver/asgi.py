@@ -163,7 +163,7 @@ class Receiver:
         await send_page(send, Page(refusal.status, refusal.text), *refusal.headers)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
-        # The store belongs to whoever opened it: it is neither opened nor closed here.
+        # The store belongs to the program that opened it: it is neither opened nor closed here.
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":

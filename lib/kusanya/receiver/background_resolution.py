@@ -127,7 +127,7 @@ class IntentResolver:
             return True
         except StoreError as error:
             if self._store.is_closed:
-                return True  # for good: whoever closed it wants no more looks
+                return True  # for good: nobody wants more looks
             _log.warning("open intents cannot be looked at", extra={"why": str(error)})
         except Exception:  # noqa: BLE001 - one mistake of ours must not end all later looks
             _log.exception("looking at the open intents failed")

@@ -134,7 +134,7 @@ def classify(
 
 
 def kept_headers(headers: Headers, signature: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers that are evidence, as they came: whoever repeats a delivery adds others.
+    """Return the headers that are evidence, as they came: a repeat may add others.
 
     Those beyond KEPT_HEADER_BYTES are left out, never cut.
     """

@@ -143,7 +143,7 @@ class DeliveryHandler:
     ) -> DurableDelivery:
         """Read a delivery, classify it and return it once it is durable.
 
-        Whoever has sent its answer calls `acknowledged`. Raises Refusal for one that is not kept,
+        Call `acknowledged` once its answer is sent. Raises Refusal for one that is not kept,
         and what `read_body` raises.
         """
         began, arrived_at = self._stopwatch(), self.clock.now()

@@ -1,4 +1,4 @@
-"""What the library says about its work, for whoever runs it: one line for each event.
+"""What the library says about its work, for those who run it: one line for each event.
 
 The library logs to `kusanya` and the loggers below it and is silent until a handler is set, by the
 program that imports it or by `configure`. A message is a short phrase that stays the same; what it

@@ -31,7 +31,7 @@ class DeliveryRoutes:
         return list_answer([self._to_json(one) for one in found])
 
     async def of_collection(self, request: Request) -> Response:
-        """List the deliveries of a collection's event: whoever never got it knows no id of it."""
+        """List the deliveries of a collection's event: who never got it knows no id of it."""
         found = queries.deliveries_of_collection(self._storage.reader, request.path_params["id"])
         return list_answer([self._to_json(one) for one in found])
 

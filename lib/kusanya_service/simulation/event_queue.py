@@ -35,7 +35,7 @@ class EventQueue:
         self._heap: list[tuple[int, int, DueItem]] = []
         self._order = itertools.count()
         self.earlier: Final = asyncio.Event()
-        """Set when an item was put before all others, for whoever sleeps until the first."""
+        """Set when an item was put before all others, for the task that sleeps until the first."""
 
     def put(self, due_ms: int, item: DueItem) -> None:
         """Add an item that is due at a monotonic instant."""

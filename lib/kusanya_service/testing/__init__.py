@@ -281,6 +281,6 @@ def fresh_service() -> Iterator[PaymentService]:
 
 @pytest.fixture
 def payment_service() -> Iterator[PaymentService]:
-    """Give a fresh service; the same fixture as the plugin's, for whoever imports it by name."""
+    """Yield a fresh service; the same fixture as the plugin's, for tests that import it by name."""
     with fresh_service() as service:
         yield service

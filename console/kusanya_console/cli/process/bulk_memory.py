@@ -11,7 +11,7 @@ def memory_for_bulk() -> Iterator[None]:
 
     What the imports made lives as long as the process. To look through it at every collection of
     garbage costs a sixth of all seconds that a month of a million rows takes. And Arrow's own
-    allocator keeps what was given back, a hundred megabytes of it, from whoever comes next.
+    allocator keeps what was given back, a hundred megabytes of it, from what comes next.
     """
     import pyarrow as pa
 

@@ -1,6 +1,6 @@
 """Telling people of alarms, again and again, from one store and any number of processes.
 
-Whoever holds the lease of the mode reads, sends and keeps the book in the store, so that no cause
+The holder of the mode's lease reads, sends and keeps the book in the store, so that no cause
 is sent twice; the others wait to take over. A message is in the book before it is sent, so a crash
 loses none; only one in the middle of sending may come twice. What an address does not take is sent
 again until it does, and that it does not is an alarm itself.

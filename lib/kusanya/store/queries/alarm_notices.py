@@ -1,4 +1,4 @@
-"""What people have been told of alarms: one book for each mode, kept by whoever holds its lease.
+"""Which alarms people were sent: one book for each mode, kept by the holder of its lease.
 
 So no cause is sent twice, whichever process watches and however often it is started. The lease of
 a process that died ends by itself.

@@ -75,7 +75,7 @@ class Connections(ForkAware):
             raise StoreUnavailable(_SHARED)
         thread, users = threading.get_ident(), self._users
         with self._free:
-            # Whoever is inside already must come to an end, and so must the one who forks.
+            # A thread that is inside already must come to an end, and so must the one who forks.
             while self._forking not in (None, thread) and not users[thread]:
                 self._free.wait()
             users[thread] += 1

@@ -5,7 +5,7 @@ the keys of `event` and `observation`, and a key of a parted table holds within 
 The place of a delivery in the journal is unique because the journal's counter gives it out; each
 month keeps a key of its own that says so.
 
-Months are made ahead by whoever opens the store for writing and owns the tables. What belongs to
+Programs that open the store for writing and own the tables make months ahead. What belongs to
 none of them goes to a part of its own, so that no arrival is ever refused for its date.
 """
 
@@ -20,7 +20,7 @@ from kusanya.store.tables.schema import delivery, feed_head
 from kusanya.store.tables.values import from_us, to_us
 
 AHEAD: Final = 12
-"""Months that are there before they come: each costs whoever asks for all of them a little."""
+"""Months that are there before they come: each costs a query for all of them a little."""
 WHOLE: Final = delivery.name
 """The table that all programs name."""
 OTHER: Final = f"{WHOLE}_other"
@@ -148,7 +148,7 @@ def _part(name: str, bound: str) -> DeliveryPart:
 
 
 def lock_journal(connection: Connection) -> None:
-    """Stand in the journal's line, as whoever writes deliveries does before touching them."""
+    """Stand in the journal's line, as a writer of deliveries does before touching them."""
     connection.execute(text(f"SELECT seq FROM {feed_head.name} FOR UPDATE"))  # noqa: S608
 
 

@@ -70,7 +70,7 @@ class Engines(msgspec.Struct, frozen=True):
     """Of the sessions on PostgreSQL."""
 
     def act_as(self, name: str) -> None:
-        """Let whoever writes through these engines be called `name`; see `acting_as`."""
+        """Call the person who writes through these engines `name`; see `acting_as`."""
         for engine in (self.reader, self.writer):
             engine.update_execution_options(**{_ACTING_AS: name})
 

@@ -112,7 +112,7 @@ class FileIdentity:
     def let_go(self) -> Iterator[None]:
         """Look a last time, let the block close every other connection, then forget the files.
 
-        Of a lost file one connection stays open for ever: whoever closes the last one writes into
+        Of a lost file one connection stays open for ever: closing the last one writes into
         it and removes -wal and -shm by their names, which may belong to what stands there now.
         """
         with contextlib.suppress(StoreUnavailable):  # who closes has nothing to be told any more

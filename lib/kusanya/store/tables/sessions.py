@@ -1,9 +1,9 @@
 """The sessions of a store on PostgreSQL, bounded so that a stopped program stops nobody else.
 
-All writers stand behind one row, the journal's counter. Whoever is stopped while it holds that row
+All writers stand behind one row, the journal's counter. One that is stopped while it has that row
 (by SIGSTOP, a paused container, a lost network) would hold it for hours, so the server ends a
 session that is idle inside a transaction. It cannot do that in the middle of a COPY, where it waits
-for the rest of the data: such a session is ended by whoever waited for its lock in vain.
+for the rest of the data: such a session is ended by the one that waited for its lock in vain.
 
 The settings go with each transaction, in the message that begins it. Settings of the whole session
 would be refused or mixed up by a pooler such as PgBouncer, which shares a server's session for one
@@ -75,7 +75,7 @@ def _begin_with(engine: Engine, begin: str, **settings: str) -> None:
         connection.autocommit = True
 
     def start(connection: Connection) -> None:
-        # Whoever reads row by row has asked for cursors on the server: this is no query.
+        # A reader row by row has asked for cursors on the server: this is no query.
         connection.exec_driver_sql(statement, execution_options={"stream_results": False})
 
     event.listen(engine, "connect", own_transactions)

@@ -95,7 +95,7 @@ class SqliteFile:
         give_up = time.monotonic() + _OTHERS_WAIT_S
         while not self._is_ours_alone():
             if self.wal.exists() and self.shm.exists():
-                return  # whoever it was had just begun
+                return  # another program had just begun
             if time.monotonic() > give_up:
                 raise StoreUnavailable(
                     f"another program has {self.path} open, and its -wal or -shm was removed: "

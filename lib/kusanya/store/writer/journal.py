@@ -164,7 +164,7 @@ class Journal(ForkAware):
                 if not self._ready.wait(patience):
                     return []
             if together > 1 and not self._closed:
-                # Whoever was in the last batch is likely back in a moment.
+                # Callers of the last batch are likely back in a moment.
                 self._wanted = min(together, self._pace.batch_rows)
                 deadline = monotonic() + self._pace.batch_wait_s
                 while len(self._queue) < self._wanted and not self._closed:

@@ -1,6 +1,6 @@
 """A bound on what repeated deliveries may cost: every one is counted, the first of each are kept.
 
-Whoever has captured a genuine delivery can send it again for as long as its signature is good. An
+Who has captured a genuine delivery can send it again for as long as its signature is good. An
 event that was taken says itself how often it has arrived. Of what is authentic and had no effect
 (unreadable, of the wrong mode, in conflict) this process remembers what it kept, by the exact
 bytes: another body is always kept.

@@ -70,7 +70,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """For an insert its COPY, where the engine has one: many rows at a quarter of the cost."""
     together: Mapping[str, tuple[tuple[int, str], ...]]
     """For an insert its texts for so many rows at once, the most first, where the engine lives in
-    our process: it lets go of the interpreter once per statement, and whoever takes it then keeps
+    our process: it lets go of the interpreter once per statement, and the next to take it keeps
     it for some milliseconds."""
 
 

@@ -179,7 +179,7 @@ class IntentAttempts(StorePart):
                     reason=IntentReason.UNKNOWN_INTENT,
                     intent_id=intent_id,
                 )
-            # Whoever was slow may end an attempt after another process came to the answer.
+            # A slow process may end an attempt after another process came to the answer.
             stays = row.state in OVER and not (
                 state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
             )

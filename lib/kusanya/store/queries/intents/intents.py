@@ -112,8 +112,8 @@ class Intents(IntentAttempts):
     ) -> IntentRow:
         """Make durable that an event, an answer or a person decided an intent; return it.
 
-        With `only_from` an intent in any other state is left and returned as it is: whoever looked
-        before may be late. A person's decision is audited in the same transaction, and raises
+        With `only_from` an intent in any other state is left and returned as it is: an earlier
+        look may be out of date. A person's decision is audited in the same transaction, and raises
         IntentError for a collection that the store knows with another mode, reference, amount or
         phone.
         """
