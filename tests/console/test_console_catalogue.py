@@ -10,6 +10,7 @@ from string import Formatter
 
 import polib
 import pytest
+from rich.cells import cell_len
 
 from kusanya import wording
 from kusanya.alarms.rules import RULES
@@ -69,8 +70,13 @@ FILLED_BY_JOINING = {
     "off: your role here is {}, and this needs {}": (
         "your role here is {}, and this needs {}", "off: {}",
     ),
+    "{}; another message with its receipt says something else": (
+        "another message with its receipt says something else", ";",
+    ),
     "{}; its time lies in the future": ("its time lies in the future", ";"),
     "TZS {} or {}": ("TZS {}", "or"),
+    "failed {}": ("{} ({}) is {}",),
+    "Receipt {} is known: this payment.": ("Receipt {} is known: this payment.{}",),
     "status {} is unknown, you may mean {}; {}={} looks for it all the same": (
         "status {} is unknown, you may mean {}", "{}; {}={} looks for it all the same",
     ),
@@ -87,9 +93,12 @@ NOT_TRANSLATED = {
     "! {} failure rate", "▤ months",
     # what fills a placeholder
     "answer to the create", "event fetched again", ", of them {}", "the service has no resend",
-    "{} and saved to {}", "report sent to the terminal's clipboard",
+    "Receipt {} is known: this payment.{}", "{} and saved to {}",
+    "report sent to the terminal's clipboard",
     "with the secret of endpoint {}",
     "{}; {}={} looks for it all the same",
+    # what a command compares
+    "there is no store",
     # in front of a sentence that is in the catalogue
     "? outcome unknown: {}, TZS {}, {}; never create it anew",
     "? and {} more creations of unknown outcome",
@@ -110,6 +119,7 @@ NOT_TRANSLATED = {
 }  # fmt: skip
 """What stays as it is, or is a part of something that is in the catalogue."""
 MARKS = "✕≠!∅?●○◐◌◷↺▪▫✉▤"
+LABEL_CELLS = 11
 NAMED = {"labelled", "rule", "translate", "Column", "_column"}
 """Functions whose text is translated; `_column` has a number in front of it."""
 
@@ -222,6 +232,17 @@ def test_every_sentence_for_the_desk_has_an_entry(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_every_label_and_heading_has_an_entry(module: str) -> None:
     assert [text for text in named(MODULES[module]) if form(text) not in known()] == []
+
+
+def test_no_label_of_a_card_is_wider_than_its_column() -> None:
+    labels = {
+        node.args[0].value
+        for path in MODULES.values() for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "labelled"
+        and isinstance(node.args[0], ast.Constant)
+    }  # fmt: skip
+    said = {str(label): language.swahili().get(str(label), "") for label in labels}
+    assert {label: word for label, word in said.items() if cell_len(word) > LABEL_CELLS} == {}
 
 
 def test_every_command_has_its_swahili_words() -> None:

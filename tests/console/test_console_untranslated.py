@@ -7,6 +7,7 @@ ours. So a sentence that nobody thought of translating is met too, entry or none
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ MONEY: tuple[tuple[str, tuple[Step, ...]], ...] = (
     ("lookup", (("escape", "slash", *"0754000555", "enter"), ("escape", "slash", *"zzz", "enter"))),
     ("health", ((), ("A",), _BACK, ("minus",), _BACK, ("plus",), ("y",), _BACK, _HELP)),
     ("intents", ((), (_PART,), ("D",), (*"other", "enter"), _BACK, ("j",), ("R",), _HELP)),
+    ("intents", (("D",), (*"nothing", "enter", "enter"), (*"seen", "enter"), ("escape", "D"))),
+    ("intents", (("D", *"col_77", "enter", *"seen", "enter"), _BACK, ("m", "m", "R"), _BACK)),
     ("audit", ((), ("j",), _HELP)),
     ("handover", ((), ("plus",), _BACK, ("y",), _BACK, _HELP)),
 )
@@ -71,6 +74,10 @@ SERVICE: tuple[Step, ...] = (
     (_PART,), ("A",), _BACK, ("X",), ("escape", "j"), ("X",), _BACK,
     ("C",), (*"soon", "enter"), ("escape", "C"), (*"5 min", "enter"), ("tab", "enter"), _BACK,
     _HELP,
+)  # fmt: skip
+SENDER: tuple[Step, ...] = (
+    ("R",), ("tab", "enter"), _BACK, ("m", "m", "R"), ("escape", "escape"),
+    (_PART,) * 4, ("j",), ("j", "j"), _HELP,
 )  # fmt: skip
 PALETTE: tuple[Step, ...] = (
     ("ctrl+p",), ("escape", "ctrl+p", *"INV-482003"), ("escape", "ctrl+p", *"safu", "enter"),
@@ -171,6 +178,18 @@ async def test_the_service_screen_and_its_dialogs_show_none(build: Build, settle
         app.action_go("service")
         await settled(pilot)
         assert await walked(app, pilot, settled, SERVICE) == {}
+
+
+@pytest.mark.anyio
+async def test_the_senders_log_and_a_resend_show_none(
+    build: Build, seed: Any, settled: Any, clock: ManualClock
+) -> None:
+    for n in range(6):
+        seed.life(n, at=clock.now() - timedelta(minutes=9 - n), mode=Mode.TEST)
+    async with build(Mode.TEST) as (app, pilot):
+        app.action_go("deliveries")
+        await settled(pilot)
+        assert await walked(app, pilot, settled, SENDER) == {}
 
 
 @pytest.mark.anyio
