@@ -32,8 +32,9 @@ OF_DEVELOPERS = (
 """Commands that no operator runs, and what is said of a crash: they stay English."""
 AT_THE_DESK = (
     "alarms/delivery_rules.py", "alarms/operation_rules.py", "alarms/payment_rules.py",
-    "confirmations/reading.py", "filters/parsing.py", "filters/values.py", "handover.py",
-    "intents/claiming.py", "intents/resolving.py", "intents/window.py", "lookup/by_message.py",
+    "confirmations/reading.py", "filters/parsing.py", "filters/values.py", "handover/page.py",
+    "intents/claiming.py", "intents/outcome.py", "intents/resolving.py", "intents/window.py",
+    "lookup/by_message.py",
     "lookup/by_named_reference.py", "lookup/by_text.py", "lookup/claims.py", "lookup/entries.py",
     "lookup/fitting.py",
     "lookup/new_request.py", "privacy.py", "state/anomalies.py", "webhooks/forensics.py",

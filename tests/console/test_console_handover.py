@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,11 +14,13 @@ from textual.pilot import Pilot
 
 from kusanya import handover
 from kusanya.clock import ManualClock
+from kusanya.handover import acts
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
 from kusanya.wording import Language, outage_notice
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.handover import screen
 from kusanya_console.handover.screen import next_shift, page_lines, shift_before
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.ui import language
@@ -127,9 +130,74 @@ def test_an_empty_shift_says_so(store: Store, clock: ManualClock) -> None:
     assert [(line.part, line.text) for line in handover.lines(found)] == [
         ("happened", "0 collections were created"),
         ("happened", "0 deliveries arrived"),
-        ("did", "nobody has acted"),
         ("open", "nothing is open"),
+        ("did", "nobody has acted"),
     ]
+
+
+def test_a_resend_of_hundreds_is_one_line_and_hides_no_word_of_a_person(
+    store: Store, seed: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed.intents()
+    me = store.audit.actor
+    store.audit.add(actor=me, act="acknowledge", subject="stuck:live:MPESA_TZ:7", detail="mine")
+    store.audit.add(actor=me, act="begin fault", subject="latency", detail="always")
+    with seed.together():
+        for n in range(260):
+            clock.step(timedelta(milliseconds=20))
+            failed = "failed: the service answered 404" if n == 130 else "done"
+            store.audit.add(
+                actor=me, act="resend", subject=f"evt_{n}", detail="test mode", outcome=failed
+            )
+            if n == 200:
+                store.audit.add(actor=me, act="note", subject=f"col_{3:016}", detail="9 characters")
+    found = handover.load(store, Mode.LIVE, since=clock.now() - timedelta(hours=1), now=clock.now())
+    parts = [line.part for line in handover.lines(found)]
+    assert parts == sorted(parts, key=["happened", "open", "did"].index)
+    did = [line.text for line in handover.lines(found) if line.part == "did"]
+    assert did[0] == f"263 acts: {me} 263"
+    assert [line.partition(f"  {me}  ")[2] for line in did[1:]] == [
+        "resend  ×259  done  test mode",
+        f"note  col_{3:016}  done  9 characters",
+        "resend  evt_130  failed: the service answered 404  test mode",
+        "begin fault  latency  done  always",
+        "acknowledge  stuck:live:MPESA_TZ:7  done  mine",
+    ]
+    counts = [one["count"] for one in handover.as_json(found)["acts"]]
+    assert counts == [259, 1, 1, 1, 1]
+    monkeypatch.setattr(acts, "_ROUTINE_READ", 100)
+    found = handover.load(store, Mode.LIVE, since=clock.now() - timedelta(hours=1), now=clock.now())
+    did = [line.text for line in handover.lines(found) if line.part == "did"]
+    assert did[0] == f"263 acts: {me} 263"
+    assert did[-1] == "and 160 routine acts before, counted above"
+    assert any("mine" in line for line in did)
+
+
+@pytest.mark.anyio
+async def test_the_page_says_that_it_is_read_and_reads_once_for_acts_that_come_meanwhile(
+    opened: Opened, shift: None, store: Store, settled: Settled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Event()
+    readings: list[datetime] = []
+
+    def slowly(*args: Any, since: datetime, **options: Any) -> Any:
+        readings.append(since)
+        read.wait(60)
+        return handover.load(*args, since=since, **options)
+
+    monkeypatch.setattr(screen, "load", slowly)
+    async with opened() as (app, pilot):
+        try:
+            await pilot.press("8")
+            assert "reading the store…" in shown(app)
+            for _ in range(5):
+                await pilot.press("r")
+            assert len(readings) == 1
+        finally:
+            read.set()
+        await settled(pilot)
+        assert "2 acts: asha 1, juma 1" in shown(app)
+        assert len(readings) == 2, "one more, for all that was asked meanwhile"
 
 
 def test_what_people_wrote_stands_in_the_hand_over_as_they_wrote_it(

@@ -40,6 +40,9 @@ class HandoverScreen(ConsoleScreen):
         super().__init__(context)
         self.since = shift_before(context.clock.now())
         self._found: Handover | None = None
+        self._reading: datetime | None = None
+        """Since when what is being read begins; None while nothing is."""
+        self._again = False
 
     def compose_body(self) -> ComposeResult:
         """Put the page into a part that scrolls."""
@@ -49,7 +52,7 @@ class HandoverScreen(ConsoleScreen):
     def on_mount(self) -> None:
         """Read the present shift."""
         super().on_mount()
-        self._fetch()
+        self._begin()
 
     def entered(self) -> None:
         """Read again: a person comes here for what is open now."""
@@ -60,7 +63,19 @@ class HandoverScreen(ConsoleScreen):
         if self._found is None or snapshot.audited or snapshot.at - self._found.at >= _EVERY:
             self._fetch()
 
+    def _begin(self) -> None:
+        """Read a shift that is not on the page yet, and say so there."""
+        self._found = None
+        reading: Line = ((f" {translate('reading the store')}…", MUTED),)
+        self.query_one("#handover", Sheet).show(lambda _width: [reading])
+        self._fetch()
+
     def _fetch(self) -> None:
+        if self._reading == self.since:
+            # Acts by the hundred would each begin a reading of their own: one follows for all.
+            self._again = True
+            return
+        self._reading, self._again = self.since, False
         store, mode = self.context.store, self.context.mode
         since, now = self.since, self.context.clock.now()
         self.fetch("handover", lambda: load(store, mode, since=since, now=now))
@@ -68,8 +83,19 @@ class HandoverScreen(ConsoleScreen):
     def show_fetched(self, what: str, value: Any) -> None:
         """Show what was read, where it is of the shift that is asked for."""
         if what == "handover" and value.since == self.since:
+            self._reading = None
             self._found = value
             self.query_one("#handover", Sheet).show(lambda width: self._page(value, width))
+            if self._again:
+                self._fetch()
+
+    def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - there is one question
+        """Keep what is shown; the next snapshot reads anew."""
+        self._reading = None
+
+    def fetch_broke(self, what: str) -> None:
+        """Let the next snapshot read anew here too."""
+        self.fetch_failed(what)
 
     def _page(self, found: Handover, width: int) -> list[Line]:
         since = format_instant(found.since, now=found.at)
@@ -102,7 +128,7 @@ class HandoverScreen(ConsoleScreen):
             return
         else:
             self.since = later
-        self._fetch()
+        self._begin()
 
     def action_scroll(self, by: int) -> None:
         """Scroll the page."""

@@ -139,6 +139,12 @@ class Audit(StorePart):
         rows = found[:limit]
         return Page(rows=rows[::-1] if upwards else rows, more=len(found) > limit)
 
+    def count_by_actor(self, where: AuditFilter) -> dict[str, int]:
+        """Return how many acts each person did; raises StoreError."""
+        query = select(audit.c.actor, func.count()).where(*_conditions(where))
+        with self._reading("count the audit") as connection:
+            return {row[0]: row[1] for row in connection.execute(query.group_by(audit.c.actor))}
+
     def by_id(self, ids: Sequence[str]) -> dict[str, AuditRow]:
         """Return the audit rows among `ids`, by id."""
         query = select(*_AUDIT).where(audit.c.id.in_([clean(one) for one in ids]))
@@ -259,6 +265,10 @@ def _conditions(where: AuditFilter) -> list[ColumnElement[bool]]:
         found.append(_contains_any(func.lower(it.actor), where.actors))
     if where.acts:
         found.append(_contains_any(func.lower(it.act), where.acts))
+    if where.exactly:
+        found.append(it.act.in_(where.exactly))
+    if where.but:
+        found.append(it.act.not_in(where.but))
     if where.subjects:
         found.append(it.subject.in_([clean(subject) for subject in where.subjects]))
     if where.since is not None:

@@ -58,6 +58,10 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the names of those who acted, in any case."""
     acts: tuple[str, ...] = ()
     """Parts of what they did, in any case; a space also finds an underscore."""
+    exactly: tuple[str, ...] = ()
+    """Whole names of what they did: these and no others."""
+    but: tuple[str, ...] = ()
+    """Whole names of what is left out."""
     subjects: tuple[str, ...] = ()
     """Whole ids of what it was done to."""
     since: datetime | None = None

@@ -1,7 +1,4 @@
-"""The hand-over of a shift: what happened since an instant, who did what, what is open.
-
-`load` reads the store, `lines` writes it for people; both know no full phone number.
-"""
+"""The page of a hand-over: all that is read for it, its lines for people, its JSON."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,16 +12,15 @@ from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
 from kusanya.alarms.alarm import Alarm, describe_alarm_id
 from kusanya.alarms.rules import raised
 from kusanya.business_day import format_instant
+from kusanya.handover.acts import ActRun, ShiftActs, load_acts
 from kusanya.lookup import Subject, load_subjects
 from kusanya.privacy import mask_text
 from kusanya.store import Store
-from kusanya.store.records import AuditFilter, AuditRow, IntentRow, Verdict
+from kusanya.store.records import IntentRow, Verdict
 from kusanya.text import safe
 from kusanya.wire import Mode, Status
 
 _HOUR: Final = timedelta(hours=1)
-_ACTS: Final = 200
-"""So many acts are read, the newest; a shift has fewer."""
 _OPEN_SHOWN: Final = 20
 
 
@@ -40,9 +36,8 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
     """What those of them that succeeded come to, by currency."""
     deliveries: dict[str, int]
     """Arrivals since then, by verdict."""
-    acts: tuple[AuditRow, ...]
-    """What people did since then, newest first, in either mode."""
-    more_acts: bool
+    acts: ShiftActs
+    """What people did since then, in either mode."""
     subjects: dict[str, Subject]
     alarms: tuple[Alarm, ...]
     """What stands now, the most urgent first."""
@@ -84,7 +79,7 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         *(store.rollups.deliveries(mode, since=whole, until=until) if whole < now else ()),
     ):
         deliveries[str(arrivals.verdict)] += arrivals.count
-    acts = store.audit.page(where=AuditFilter(since=since), limit=_ACTS)
+    acts = load_acts(store, since=since)
     return Handover(
         mode=mode,
         since=since,
@@ -92,9 +87,8 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         statuses=dict(+statuses),
         collected=dict(+collected),
         deliveries=dict(+deliveries),
-        acts=acts.rows,
-        more_acts=acts.more,
-        subjects=load_subjects(store, (row.subject for row in acts.rows)),
+        acts=acts,
+        subjects=load_subjects(store, (run.subject for run in acts.runs)),
         alarms=alarms,
         looked_after=acknowledgements(store) if alarms else {},
         unknown=alarm_inputs.unknown,
@@ -106,7 +100,7 @@ class HandoverLine(msgspec.Struct, frozen=True):
     """One line of the page, safe to show."""
 
     part: str
-    """happened, did or open."""
+    """happened, open or did."""
     text: str
     is_quoted: bool = False
     """True where it holds what people wrote: it is in no language of ours."""
@@ -132,9 +126,13 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
     )
     brought = f"{arrived:,} deliveries arrived" + (f", of them {bad}" if bad else "")
     yield HandoverLine("happened", brought)
+    # Before the acts, which may be many: it is what the next shift has to do.
+    yield from (HandoverLine("open", line) for line in _open(found, at))
     yield HandoverLine("did", _actors(found))
     yield from (HandoverLine("did", line, is_quoted=True) for line in _acts(found, at))
-    yield from (HandoverLine("open", line) for line in _open(found, at))
+    if found.acts.unlisted:
+        unlisted = f"and {found.acts.unlisted:,} routine acts before, counted above"
+        yield HandoverLine("did", unlisted)
 
 
 def as_json(found: Handover) -> dict[str, Any]:
@@ -148,17 +146,20 @@ def as_json(found: Handover) -> dict[str, Any]:
         "deliveries": found.deliveries,
         "acts": [
             {
-                "at": row.at,
-                "actor": row.actor,
-                "act": row.act,
-                "subject": None if row.subject is None else mask_text(row.subject),
-                "reference": _reference(found, row),
-                "detail": mask_text(row.detail),
-                "outcome": mask_text(row.outcome),
+                "at": run.last.at,
+                "first_at": run.first_at,
+                "count": len(run.rows),
+                "actor": run.last.actor,
+                "act": run.last.act,
+                "subject": None if run.subject is None else mask_text(run.subject),
+                "reference": _reference(found, run),
+                "detail": mask_text(run.last.detail),
+                "outcome": mask_text(run.outcome),
             }
-            for row in found.acts
+            for run in found.acts.runs
         ],
-        "more_acts": found.more_acts,
+        "acts_by_person": found.acts.by_person,
+        "acts_not_listed": found.acts.unlisted,
         "alarms": [
             {"severity": one.severity.value, "text": one.text, "looked_after_by": _who(found, one)}
             for one in found.alarms
@@ -177,22 +178,24 @@ def as_json(found: Handover) -> dict[str, Any]:
 
 
 def _actors(found: Handover) -> str:
-    if not found.acts:
+    by_person = found.acts.by_person
+    if not by_person:
         return "nobody has acted"
-    by_person = Counter(row.actor for row in found.acts)
-    people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in by_person.most_common())
-    acts = f"{len(found.acts):,} acts: {people}"
-    return f"at least {acts}" if found.more_acts else acts
+    people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in _ordered(by_person))
+    return f"{sum(by_person.values()):,} acts: {people}"
 
 
 def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
-    for row in found.acts:
-        raw = row.subject or ""
+    for run in found.acts.runs:
+        row, count, when = run.last, len(run.rows), at(run.last.at)
+        raw = run.subject or ""
         alarm = describe_alarm_id(raw, here=found.mode)
-        about = _reference(found, row) or alarm or mask_text(raw)
+        about = _reference(found, run) or alarm or mask_text(raw)
+        if count > 1:
+            when, about = f"{at(run.first_at)}–{when}", f"×{count:,}"
         why = mask_text(row.detail)
-        said = [at(row.at), row.actor, row.act.replace("_", " "), about, row.outcome, why]
-        yield safe("  ".join(part for part in said if part), 300)
+        said = [when, row.actor, row.act.replace("_", " "), about, run.outcome, why]
+        yield safe("  ".join(part for part in said if part), 600)
 
 
 def _open(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
@@ -211,8 +214,8 @@ def _open(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
         yield "nothing is open"
 
 
-def _reference(found: Handover, row: AuditRow) -> str | None:
-    of = found.subjects.get(row.subject or "")
+def _reference(found: Handover, run: ActRun) -> str | None:
+    of = found.subjects.get(run.subject or "")
     return None if of is None else mask_text(of.reference)
 
 
@@ -221,5 +224,5 @@ def _who(found: Handover, alarm: Alarm) -> str | None:
     return None if held is None else held.by
 
 
-def _ordered(statuses: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(statuses.items(), key=lambda pair: (-pair[1], pair[0]))
+def _ordered(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
