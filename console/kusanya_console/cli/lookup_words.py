@@ -34,7 +34,7 @@ from kusanya.text import safe
 from kusanya.wire import Mode, Status
 from kusanya.wording import Advice, Wording
 from kusanya_console.lookup.message_lines import summary
-from kusanya_console.lookup.words import looked_at
+from kusanya_console.lookup.words import looked_at, looked_for, tried
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import attempt_words
 
@@ -70,8 +70,14 @@ def found_lines(
             yield from _match_lines(timeline, is_message=found.is_message)
     if found.count > _STORIES:
         yield translate("kusanya show ID says what to tell the customer about the others")
-    if found.looked_at:
+    yield from _foot_lines(found)
+
+
+def _foot_lines(found: LookupResult) -> Iterator[str]:
+    if found.looked_at and found.kinds <= {MatchKind.AMOUNT}:
         yield translate("looked for: {what}, East Africa Time", what=looked_at(found))
+    elif looked_for(found):
+        yield translate("looked for: {what}", what=looked_for(found))
     if found.more:
         yield translate("more begin with this: type more of the reference")
 
@@ -107,13 +113,15 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
             count=found.elsewhere,
             other=other,
         )
-    if found.looked_at:
+    if found.phones > 1:
         return translate(
-            "nothing in {mode} mode matches (looked for {what})",
-            mode=mode.value,
-            what=looked_at(found),
+            "the text holds {count} phone numbers: look one up at a time", count=found.phones
         )
-    return translate("nothing in {mode} mode matches", mode=mode.value)
+    what = "; ".join(tried(found))
+    said = "nothing in {mode} mode matches"
+    if what:
+        said = "nothing in {mode} mode matches (looked for {what})"
+    return translate(said, mode=mode.value, what=what)
 
 
 def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, Any]:

@@ -132,14 +132,18 @@ def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
 
 def needles_of(found: LookupResult) -> Needles:
     """Return what to underline in the matches: how each kind of them was found."""
-    kinds = {match.kind for match in found.matches}
-    kinds |= {match.kind for match in found.creations}
-    digits = "".join(filter(str.isdigit, found.text))
-    amounts = {match.row.amount for match in found.matches if match.kind is MatchKind.AMOUNT}
-    by_phone = kinds & {MatchKind.PHONE, MatchKind.PHONE_END}
+    of_phone = {MatchKind.PHONE, MatchKind.PHONE_AND_AMOUNT, MatchKind.PHONE_END}
+    of_amount = {MatchKind.AMOUNT, MatchKind.PHONE_AND_AMOUNT}
+    records: list[tuple[LookupRecord, MatchKind]] = [
+        *((match.row, match.kind) for match in found.matches),
+        *((match.intent, match.kind) for match in found.creations),
+    ]
+    names = {row.reference: None for row, kind in records if kind is MatchKind.REFERENCE}
+    phones = {row.phone: None for row, kind in records if kind in of_phone}
+    amounts = {row.amount: None for row, kind in records if kind in of_amount}
     return {
-        "ref": (Needle(found.text),),
-        "phone": (phone_end(digits),) if by_phone else (),
+        "ref": tuple(map(Needle, {found.text: None, **names})),
+        "phone": tuple(dict.fromkeys(map(phone_end, phones))),
         "amount": tuple(Needle(f"{amount:,}") for amount in amounts),
     }
 
@@ -379,7 +383,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         elif found.is_message:
             sheet.show(lambda width: no_payment_lines(found, width))
         else:
-            sheet.show(lambda _width: nothing(found, mode))
+            sheet.show(lambda width: nothing(found, mode, width))
 
     def show_part(self) -> None:
         """Show the part of the story that was asked for."""

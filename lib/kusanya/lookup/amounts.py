@@ -88,6 +88,12 @@ class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     """The time that was looked at, in words: "15:05 to 15:35 on 22 Nov"."""
 
+    @property
+    def amounts(self) -> str:
+        """Return the amount, or the two ends of a range, in words."""
+        one = f"{self.amount:,}"
+        return one if self.amount == self.up_to else f"{one} to {self.up_to:,}"
+
 
 class _Read(msgspec.Struct):
     """What of a text has been read so far."""

@@ -14,6 +14,9 @@ _BOUND: Final = 50
 _JOINTS: Final = re.compile(r"[\s\-_/.#]+")
 _JOINED_BY: Final = ("-", "", "/", "_", ".", " ")
 _MOST_PIECES: Final = 6
+_UNJOINED: Final = re.compile(r"([A-Za-z]+)([0-9OoIl]*[0-9][0-9OoIl]*)")
+_SCANNED: Final = re.compile(r"[OoIl]*[0-9][0-9OoIl]*")
+_LOOKALIKES: Final = str.maketrans("OoIl", "0011")
 
 
 def creations(store: Store, question: Question, phone: str | None) -> list[CreationMatch]:
@@ -61,15 +64,34 @@ def by_spelling(store: Store, question: Question) -> Candidates:
 
     The same letters and digits in the same order, whole: nothing is guessed.
     """
-    pieces = [piece for piece in _JOINTS.split(question.text) if piece]
-    if not 1 < len(pieces) <= _MOST_PIECES or sum(map(len, pieces)) < PART_LENGTH:
-        return Candidates()
     mode, limit = question.mode, question.limit
-    joined = [joint.join(pieces) for joint in _JOINED_BY]
-    spelled = dict.fromkeys([*joined, *(text.upper() for text in joined)])
+    spelled = spellings(question.text)
+    if not spelled:
+        return Candidates()
     rows = store.collections.by_reference(mode, *spelled, limit=limit)
     intents = store.intents.by_reference(mode, *spelled)[:limit]
     return Candidates(
         [Match(row, MatchKind.SPELLING) for row in rows],
         [CreationMatch(row, MatchKind.SPELLING) for row in intents if became(store, row) is None],
     )
+
+
+def spellings(text: str) -> list[str]:
+    """Return in which ways a reference may be written: INV000100 and INV-OOO100 as INV-000100 too.
+
+    Between letters and digits may stand a joint, and among digits O is read as 0, I and l as 1.
+    """
+    pieces = [piece for piece in _JOINTS.split(text) if piece]
+    unjoined = _UNJOINED.fullmatch(pieces[0]) if len(pieces) == 1 else None
+    if unjoined is not None:
+        pieces = list(unjoined.groups())
+    if not 1 < len(pieces) <= _MOST_PIECES or sum(map(len, pieces)) < PART_LENGTH:
+        return []
+    read = [pieces[0], *map(_as_digits, pieces[1:])]
+    joined = [joint.join(one) for one in (pieces, read) for joint in _JOINED_BY]
+    return list(dict.fromkeys([*joined, *(spelled.upper() for spelled in joined)]))
+
+
+def _as_digits(piece: str) -> str:
+    """Return digits among which letters stand that look like digits, or the piece as it is."""
+    return piece.translate(_LOOKALIKES) if _SCANNED.fullmatch(piece) else piece

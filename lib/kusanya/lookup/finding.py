@@ -10,12 +10,20 @@ from typing import Final, TypeVar
 import msgspec
 
 from kusanya import confirmations
-from kusanya.lookup.amounts import read_amount
+from kusanya.lookup.amounts import AmountAndTime, read_amount
 from kusanya.lookup.by_id import by_id
 from kusanya.lookup.by_message import MessageMatch, match_messages
 from kusanya.lookup.by_name import PART_LENGTH, by_note, by_receipt, by_spelling, creations
-from kusanya.lookup.by_phone import as_phone, by_phone_end
+from kusanya.lookup.by_phone import (
+    as_phone,
+    by_named_phone,
+    by_phone_end,
+    by_short_phone_end,
+    is_named_phone,
+    phones_in,
+)
 from kusanya.lookup.by_text import by_description, by_text, is_text
+from kusanya.lookup.by_words import by_words
 from kusanya.lookup.matches import (
     Candidates,
     CreationMatch,
@@ -51,8 +59,9 @@ def find(
     so, as in a filter: meta:order_id=A-1, description:"school fees".
 
     An amount may have a time or a day beside it, see `read_amount`; a reference may be spelled with
-    other joints; of a phone the last six digits do. A whole message of an operator is read and
-    compared with what we know; `payees` are our names as such messages show them.
+    other joints; of a phone the last six digits do, and three of a phone of today. Where the whole
+    text names nothing its words are looked for each alone. A whole message of an operator is read
+    and compared with what we know; `payees` are our names as such messages show them.
 
     Of creations those are found that no collection is known of: by their id or whole reference in
     every state, by the rest while they are open. `day` gives the first instant of the business day
@@ -95,7 +104,10 @@ def _found(store: Store, question: Question) -> LookupResult:
         return exact
     if is_text(asked):
         return by_text(store, question)
+    if is_named_phone(asked):
+        return by_named_phone(store, question)
     phone, trouble = as_phone(asked)
+    phones = 1 if phone is not None else len(phones_in(asked)[0])
     ranked, is_cut = _named(store, question, phone)
     created = creations(store, question, phone)
     kinds = {match.kind for match in ranked} | {match.kind for match in created}
@@ -110,23 +122,47 @@ def _found(store: Store, question: Question) -> LookupResult:
         found = _in_parts(store, question)
         ranked += found.matches
         created += found.creations
-    if not whole:
-        found = by_phone_end(store, question)
-        ranked += found.matches
-        created += found.creations
-    for read in (by_spelling, _by_amount, by_description):
-        if not ranked and not created:
-            found = read(store, question)
-            ranked, created = found.matches, found.creations
-            looked_at = looked_at or found.looked_at
-    unique = _once(ranked, lambda match: match.row.id)
-    return LookupResult(
+    tried = by_phone_end(store, question) if not whole else Candidates()
+    ranked += tried.matches
+    created += tried.creations
+    result = LookupResult(
         text=asked,
-        creations=tuple(_once(created, lambda match: match.intent.id)[:limit]),
+        looked_at=looked_at,
+        trouble=None if phones else trouble,
+        phones=phones,
+        phone_end_in=tried.phone_end_in,
+    )
+    if not ranked and not created:
+        return _read_otherwise(store, question, result)
+    return _with(result, Candidates(ranked, created, looked_at), limit, is_cut=is_cut)
+
+
+def _read_otherwise(store: Store, question: Question, result: LookupResult) -> LookupResult:
+    """Return the first other reading of a text that finds anything; else what was tried in vain."""
+    for read in (by_spelling, _by_amount, by_short_phone_end, by_description, by_words):
+        found = read(store, question)
+        if found.matches or found.creations:
+            return _with(result, found, question.limit)
+        result = msgspec.structs.replace(
+            result,
+            looked_at=result.looked_at or found.looked_at,
+            phone_end_in=result.phone_end_in or found.phone_end_in,
+            words=found.words,
+        )
+    return result
+
+
+def _with(
+    result: LookupResult, found: Candidates, limit: int, *, is_cut: bool = False
+) -> LookupResult:
+    unique = _once(found.matches, lambda match: match.row.id)
+    return msgspec.structs.replace(
+        result,
+        creations=tuple(_once(found.creations, lambda match: match.intent.id)[:limit]),
         matches=tuple(unique[:limit]),
         more=is_cut or len(unique) > limit,
-        looked_at=looked_at,
-        trouble=trouble,
+        looked_at=found.looked_at,
+        phone_end_in=found.phone_end_in or result.phone_end_in,
     )
 
 
@@ -168,15 +204,21 @@ def _once(matches: Sequence[_M], id_of: Callable[[_M], str]) -> list[_M]:
     return [match for match in matches if first[id_of(match)] is match]
 
 
+def _amount_of(question: Question) -> AmountAndTime | None:
+    # A whole phone number is no amount, and is repeated in no sentence.
+    if as_phone(question.text)[0] is not None or phones_in(question.text)[0]:
+        return None
+    return read_amount(question.text, now=question.now, day=question.day)
+
+
 def _is_dated_amount(question: Question) -> bool:
-    asked = read_amount(question.text, now=question.now, day=question.day)
+    asked = _amount_of(question)
     return asked is not None and asked.is_dated
 
 
 def _by_amount(store: Store, question: Question) -> Candidates:
-    asked = read_amount(question.text, now=question.now, day=question.day)
-    # A whole phone number is no amount, and is repeated in no sentence.
-    if asked is None or as_phone(question.text)[0] is not None:
+    asked = _amount_of(question)
+    if asked is None:
         return Candidates()
     where = CollectionFilter(
         amount_min=asked.amount,
@@ -197,7 +239,6 @@ def _by_amount(store: Store, question: Question) -> Candidates:
         prepared_to=asked.end,
         limit=limit if is_one else _OPEN_LOOKED_AT,
     )
-    amounts = f"{asked.amount:,}" if is_one else f"{asked.amount:,} to {asked.up_to:,}"
     return Candidates(
         [Match(row, MatchKind.AMOUNT) for row in rows],
         [
@@ -205,5 +246,5 @@ def _by_amount(store: Store, question: Question) -> Candidates:
             for intent in opened
             if asked.amount <= intent.amount <= asked.up_to
         ][:limit],
-        f"{amounts}, {asked.sentence}",
+        f"{asked.amounts}, {asked.sentence}",
     )

@@ -21,6 +21,7 @@ class MatchKind(StrEnum):
     CLAIM = "claimed by a delivery"
     REFERENCE = "reference"
     RECEIPT = "receipt of the operator"
+    PHONE_AND_AMOUNT = "phone and amount"
     PHONE = "phone"
     PREFIX = "beginning of a reference"
     NOTE = "note"
@@ -59,7 +60,14 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: int = 0
     """How many match in the other mode; counted only when none does in this one."""
     looked_at: str = ""
-    """Which amount and time were looked for, in words; empty where the text was read otherwise."""
+    """Which amount and time were looked for, or which words of the text, safe to show; empty where
+    the text was looked for whole."""
+    phones: int = 0
+    """How many phone numbers the text was read as; of several none is looked up."""
+    phone_end_in: str = ""
+    """Among which collections the text was looked for as the end of a phone, in words."""
+    words: tuple[str, ...] = ()
+    """Which words of the text were looked for in vain, each alone; safe to show, no phones."""
     trouble: str | None = None
     """Why a text that looks like a phone number cannot be one, or a message no confirmation."""
     messages: tuple[MessageMatch, ...] = ()
@@ -77,6 +85,12 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
         """Count everything that was found in this mode."""
         return len(self.creations) + len(self.matches)
 
+    @property
+    def kinds(self) -> frozenset[MatchKind]:
+        """Return every way in which anything was found."""
+        of_creations = {match.kind for match in self.creations}
+        return frozenset(of_creations | {match.kind for match in self.matches})
+
 
 class Candidates(msgspec.Struct, frozen=True):
     """What one way of reading a text leads to."""
@@ -84,6 +98,8 @@ class Candidates(msgspec.Struct, frozen=True):
     matches: list[Match] = []
     creations: list[CreationMatch] = []
     looked_at: str = ""
+    phone_end_in: str = ""
+    words: tuple[str, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

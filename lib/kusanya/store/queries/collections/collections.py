@@ -55,8 +55,6 @@ _ORDERED_BY: Final = {
 _ALL: Final = CollectionFilter()
 _RARE: Final = 1_000
 """So many rows are sorted in a few milliseconds."""
-_LOOKED_AT: Final = 20_000
-"""Rows that are looked at one by one in some tens of milliseconds."""
 _SORTED: Final = 20_000
 """So many rows of an amount are sorted sooner than walking the list would meet a page of fewer."""
 _WALKED: Final = 50
@@ -190,23 +188,32 @@ class Collections(TextSearch):
         )
 
     def by_phone_end(
-        self, mode: Mode, digits: str, *, limit: int = 50
+        self,
+        mode: Mode,
+        digits: str,
+        *,
+        since: datetime | None = None,
+        among: int = 20_000,
+        limit: int = 50,
     ) -> tuple[CollectionRow, ...]:
-        """Return the collections whose phone ends so, newest first, among the newest 20,000.
+        """Return the collections whose phone ends so, newest first, `among` so many newest.
 
-        No index holds the ends of phones: the bound keeps the question short.
+        No index holds the ends of phones: the bound keeps the question short. With `since` those
+        created before it are left out.
         """
         it = collection.c
         newest = (
             select(it.id, it.phone)
             .where(it.mode == mode.value)
             .order_by(it.created_at.desc(), it.id.desc())
-            .limit(_LOOKED_AT)
-            .subquery()
+            .limit(among)
         )
+        if since is not None:
+            newest = newest.where(it.created_at >= to_us(since))
+        last = newest.subquery()
         ids = (
-            select(newest.c.id)
-            .where(newest.c.phone.endswith(clean(digits), autoescape=True))
+            select(last.c.id)
+            .where(last.c.phone.endswith(clean(digits), autoescape=True))
             .limit(limit)
         )
         with self._reading("read collections") as connection:
