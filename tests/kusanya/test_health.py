@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from kusanya.clock import ManualClock
+from kusanya.health.endpoints import FAILURES_COUNTED, succeeded
 from kusanya.health.report import (
     DeliveryPlan,
     SlotState,
     attempt_of,
     delivery_plan,
     health,
-    succeeded,
 )
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -180,6 +180,48 @@ def test_an_endpoints_fuse_burns_from_the_first_failure_since_its_last_success(
     assert shop.fuse.lit_at == NOON + 20 * MINUTE
     assert shop.disables_at == NOON + 20 * MINUTE + timedelta(days=3)
     assert (till.failures, till.disables_at) == (0, None)
+
+
+@pytest.mark.spec("delivery-3")
+def test_a_fuse_stays_where_it_was_lit_however_many_refusals_follow(store: Store) -> None:
+    arrived(store, NOON, answer=200)
+    arrived(store, NOON + timedelta(seconds=1), answer=400)
+    first = health(store, Mode.LIVE, now=NOON + HOUR).endpoints[0]
+    for second in range(2, 2 + FAILURES_COUNTED):
+        arrived(store, NOON + timedelta(seconds=second), answer=400)
+    (shop,) = health(store, Mode.LIVE, now=NOON + HOUR).endpoints
+    assert shop.failures == FAILURES_COUNTED
+    assert shop.last_success_at == NOON
+    assert shop.fuse == first.fuse
+    assert shop.disables_at == NOON + timedelta(days=3, seconds=1)
+    assert not shop.is_fuse_estimated
+    arrived(store, NOON + timedelta(days=3), answer=400)
+    arrived(store, NOON + timedelta(days=3, seconds=2), answer=400)
+    arrived(store, NOON + timedelta(days=3, seconds=3), answer=400)
+    (shop,) = health(store, Mode.LIVE, now=NOON + timedelta(days=3, minutes=1)).endpoints
+    assert shop.fuse.blown_at == NOON + timedelta(days=3, seconds=2)
+
+
+@pytest.mark.spec("delivery-3")
+def test_where_the_first_refusals_were_let_go_the_fuse_is_lit_when_they_may_have_come(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    clock = ManualClock(NOON)
+    where = copy(empty_store, tmp_path / "flooded.db")
+    with Store.open(where, clock=clock, rejected_rows=3) as store:
+        arrived(store, NOON, answer=200)
+        for _ in range(6 * 30):
+            clock.step(2 * MINUTE)
+            arrived(store, clock.now(), answer=400)
+        (shop,) = health(store, Mode.LIVE, now=clock.now()).endpoints
+        assert shop.failures == 3
+        assert shop.is_fuse_estimated
+        assert (shop.last_success_at, shop.fuse.lit_at) == (NOON, NOON)
+        assert shop.fuse.blown_at is None
+        clock.step(timedelta(days=3))
+        arrived(store, clock.now(), answer=400)
+        (shop,) = health(store, Mode.LIVE, now=clock.now()).endpoints
+        assert (shop.fuse.lit_at, shop.fuse.blown_at) == (NOON, clock.now())
 
 
 def test_failures_of_the_hour_are_counted_by_code_and_channel_beside_what_is_usual(

@@ -67,6 +67,13 @@ CALLS: Final[dict[str, Callable[[Store], object]]] = {
     "attempts": lambda s: s.deliveries.page(TEST, where=DeliveryFilter(event_id="evt_1")),
     "figures": lambda s: s.rollups.collections(TEST, since=NOW - timedelta(days=31), until=NOW),
     "health": lambda s: health(s, TEST, now=NOW),
+    "last success": lambda s: s.deliveries.last_success(TEST, "shop", before=NOW),
+    "oldest delivery": lambda s: s.deliveries.oldest(
+        TEST, where=DeliveryFilter(endpoints=("shop",), arrived_from=NOW - timedelta(hours=1))
+    ),
+    "rejected of an hour": lambda s: s.deliveries.count_rejected(
+        TEST, "shop", since=NOW - timedelta(hours=1), until=NOW
+    ),
     "changes": lambda s: s.feed.changes(5, limit=10),
     "unchecked": lambda s: s.events.unchecked(TEST, since=NOW - timedelta(days=1)),
     "intents": lambda s: s.intents.by_reference(TEST, "order-1"),

@@ -5,12 +5,11 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 
 from collections.abc import Sequence
 
+from kusanya.health.endpoints import EndpointHealth, succeeded
 from kusanya.health.report import (
     DeliveryPlan,
-    EndpointHealth,
     attempt_of,
     is_extra_attempt,
-    succeeded,
 )
 from kusanya.store.records import (
     DeliveryBody,

@@ -1,6 +1,6 @@
 """Which lines each part of a delivery's detail has. Pure."""
 
-from kusanya.health.report import EndpointHealth
+from kusanya.health.endpoints import EndpointHealth
 from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
 from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from textual.app import ComposeResult
 
-from kusanya.health.report import EndpointHealth
+from kusanya.health.endpoints import EndpointHealth
 from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (

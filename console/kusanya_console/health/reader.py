@@ -13,7 +13,8 @@ from kusanya.alarms.payment_rules import open_prompts
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.filters import Filter, Term
 from kusanya.health.causes import Causes, TimeToFinal, Window
-from kusanya.health.report import EndpointHealth, Health
+from kusanya.health.endpoints import EndpointHealth
+from kusanya.health.report import Health
 from kusanya.text import safe
 from kusanya_console.commands import DELIVERIES, INTENTS, LIVE
 from kusanya_console.health.lines import Target

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from kusanya.alarms.alarm import Alarm
-from kusanya.health.report import EndpointHealth, format_failures
+from kusanya.health.endpoints import EndpointHealth, format_failures
 from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
 from kusanya_console.health.lines import Entry, Section, leading, plainly

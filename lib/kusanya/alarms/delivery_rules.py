@@ -18,7 +18,7 @@ from kusanya.alarms.alarm import (
 )
 from kusanya.alarms.inputs import MISSING_AFTER, AlarmInputs
 from kusanya.filters import Filter
-from kusanya.health.report import format_failures
+from kusanya.health.endpoints import format_failures
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
@@ -80,6 +80,11 @@ def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
         blows = one.fuse.blows_at
         if one.fuse.blown_at is not None or blows is None:
             end = "the sender has disabled it by now: enable it in the dashboard"
+        elif one.is_fuse_estimated:
+            end = (
+                f"some refusals are not kept: a failure at or after {format_time(blows)} may "
+                "disable it"
+            )
         else:
             end = f"a failure at or after {format_time(blows)} disables it; one 2xx resets the fuse"
         known = REFUSAL_REASONS.get(one.reason or "")
@@ -87,7 +92,8 @@ def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             code="failing",
             mode=inputs.mode,
             subject=one.endpoint,
-            onset=instant(one.fuse.lit_at),
+            # The first failure may be let go in a flood; the last success stays.
+            onset=instant(one.last_success_at or one.fuse.lit_at),
             stage="" if one.fuse.blown_at is None else "disabled",
             severity=Severity.URGENT,
             mark="✕",

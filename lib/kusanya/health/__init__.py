@@ -1,7 +1,7 @@
 """How collecting is going: open, failing and stuck collections, causes and usual times."""
 
+from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import (
-    EndpointHealth,
     Health,
     PollerAbsence,
     UnusableDeliveries,

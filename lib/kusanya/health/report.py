@@ -14,37 +14,25 @@ from typing import Final
 import msgspec
 
 from kusanya.health.causes import Cause, Window, causes
+from kusanya.health.endpoints import EndpointHealth, load_endpoints, succeeded
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store import Store
 from kusanya.store.records import (
     CollectionRow,
-    DeliveryFilter,
     DeliveryRow,
     MissingEventRow,
     Verdict,
 )
-from kusanya.webhooks.schedule import ATTEMPTS, Fuse, infer_attempt, next_attempt, plan
+from kusanya.webhooks.schedule import ATTEMPTS, infer_attempt, next_attempt, plan
 from kusanya.wire import Mode
 
-FAILURES_COUNTED: Final = 200
-"""So many of an endpoint's newest arrivals are looked at."""
 _OPEN_LOOKED_AT: Final = 1_000
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_REMEMBERED: Final = timedelta(days=7)
 _UNWATCHED: Final = timedelta(minutes=5)
 """Past any expiry and the first looks of a poller."""
-RECENT: Final = timedelta(minutes=15)
-"""An arrival longer ago proves nothing about an endpoint now."""
 SEEN_WITHIN: Final = timedelta(seconds=30)
 """How long after its planned instant an attempt may still arrive before it counts as not seen."""
-
-
-def succeeded(row: DeliveryRow) -> bool:
-    """Tell whether the sender took our answer for a success: a 2xx within its ten seconds."""
-    in_time = timedelta(microseconds=row.took_us) <= ACKNOWLEDGEMENT_TIME
-    return row.answer // 100 == 2 and in_time  # noqa: PLR2004 - the 2xx class
 
 
 def attempt_of(row: DeliveryRow) -> int | None:
@@ -71,11 +59,6 @@ def is_extra_attempt(row: DeliveryRow) -> bool:
 def attempts_due(row: MissingEventRow, *, now: datetime) -> int:
     """Return how many attempts the sender must have made for a missing event."""
     return sum(at + SEEN_WITHIN < now for at in plan(first_at=row.event_created_at))
-
-
-def format_failures(count: int) -> str:
-    """Return a count of an endpoint's failures as far as was looked."""
-    return f"{FAILURES_COUNTED}+" if count >= FAILURES_COUNTED else f"{count}"
 
 
 class SlotState(StrEnum):
@@ -164,30 +147,6 @@ def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> Delivery
     return DeliveryPlan(slots=tuple(slots), delivered=done_at is not None)
 
 
-class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """One of our endpoints as the sender must see it."""
-
-    endpoint: str
-    last_arrival_at: datetime
-    last_success_at: datetime | None
-    """The last 2xx in time among the newest arrivals; None where there is none."""
-    failures: int
-    """Arrivals answered otherwise since then, `FAILURES_COUNTED` at most."""
-    reason: str | None
-    """Why the newest of them failed, as a stable word."""
-    fuse: Fuse
-
-    @property
-    def disables_at(self) -> datetime | None:
-        """Return from when on a failure disables the endpoint; None while nothing fails."""
-        return self.fuse.blows_at
-
-    def is_recent(self, *, now: datetime) -> bool:
-        """Tell whether a success is so fresh that it says something about now."""
-        last = self.last_success_at
-        return last is not None and now - last <= RECENT
-
-
 class UnusableDeliveries(msgspec.Struct, frozen=True, kw_only=True):
     """Authentic deliveries of the last 24 hours that had no effect, of one endpoint and kind.
 
@@ -257,7 +216,7 @@ def health(
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
         at=now,
-        endpoints=_endpoints(store, mode, now),
+        endpoints=load_endpoints(store, mode, now=now),
         causes=counted.causes,
         channels=tuple(sorted(named | {one.channel for one in found})),
         stuck=found,
@@ -295,38 +254,3 @@ def _unwatched(
     if last is not None and now - last < _UNWATCHED:
         return None
     return PollerAbsence(open_since=opened[0].created_at, last_poll_at=last)
-
-
-def _endpoints(store: Store, mode: Mode, now: datetime) -> tuple[EndpointHealth, ...]:
-    rollups = store.rollups.deliveries(mode, since=now - _REMEMBERED, until=now + _HOUR)
-    names = sorted({row.endpoint for row in rollups})
-    found = [one for name in names if (one := _endpoint(store, mode, name)) is not None]
-    # Worst first: failing longest, then by name.
-    return tuple(sorted(found, key=lambda one: (one.fuse.lit_at or now, one.endpoint)))
-
-
-def _endpoint(store: Store, mode: Mode, name: str) -> EndpointHealth | None:
-    newest = store.deliveries.page(
-        mode, where=DeliveryFilter(endpoints=(name,)), limit=FAILURES_COUNTED
-    ).rows
-    if not newest:
-        return None
-    failures: list[DeliveryRow] = []
-    success: DeliveryRow | None = None
-    for row in newest:
-        if succeeded(row):
-            success = row
-            break
-        failures.append(row)
-    fuse = Fuse()
-    for row in reversed(failures):
-        ended_at = row.arrived_at + timedelta(microseconds=row.took_us)
-        fuse = fuse.after(at=ended_at, delivered=False)
-    return EndpointHealth(
-        endpoint=name,
-        last_arrival_at=newest[0].arrived_at,
-        last_success_at=None if success is None else success.arrived_at,
-        failures=len(failures),
-        reason=failures[0].reason if failures else None,
-        fuse=fuse,
-    )

@@ -15,7 +15,8 @@ from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
-from kusanya.health.report import EndpointHealth, Health, PollerAbsence, UnusableDeliveries
+from kusanya.health.endpoints import EndpointHealth
+from kusanya.health.report import Health, PollerAbsence, UnusableDeliveries
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.state.anomalies import AnomalyKind
 from kusanya.store.records import (

@@ -233,6 +233,30 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
         lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(endpoints=("shop",))),
         "ix_delivery_mode_endpoint_arrived_at_seq",
     ),
+    "last success of an endpoint": (
+        lambda s, noon: s.deliveries.last_success(TEST, "shop", before=noon),
+        "ix_delivery_mode_endpoint_arrived_at_seq",
+    ),
+    "oldest delivery to an endpoint": (
+        lambda s, noon: s.deliveries.oldest(
+            TEST, where=DeliveryFilter(endpoints=("shop",), arrived_from=noon)
+        ),
+        "ix_delivery_mode_endpoint_arrived_at_seq",
+    ),
+    "first delivery to an endpoint after another": (
+        lambda s, _: s.deliveries.oldest(
+            TEST,
+            where=DeliveryFilter(endpoints=("shop",)),
+            after=s.deliveries.page(TEST, where=DeliveryFilter(endpoints=("shop",))).rows[0],
+        ),
+        "ix_delivery_mode_endpoint_arrived_at_seq",
+    ),
+    "rejected deliveries of an hour": (
+        lambda s, noon: s.deliveries.count_rejected(
+            TEST, "shop", since=noon, until=noon + timedelta(hours=1)
+        ),
+        "ix_delivery_rejected",
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 """Deliveries as they arrived: lists, single ones, exact bytes."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -14,6 +14,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import (
@@ -34,6 +35,8 @@ from kusanya.store.writer.projection import SELECTED, to_row
 from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
+_SUCCESS: Final = (200, 299)
+_IN_TIME_US: Final = ACKNOWLEDGEMENT_TIME // timedelta(microseconds=1)
 _DELIVERY: Final = tuple(delivery.c[name] for name in DeliveryRow.__struct_fields__ if name != "id")
 
 
@@ -60,6 +63,49 @@ class Deliveries(StorePart):
         found = self._deliveries(query.limit(limit + 1))
         rows = found[:limit]
         return Page(rows=rows if newer_than is None else rows[::-1], more=len(found) > limit)
+
+    def oldest(
+        self, mode: Mode, *, where: DeliveryFilter, after: DeliveryRow | None = None
+    ) -> DeliveryRow | None:
+        """Return the first arrival, or the first behind another one; None where there is none."""
+        it = delivery.c
+        query = select(*_DELIVERY).where(it.mode == mode.value, *_terms(where))
+        if after is not None:
+            since = to_us(after.arrived_at)
+            # The plain bound for the endpoint's own index; a place would tempt to the whole list.
+            place = tuple_(unindexed(it.arrived_at), it.seq) > tuple_(since, after.seq)
+            query = query.where(it.arrived_at >= since, place)
+        rows = self._deliveries(query.order_by(it.arrived_at, it.seq).limit(1))
+        return rows[0] if rows else None
+
+    def last_success(self, mode: Mode, endpoint: str, *, before: datetime) -> DeliveryRow | None:
+        """Return the newest arrival before an instant that was answered with a 2xx in time.
+
+        Reads what was answered otherwise in between, row by row.
+        """
+        where = DeliveryFilter(endpoints=(endpoint,), arrived_to=before)
+        it = delivery.c
+        query = _arrived(mode, where, None, None).where(
+            it.answer.between(*_SUCCESS), it.took_us <= _IN_TIME_US
+        )
+        rows = self._deliveries(query.limit(1))
+        return rows[0] if rows else None
+
+    def count_rejected(self, mode: Mode, endpoint: str, *, since: datetime, until: datetime) -> int:
+        """Count the rejected arrivals that are kept, which are bounded, between two instants."""
+        it = delivery.c
+        # By the small index of what is rejected, however many others came in between.
+        arrived_at = unindexed(it.arrived_at)
+        query = select(func.count()).where(
+            it.endpoint == clean(endpoint),
+            it.verdict == literal_column("'rejected'"),
+            unsearched(it.mode) == mode.value,
+            arrived_at >= to_us(since),
+            arrived_at < to_us(until),
+        )
+        with self._reading("count rejected deliveries") as connection:
+            counted: int = connection.execute(query).scalar_one()
+        return counted
 
     def page_with_missing(
         self,
