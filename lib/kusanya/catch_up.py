@@ -51,7 +51,7 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     """Collections that the service was asked about."""
     became_final: int = 0
     missing_events: int = 0
-    """Final states learned here of which no event had told."""
+    """Final states learned here that no event had reported."""
     missed: tuple[str, ...] = ()
     """The collections that reached them."""
     still_open: int = 0

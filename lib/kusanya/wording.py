@@ -225,7 +225,7 @@ _PARTS: Final = ((4, "alfajiri"), (6, "asubuhi"), (12, "mchana"), (16, "jioni"),
 
 
 def outage_notice(channel: str, *, since: datetime) -> tuple[Wording, Wording]:
-    """Return what customers are told of a network that confirms no payments, in both languages.
+    """Return the notice for customers of a network that confirms no payments, in both languages.
 
     `channel` is the name that customers know it by. It promises no time, and asks nobody to pay a
     second time.

@@ -83,7 +83,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     times: TimeFormat = TimeFormat.EAT
     snapshot: Snapshot | None = None
     sender: tuple[SenderEndpoint, ...] = ()
-    """Our endpoints as the embedded service told of them last; empty without a dashboard."""
+    """Our endpoints as the embedded service listed them last; empty without a dashboard."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     views: tuple[SavedView, ...] = ()
     """Saved filters, as they were read last."""

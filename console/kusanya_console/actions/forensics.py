@@ -1,4 +1,4 @@
-"""Why a delivery was rejected, told with the secrets that the console's profile holds.
+"""Why a delivery was rejected, found with the secrets that the console's profile holds.
 
 It changes no verdict: what the receiver decided stands, this only says what was the matter.
 """

@@ -48,7 +48,7 @@ class ActionRunner(App[None]):
             except KusanyaError as error:
                 why = translate_filled(safe(str(error), 400))
                 result = _failed(translate("{progress} failed: {why}", progress=said, why=why))
-            except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
+            except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
                 ended = (
                     "{progress} ended in {place}, and what became of it is not known: look at the "
                     "record before anything is done again"

@@ -63,7 +63,7 @@ class FeedRunner(ActionRunner):
     def _read(self) -> None:
         try:
             snapshot = self._feed.read()
-        except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
+        except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
             self.post_message(FeedFailed(error))
         else:
             self.post_message(FeedAdvanced(snapshot))
@@ -107,7 +107,7 @@ class FeedRunner(ActionRunner):
             except DashboardError:
                 # The Service screen says why; the last answer stays, nothing newer is known.
                 self.post_message(EndpointsLoaded(None))
-            except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
+            except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
                 why = f"could not read the sender's endpoints: {failure_place(error)}"
                 self.call_from_thread(self.show_notice, why)
                 self.post_message(EndpointsLoaded(None))

@@ -162,7 +162,7 @@ def _judge(error: Exception) -> tuple[int, str]:
         where = getattr(getattr(error, "ctx", None), "command_path", "kusanya")
         hint = f"{message} ({where} -h shows what there is)" if message else ""
         return getattr(error, "exit_code", USAGE), hint
-    # The last line: a bug is told in one line, with its place and never with its locals.
+    # The last line: a bug is reported in one line, with its place and never with its locals.
     return FAILED, f"unexpected {type(error).__name__} {_where(error)}: {error}"
 
 

@@ -1,7 +1,7 @@
 """What one arrival brought, in words: its body, its headers, its signature.
 
-Pure. Nothing of it was ever parsed as markup, phones are masked wherever they can be told, and what
-looks like a secret is not repeated.
+Pure. Nothing of it was ever parsed as markup, phones are masked wherever they are recognised, and
+what looks like a secret is not repeated.
 """
 
 from enum import StrEnum

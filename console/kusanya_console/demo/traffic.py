@@ -29,7 +29,7 @@ _POLL_SETTINGS: Final = PollSettings()
 
 
 def run(profile: "Profile", *, rate: float, seed: int, seconds: float | None, stuck: bool) -> None:
-    """Place orders until told to stop; `seconds` real seconds of orders, or without end."""
+    """Place orders until asked to stop; `seconds` real seconds of orders, or without end."""
     clock = parse_clock(f"{profile.need_dashboard()[0].rstrip('/')}/clock")
     with Store.open(profile.store, clock=clock) as store:
         asyncio.run(_Traffic(profile, store, clock).run(rate, seed, seconds, stuck=stuck))

@@ -197,7 +197,7 @@ def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, R
 
 
 def decision_warning(candidate: Candidate | None) -> str:
-    """Return what a person is told before a decision counts."""
+    """Return what a person reads before a decision counts."""
     if candidate is not None and candidate.seen is None:
         return (
             "Nobody could look at this collection: a wrong id settles the wrong order, for good. "

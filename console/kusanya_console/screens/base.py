@@ -221,7 +221,7 @@ class ConsoleScreen(Screen[None]):
         def run() -> None:
             try:
                 value = question()
-            except Exception as error:  # noqa: BLE001 - told on the screen; all else goes on
+            except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
                 self.post_message(FetchFailed(what, generation, error))
             else:
                 self.post_message(FetchFinished(what, generation, value))
@@ -256,7 +256,7 @@ class ConsoleScreen(Screen[None]):
                 self.show_fetched(message.what, message.value)
 
     def on_fetch_failed(self, message: FetchFailed) -> None:
-        """Keep what is shown: a lost store stands in the status line, any other cause is told."""
+        """Keep what is shown: a lost store stands in the status line, any other cause is shown."""
         if self._asked.get(message.what) != message.generation:
             return
         if isinstance(message.error, StoreError):

@@ -19,7 +19,7 @@ MARGIN: Final = 2
 _LONGEST: Final = 24
 """More cells than this no column takes from others for the sake of its text."""
 _SPARED: Final = 2
-"""Columns of a lower rank stay although a text is cut: their records are not told apart by it."""
+"""Columns of a lower rank stay although a text is cut: their records do not differ by it alone."""
 
 
 class Column(msgspec.Struct, Generic[R], frozen=True):

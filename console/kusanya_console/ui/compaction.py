@@ -69,7 +69,7 @@ def _looks_alike(part: str, sent: _Style | None, wanted: _Style) -> bool:
 
 @lru_cache(_SEEN)
 def _added(style: _Style | None, numbers: str) -> _Style | None:
-    """Return a style with the numbers of a sequence added; None where that cannot be told."""
+    """Return a style with the numbers of a sequence added; None where that is not known."""
     if style is None:
         return None
     letters, behind, attributes = style.letters, style.behind, style.attributes

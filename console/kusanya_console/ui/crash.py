@@ -1,4 +1,4 @@
-"""What may be told about a crash: its kind and our own frames. No message, no locals, no data."""
+"""What may be shown of a crash: its kind and our own frames. No message, no locals, no data."""
 
 import traceback
 
@@ -15,7 +15,7 @@ def failure_place(error: BaseException) -> str:
 
 
 def crash_report(error: BaseException | None, *, read_only: bool = True) -> Text:
-    """Return what may be told about a crash: where, and of which kind."""
+    """Return what may be shown of a crash: where, and of which kind."""
     kind = type(error).__name__ if error is not None else "unknown error"
     lines = [f"kusanya console: internal error, {kind}"]
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []

@@ -28,10 +28,10 @@ SETTINGS: Final = "KUSANYA_WEB_CONSOLE"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a console for a browser is told: no key, no token."""
+    """All that a console for a browser gets: no key, no token."""
 
     user: str = ""
-    """Whom a proxy named; empty where nobody is told apart."""
+    """Whom a proxy named; empty where people are not distinguished."""
     role: Role | None = None
 
     store: str

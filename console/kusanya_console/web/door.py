@@ -35,7 +35,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, and under which address their browser knows the page."""
 
     name: str = ""
-    """Empty where nobody is told apart."""
+    """Empty where people are not distinguished."""
     role: Role | None = None
     origin: str
     """Scheme, host and port."""
@@ -98,7 +98,7 @@ class TokenDoor:
         return Visitor(origin=self.origin, cookie=kept)
 
     async def still_admits(self, visitor: Visitor) -> bool:
-        """Tell that the one visitor stays: nobody is told apart."""
+        """Tell that the one visitor stays: people are not distinguished."""
         return not visitor.name
 
     def _spend(self, token: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""One console in a process of its own, run as textual-serve runs one but told far less.
+"""One console in a process of its own, run as textual-serve runs one but with far less in it.
 
 It gets the settings that it needs and nothing else of our environment; no shell reads anything, and
 no setting stands on its command line. It ends with us in whatever way we end.

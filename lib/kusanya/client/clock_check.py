@@ -46,7 +46,7 @@ class ClockCheck:
         return timedelta(seconds=median(one.total_seconds() for one in self._offsets))
 
     def is_older_than(self, seconds: float) -> bool:
-        """Tell whether no answer has told the time within so many seconds."""
+        """Return whether no answer had the time in it within so many seconds."""
         return self._noted_at is None or self._clock.monotonic() - self._noted_at > seconds
 
 

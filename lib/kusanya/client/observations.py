@@ -25,7 +25,7 @@ def poll_observation(
 ) -> Observation:
     """Return the fact that a GET of a collection said this.
 
-    Told apart by the service's request id, or by its bytes where there is none.
+    Distinguished by the service's request id, or by its bytes where there is none.
     """
     response = collection.response
     request_id = None if response is None else response.request_id

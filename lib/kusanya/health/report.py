@@ -38,7 +38,7 @@ SEEN_WITHIN: Final = timedelta(seconds=30)
 def attempt_of(row: DeliveryRow) -> int | None:
     """Return which attempt an arrival is, or None where no slot of the retry plan fits.
 
-    A rejected delivery is told by the creation time it claims: nothing in it is believed, but a
+    A rejected delivery is placed by the creation time it claims: nothing in it is believed, but a
     genuine one with a stale secret fits its slot.
     """
     if row.attempt is not None or row.event_created_at is None:

@@ -57,7 +57,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, told to end by us; `on_ready` is called once it accepts connections.
+    """uvicorn's server, ended by us; `on_ready` is called once it accepts connections.
 
     `on_stop` is called, on the event loop, when it is first asked to stop; it goes on accepting
     connections for `drain_s` seconds afterwards. So is `on_hangup` for each SIGHUP; without it a

@@ -120,7 +120,7 @@ class DeliveryHandler:
     def start(self) -> None:
         """Start what works in the background; the first delivery does so where nobody else did.
 
-        A mounted application is often told of no start and no end.
+        A mounted application often gets no start and no end.
         """
         self._started = True
         for follower in self._followers:

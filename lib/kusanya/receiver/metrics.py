@@ -138,7 +138,7 @@ METRICS: Final[tuple[Metric[ReceiverReading], ...]] = (
 
 
 class Gauges(Protocol):
-    """Gauges of the store beside a process's own: a collector that is told when to read."""
+    """Gauges of the store beside a process's own: a collector that is called to read."""
 
     def refresh(self) -> None:
         """Read the store; blocks, and never raises StoreError."""

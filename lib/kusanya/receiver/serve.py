@@ -1,6 +1,6 @@
-"""Run the receiver on uvicorn until it is told to stop.
+"""Run the receiver on uvicorn until it is asked to stop.
 
-The socket is bound before anything else starts, so that a taken port is one clear error. Told to
+The socket is bound before anything else starts, so that a taken port is one clear error. Asked to
 stop, it is not ready any more and goes on for the time of the drain; then it closes the listener
 and answers what is in flight: acknowledged if its commit comes in time, refused if not.
 """
@@ -95,7 +95,7 @@ def run(
 
     Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
     works in the background, see `app`, begins at once and has ended on return.
-    `connections` bounds how many there may be, of one address and in all, and their time. Told to
+    `connections` bounds how many there may be, of one address and in all, and their time. Asked to
     stop, it is not ready for `drain_s` seconds before it takes no more connections. At each SIGHUP
     `reread` is asked for the secrets; where it raises ConfigurationError the old ones stay.
     Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.

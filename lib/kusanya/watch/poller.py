@@ -43,7 +43,7 @@ _LEASE: Final = timedelta(minutes=2)
 _BEAT_S: Final = 30.0
 """How often a poller notes in the store that it runs."""
 _CLOCK_CHECKED_S: Final = 300.0
-"""How long no answer may have told the service's time before it is asked for."""
+"""How long no answer may have had the service's time in it before it is asked for."""
 _STORE_AWAY_MAX_S: Final = 60.0
 """The longest pause before an unusable store is tried again."""
 
@@ -65,7 +65,7 @@ class PollResult(msgspec.Struct, frozen=True, kw_only=True):
     asked: int = 0
     became_final: int = 0
     missing_events: int = 0
-    """Final states learned here of which no event had told."""
+    """Final states learned here that no event had reported."""
     unknown: int = 0
     """Collections that the service does not know; shown, never removed."""
     settled: int = 0
@@ -139,7 +139,7 @@ class _Poller:
         return PollResult(trouble=str(error)), self._away_s
 
     def _check_clock(self) -> Effects[None]:
-        """Ask the service something small where no answer has told the time for a while."""
+        """Ask the service something small where no answer had the time in it for a while."""
         if not self._core.clock_check.is_older_than(_CLOCK_CHECKED_S):
             return
         now = self._core.clock.monotonic()

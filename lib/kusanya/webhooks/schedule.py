@@ -17,7 +17,7 @@ ATTEMPTS: Final = len(RETRY_GAPS) + 1
 """Attempts that one delivery gets in all."""
 
 _INFERENCE_SLACK: Final = timedelta(seconds=30)
-"""How much later than planned an attempt may arrive and still be told by its time."""
+"""How much later than planned an attempt may arrive and still be recognised by its time."""
 
 
 def next_attempt(attempt: int, *, failed_at: datetime) -> datetime | None:

@@ -7,7 +7,7 @@ from typing import Final
 from kusanya_console.output import USAGE, Refused
 
 LONG_RUNNING: Final = frozenset({"receive", "service", "watch"})
-"""Commands that run for days and say what they do unless they are told not to."""
+"""Commands that run for days and say what they do unless asked not to."""
 _DRAW: Final = frozenset({"console", "demo"})
 """Commands that own the terminal they run in."""
 _BUSY: Final = ("kusanya.receiver.accepted", "kusanya.polling.asked")

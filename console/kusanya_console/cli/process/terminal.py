@@ -53,7 +53,7 @@ def apply_settings(app: "ConsoleApp") -> None:
 def run_app(app: "ConsoleApp", *, check: Callable[[], None] | None = None) -> None:
     """Run `app` until it is left; a signal to end leaves it in order, with the code 128 + signal.
 
-    `check` is called now and then; what it raises as a KusanyaError is told on the screen.
+    `check` is called now and then; what it raises as a KusanyaError is shown on the screen.
     Raises Refused without words when the application did not end well.
     """
     asyncio.run(_run(app, check))

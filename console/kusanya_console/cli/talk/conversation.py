@@ -37,7 +37,7 @@ class Question(msgspec.Struct, frozen=True):
     run: Callable[[], ActionResult]
 
 
-class Unanswerable(KusanyaError):  # noqa: N818 - what a person is told, not a fault
+class Unanswerable(KusanyaError):  # noqa: N818 - an answer to a person, not a fault
     """A line that names nothing that could be meant."""
 
 

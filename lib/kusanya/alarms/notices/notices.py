@@ -1,4 +1,4 @@
-"""Which alarms people are told of, and when. Pure: from a book of notices to the next one.
+"""Which alarms people are sent, and when. Pure: from a book of notices to the next one.
 
 - An alarm is sent once it has stood for two minutes, together with all others that are due.
 - What stands is not sent again. It is news only if it presses more than before, or reaches a new

@@ -68,7 +68,7 @@ class AlarmWatcher:
         self._away_sent: set[str] = set()
 
     def round(self) -> None:
-        """Read, send what is due, keep the book. Troubles of the store are told, never raised."""
+        """Read, send what is due, keep the book. Troubles of the store are sent, never raised."""
         try:
             self._leads = self._claim()
             if self._leads:

@@ -75,7 +75,7 @@ def of(made: "Report") -> Stories:
 
 def _payments(made: "Report", ids: list[str]) -> Iterator[tuple[str, Fact]]:
     inputs = made.inputs
-    # Of an export books and operator alone are told: its files may be past counting.
+    # Of an export books and operator alone are shown: its files may be past counting.
     if inputs.is_export or not ids:
         return
     with open_engine(inputs.collections) as engine:

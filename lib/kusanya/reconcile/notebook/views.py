@@ -220,7 +220,7 @@ def open_rows(
 
 def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Styler:
     """Return what every page begins with: where it comes from, which days, how they are counted."""
-    told = {
+    said = {
         "source": inputs.source,
         "mode": inputs.mode.value,
         "business days": str(inputs.period),
@@ -228,7 +228,7 @@ def heading(inputs: Inputs, *, basis: str = "business day of completion") -> Sty
         "facts known up to": f"journal position {inputs.as_of:,}",
         "collections read": f"{inputs.read:,}, some days around the period included",
     }
-    return facts(told, "What this page is made from")
+    return facts(said, "What this page is made from")
 
 
 def account(inputs: Inputs) -> Styler:
@@ -275,35 +275,35 @@ def verdict(made: "Report") -> Styler:
     """Return how the period stands: the verdict, and every finding with its count and sum."""
     findings = _findings(made)
     nothing = ": nothing is proven, no ledger was given" if made.matched is None else ""
-    told = {"verdict": f"{made.verdict().value}{nothing}", **findings}
+    said = {"verdict": f"{made.verdict().value}{nothing}", **findings}
     weighs = {name for name, text in findings.items() if text[0] in "123456789"}
-    weight = [name == "verdict" or name in weighs for name in told]
-    return facts(told, "How the period stands").apply(_total, axis=None, rows=weight)
+    weight = [name == "verdict" or name in weighs for name in said]
+    return facts(said, "How the period stands").apply(_total, axis=None, rows=weight)
 
 
 def _findings(made: "Report") -> dict[str, str]:
-    told: dict[str, str] = {}
+    said: dict[str, str] = {}
     for row in columns.records(made.findings):
         money = "" if pd.isna(row.amount) else f", {row.currency} {row.amount:,}"
         text = row.note if pd.isna(row.rows) else f"{row.rows:,}{money}"
-        told[row.finding] = f"{told[row.finding]}; {text}" if row.finding in told else text
-    return told
+        said[row.finding] = f"{said[row.finding]}; {text}" if row.finding in said else text
+    return said
 
 
 def close_result(result: "CloseResult") -> Styler:
     """Return how a run ended and where its pack lies."""
-    told = {
+    said = {
         "verdict": result.verdict.value,
         "in words": result.sentence,
         "run id": result.run_id or _MISSING,
         "pack": _MISSING if result.folder is None else str(result.folder),
     }
-    return facts(told, "How the run ended")
+    return facts(said, "How the run ended")
 
 
-def facts(told: dict[str, str], title: str) -> Styler:
-    """Return what is told as a table of two columns, with nothing above them."""
-    frame = pd.DataFrame({"": list(told), "value": list(told.values())}, dtype="object")
+def facts(said: dict[str, str], title: str) -> Styler:
+    """Return facts as a table of two columns, with nothing above them."""
+    frame = pd.DataFrame({"": list(said), "value": list(said.values())}, dtype="object")
     return table(frame, title).hide(axis="columns")
 
 

@@ -196,7 +196,7 @@ class _Work:
         for seq, payload in connection.execute(query).all():
             fact = self._fact(unpack(payload))
             digest, packed = pack(fact)
-            if digest in digests:  # told apart by what is gone
+            if digest in digests:  # they differed by what is gone
                 digest, packed = pack(replace(fact, source_id=f"{fact.source_id}#{seq}"))
             digests.add(digest)
             changed.append({"of": seq, "digest": digest, "payload": packed})

@@ -100,7 +100,7 @@ class Masks:
         return redact(_TANZANIAN.sub(lambda found: self.phone(found[0]), text))
 
     def free_text(self, text: str) -> str:
-        """Return what stands for words of a person: only whether two are the same can be told."""
+        """Return what stands for words of a person: only whether two are the same is left."""
         return f"(hidden {self._tag(text.encode(errors='replace'))[:8]})"
 
     def _mask_of(self, table: Table, name: str, kind: object) -> Callable[[_Cell], _Cell] | None:

@@ -20,7 +20,7 @@ from kusanya.store.tables.values import clean
 from kusanya.store.writer.batch import Transaction
 
 WITHIN: Final = timedelta(hours=36)
-"""Unless somebody says otherwise: a night that was missed is told before the next one."""
+"""Unless somebody says otherwise: a missed night raises the alarm before the next one."""
 _LAST: Final = "backup"
 _EXPECTED: Final = "backup expected"
 """Names of rows in `store_meta`."""

@@ -35,7 +35,7 @@ class Breaks(StorePart):
         """Make what `actor` says about a break durable, with its audit row, and return it.
 
         What is None is not spoken of; an empty `owner` means nobody. A status other than open needs
-        a reason in `note`. Who says it is told by the store, see `Audit.actor`. Raises ValueError
+        a reason in `note`. The store knows who says it, see `Audit.actor`. Raises ValueError
         where nothing is said or a reason is missing.
         """
         reason = (note or "").strip()

@@ -30,7 +30,7 @@ class Receipts(StorePart):
     ) -> ReceiptFact:
         """Make the receipt of a collection durable and return it; once, however often it is said.
 
-        `source` names the file that gave it. Who records it is told by the store, see `Audit`.
+        `source` names the file that gave it. The store knows who records it, see `Audit`.
         Raises StoreError for an unknown collection, ValueError for an empty receipt.
         """
         self.record_all([(collection_id, receipt)], mode, source=source, actor=actor)

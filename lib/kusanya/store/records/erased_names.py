@@ -54,7 +54,7 @@ class Erasure:
             return False
         if isinstance(said, bytes):
             if self._bytes is not None and self._core is not None:
-                # Most bytes are told apart by the nine digits alone, at a tenth of the cost.
+                # Most bytes are recognised by the nine digits alone, at a tenth of the cost.
                 return bool(self._core.search(said)) and bool(self._bytes.search(said))
             said = said.decode(errors="replace")
         if self._text is not None:

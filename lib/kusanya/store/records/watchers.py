@@ -1,4 +1,4 @@
-"""What the programs that watch a store note in it: that they run, and what they told people."""
+"""What the programs that watch a store note in it: that they run, and what they sent to people."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ class Poller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlarmNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """An alarm that stands, or did until lately, and whether people have been told of it."""
+    """An alarm that stands, or did until lately, and whether people have been sent it."""
 
     key: str
     """The same in every outbreak."""

@@ -115,7 +115,7 @@ class FileIdentity:
         Of a lost file one connection stays open for ever: closing the last one writes into
         it and removes -wal and -shm by their names, which may belong to what stands there now.
         """
-        with contextlib.suppress(StoreUnavailable):  # who closes has nothing to be told any more
+        with contextlib.suppress(StoreUnavailable):  # who closes needs no error any more
             self.confirm()
         yield
         with self._lock:

@@ -110,7 +110,7 @@ class SqliteFile:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 connection.execute("BEGIN EXCLUSIVE")
         except self.error as error:
-            # Whatever else is wrong with the file is told by the opening itself.
+            # Whatever else is wrong with the file is raised by the opening itself.
             return "locked" not in str(error)
         return True
 

@@ -1,4 +1,4 @@
-"""Whether what is submitted becomes durable now, told in the log when that changes.
+"""Whether what is submitted becomes durable now, said in the log when that changes.
 
 One line when an outage begins and one when it ends: a line for each refused delivery would bury
 both.

@@ -127,7 +127,7 @@ def _kept(connection: Connection, which: _Terms) -> tuple[int, int]:
 def _remove_oldest(connection: Connection, which: _Terms, excess: int) -> None:
     if excess <= 0:
         return
-    # Sorted here: told to sort, an engine may walk through every delivery in the journal's order.
+    # Sorted here: asked to sort, an engine may walk through every delivery in the journal's order.
     found = connection.execute(select(delivery.c.seq).where(*which)).scalars()
     seqs = sorted(found)[:excess]
     connection.execute(delete(delivery).where(delivery.c.seq.in_(seqs)))

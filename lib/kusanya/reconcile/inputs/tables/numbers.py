@@ -119,7 +119,7 @@ def _number(cell: str, mark: str | None) -> _Found:
 
 
 def _digits(number: str, mark: str | None) -> tuple[str | None, str | None]:
-    """Return the digits of a number without its marks, or why they cannot be told."""
+    """Return the digits of a number without its marks, or why they cannot be read."""
     for space in _SPACES[1:]:
         number = number.replace(space, " ")
     decimal = "," if mark == "." else "."

@@ -113,8 +113,8 @@ class Snapshot:
     ) -> Iterator[pa.Table]:
         """Yield the same collections in pieces, without `fees_apart`."""
         query = _collections(mode, _around(since, until))
-        told = None if progress is None else partial(progress, "reading collections")
-        yield from self._read([query], mode, as_of, progress=told)
+        reported = None if progress is None else partial(progress, "reading collections")
+        yield from self._read([query], mode, as_of, progress=reported)
 
     def sources_of_fees(
         self, ids: pa.Array, *, as_of: int, progress: Progress | None = None
@@ -123,8 +123,8 @@ class Snapshot:
 
         Raises StoreError for a fact of no known source.
         """
-        told = None if progress is None else partial(progress, "reading who said a fee")
-        return sources_seen(self._connection, ids, as_of=as_of, progress=told)
+        reported = None if progress is None else partial(progress, "reading who said a fee")
+        return sources_seen(self._connection, ids, as_of=as_of, progress=reported)
 
     def with_fees_apart(
         self, collections: pa.Table, seen: Any, *, mode: Mode, as_of: int
