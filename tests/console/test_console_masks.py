@@ -13,7 +13,8 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-from kusanya_console.cli.lookup_words import found_json, found_lines, story_json, story_lines
+from kusanya_console.cli.lookup.documents import found_json, story_json
+from kusanya_console.cli.lookup.words import found_lines, story_lines
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., Any]

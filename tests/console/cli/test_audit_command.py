@@ -11,7 +11,7 @@ from tests.console.seeding import NOW, Seed
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
-from kusanya_console.cli import lookup
+from kusanya_console.cli.lookup import command as lookup
 
 Kusanya = Callable[..., tuple[int, str, str]]
 

@@ -20,7 +20,7 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.cli import lookup
+from kusanya_console.cli.lookup import command as lookup
 from kusanya_console.demo.folder import DemoFolder
 
 Kusanya = Callable[..., tuple[int, str, str]]

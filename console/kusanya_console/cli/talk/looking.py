@@ -16,7 +16,7 @@ from kusanya.store.records import (
     MissingEventRow,
     SortOrder,
 )
-from kusanya_console.cli import lookup_words
+from kusanya_console.cli.lookup import words
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.conversation import Conversation, Item, Unanswerable
 from kusanya_console.deliveries.list import DELIVERY_LIST
@@ -91,8 +91,8 @@ def find(talk: Conversation, text: str) -> Iterator[str]:
     talk.more = None
     context.claim(found)
     if not found.count:
-        yield lookup_words.nothing_line(context.mode, found)
-    yield from lookup_words.found_lines(context.store, found, now, is_claimed=context.is_claimed)
+        yield words.nothing_line(context.mode, found)
+    yield from words.found_lines(context.store, found, now, is_claimed=context.is_claimed)
     if len(talk.items) > 1:
         yield f"{len(talk.items)} found, in this order: show 1 to show {len(talk.items)}"
 
@@ -113,7 +113,7 @@ def show(talk: Conversation, rest: str) -> Iterator[str]:
         yield lines.delivery_line(item, now=now)
     timeline = _timeline(talk, item)
     if timeline is not None:
-        yield from lookup_words.story_lines(talk.context.store, timeline)
+        yield from words.story_lines(talk.context.store, timeline)
 
 
 def _page(

@@ -1,13 +1,12 @@
-"""What `kusanya find` and `show` print: one line a match, the story, what to say, and as JSON.
+"""What `kusanya find` and `show` print: one line a match, the story, what to say.
 
-Pure but for reading stories from the store. Times for people are East Africa's, JSON holds UTC.
+Pure but for reading stories from the store. Times are East Africa's.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from kusanya.alarms.alarm import describe_alarm_id
 from kusanya.business_day import EAT
 from kusanya.lookup import (
     Claim,
@@ -17,7 +16,6 @@ from kusanya.lookup import (
     MatchKind,
     MessageMatch,
     NewRequest,
-    Subject,
     Timeline,
     advice,
     claims,
@@ -29,7 +27,7 @@ from kusanya.lookup import (
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
-from kusanya.store.records import AuditRow, CollectionRow, IntentRow
+from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.wire import Mode, Status
 from kusanya.wording import Advice, Wording
@@ -124,50 +122,11 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
     return translate(said, mode=mode.value, what=what)
 
 
-def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, Any]:
-    """Return what was found for scripts, with what to say about each."""
-    matches = []
-    for match in found.matches:
-        known = load_timeline(
-            store, match.row.id, match.row.mode, now=now, is_claimed=found.is_claim
-        )
-        said = {} if known is None else _said(advice(known), new_request(known))
-        matches.append(_record(match.row) | {"found_by": match.kind.value} | said)
-    creations = []
-    for one in found.creations:
-        timeline = load_creation_timeline(store, one.intent.id, now=now)
-        if timeline is not None:
-            creations.append(_creation_record(timeline) | {"found_by": one.kind.value})
-    return {
-        "data": matches,
-        "creations": creations,
-        "messages": [_message_record(message) for message in found.messages],
-        "more": found.more,
-        "looked_for": found.looked_at or None,
-    }
-
-
 def _message_lines(message: MessageMatch) -> Iterator[str]:
     yield summary(message)
     yield f"  {'! ' if message.is_doubtful else ''}{safe(translate_filled(message.sentence), 400)}"
     if message.keeps_receipt:
         yield translate("  give --keep-receipt to keep the receipt with this payment")
-
-
-def _message_record(message: MessageMatch) -> dict[str, Any]:
-    said = message.confirmation
-    return {
-        "sender": said.issuer,
-        "language": said.language.value,
-        "direction": said.direction.value,
-        "amount": said.amount,
-        "receipt": said.receipt,
-        "at": None if said.at is None else said.at.isoformat(),
-        "payee": said.payee,
-        "collection_id": None if message.row is None else message.row.id,
-        "doubtful": message.is_doubtful,
-        "sentence": message.sentence,
-    }
 
 
 def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator[str]:
@@ -181,7 +140,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
             detail = moment.detail if is_note else translate_filled(moment.detail)
             said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
             by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
-            yield safe(f"  {_at(moment.at)}  {said}{by}", 600)
+            yield safe(f"  {in_eat(moment.at)}  {said}{by}", 600)
         return
     row = timeline.row
     net = "-" if row.net is None else f"{row.net:,}"
@@ -190,7 +149,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         "mode {mode}  fee {fee}  net {net}", mode=row.mode.value, fee=f"{row.fee:,}", net=net
     )
     yield translate(
-        "created {at}  completed {done}", at=_at(row.created_at), done=_at(row.completed_at)
+        "created {at}  completed {done}", at=in_eat(row.created_at), done=in_eat(row.completed_at)
     )
     if row.failure_message:
         yield translate("reason  {why}", why=safe(mask_text(row.failure_message)))
@@ -198,10 +157,12 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
     for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
         by = translate("by {source}", source=translate(seen.source.value.replace("_", " ")))
-        yield safe(f"  {_at(seen.observed_at)}  {_status(seen.collection.status):<10} {by}{event}")
+        yield safe(
+            f"  {in_eat(seen.observed_at)}  {_status(seen.collection.status):<10} {by}{event}"
+        )
     for one in reversed(timeline.deliveries):
         yield safe(
-            f"  {_at(one.arrived_at)}  "
+            f"  {in_eat(one.arrived_at)}  "
             + translate(
                 "delivery to {endpoint}: {verdict}, {attempt}, we answered {code}",
                 endpoint=one.endpoint,
@@ -212,90 +173,21 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         )
     for note in store.notes.of(row.id, row.mode):
         said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.text))
-        yield safe(f"  {_at(note.at)}  {said}", 600)
+        yield safe(f"  {in_eat(note.at)}  {said}", 600)
     for proof in store.receipts.of(row.id, row.mode):
         said = translate(
             "receipt {receipt}, from {source}", receipt=proof.receipt, source=proof.source
         )
-        yield safe(f"  {_at(proof.at)}  {said}", 400)
+        yield safe(f"  {in_eat(proof.at)}  {said}", 400)
     for intent in timeline.around.creations:
         beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
         yield f"  {beside}"
-    for odd in _odd(store, timeline):
+    for odd in oddities(store, timeline):
         yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
 
 
-def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str, Any]:
-    """Return all that is known of one payment or creation for scripts."""
-    if isinstance(timeline, CreationTimeline):
-        return _creation_record(timeline)
-    return (
-        _record(timeline.row)
-        | _said(advice(timeline), new_request(timeline))
-        | {
-            "observations": [
-                {
-                    "source": seen.source.value,
-                    "observed_at": seen.observed_at,
-                    "status": seen.collection.status,
-                    "fee": seen.collection.fee,
-                    "replayed": seen.replayed,
-                    "event_id": seen.event_id,
-                }
-                for seen in store.collections.observations(timeline.row.id, timeline.row.mode)
-            ],
-            "receipts": [
-                {"receipt": proof.receipt, "source": proof.source, "recorded_at": proof.at}
-                for proof in store.receipts.of(timeline.row.id, timeline.row.mode)
-            ],
-            "deliveries": [
-                {
-                    "id": one.id,
-                    "arrived_at": one.arrived_at,
-                    "endpoint": one.endpoint,
-                    "verdict": one.verdict.value,
-                    "attempt": one.attempt,
-                    "answer": one.answer,
-                }
-                for one in reversed(timeline.deliveries)
-            ],
-            "notes": [
-                {"at": note.at, "author": note.author, "text": mask_text(note.text)}
-                for note in store.notes.of(timeline.row.id, timeline.row.mode)
-            ],
-            "open_creations": [one.id for one in timeline.around.creations],
-            "anomalies": [odd.sentence for odd in _odd(store, timeline)],
-        }
-    )
-
-
-def audit_line(row: AuditRow, subjects: Mapping[str, Subject]) -> str:
-    """Return one act as a line, with the reference of what it was done to where that has one."""
-    said = mask_text(f"{row.detail}  {row.outcome}".strip())
-    of = subjects.get(row.subject or "")
-    named = "" if of is None else f"  {mask_text(of.reference)}"
-    raw = row.subject or "-"
-    about = f"{describe_alarm_id(raw) or mask_text(raw)}{named}"
-    return safe(f"{_at(row.at)}  {row.actor}  {row.act}  {about}  {said}", 600)
-
-
-def audit_json(row: AuditRow, subjects: Mapping[str, Subject]) -> dict[str, Any]:
-    """Return one act for scripts."""
-    of = subjects.get(row.subject or "")
-    return {
-        "id": row.id,
-        "at": row.at,
-        "actor": row.actor,
-        "act": row.act,
-        "subject": None if row.subject is None else mask_text(row.subject),
-        "reference": None if of is None else mask_text(of.reference),
-        "mode": None if of is None else of.mode.value,
-        "detail": mask_text(row.detail),
-        "outcome": mask_text(row.outcome),
-    }
-
-
-def _odd(store: Store, timeline: Timeline) -> tuple[Anomaly | Claim, ...]:
+def oddities(store: Store, timeline: Timeline) -> tuple[Anomaly | Claim, ...]:
+    """Return what is odd about a payment, and what is claimed and not borne out."""
     facts = store.collections.observations(timeline.row.id, timeline.row.mode)
     return (*claims(timeline), *anomalies(timeline.state, facts, now=timeline.at))
 
@@ -317,65 +209,15 @@ def _mark(one: Anomaly | Claim) -> str:
 
 
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:
-    yield f"  EN   {_spoken(said.english)}"
-    yield f"  SW   {_spoken(said.swahili)}"
+    yield f"  EN   {spoken_line(said.english)}"
+    yield f"  SW   {spoken_line(said.swahili)}"
     yield f"  {translate('Next')} {safe(translate_filled(said.operator), 400)}"
     yield f"  {translate_filled(verdict.sentence)}"
 
 
-def _said(said: Advice, verdict: NewRequest) -> dict[str, Any]:
-    return {
-        "say": {"en": _spoken(said.english), "sw": _spoken(said.swahili)},
-        "next": said.operator,
-        "new_request": {
-            "safe": verdict.safe,
-            "reason": verdict.reason.value,
-            "sentence": verdict.sentence,
-        },
-    }
-
-
-def _spoken(said: Wording) -> str:
+def spoken_line(said: Wording) -> str:
+    """Return what to say to a customer, in one line."""
     return safe(f"{said.sentence} {said.next_step}".strip(), 400)
-
-
-def _record(row: CollectionRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "mode": row.mode.value,
-        "status": row.status,
-        "amount": row.amount,
-        "fee": row.fee,
-        "net": row.net,
-        "currency": row.currency,
-        "channel": row.channel,
-        "phone": mask_phone(row.phone),
-        "reference": mask_text(row.reference),
-        "failure_code": row.failure_code,
-        "created_at": row.created_at,
-        "completed_at": row.completed_at,
-        "event_id": row.event_id,
-        "contradictions": row.contradictions,
-    }
-
-
-def _creation_record(timeline: CreationTimeline) -> dict[str, Any]:
-    intent = timeline.intent
-    return {
-        "id": intent.id,
-        "mode": intent.mode.value,
-        "state": intent.state.value,
-        "amount": intent.amount,
-        "phone": mask_phone(intent.phone),
-        "reference": mask_text(intent.reference),
-        "profile": intent.profile,
-        "prepared_at": intent.prepared_at,
-        "first_sent_at": intent.first_sent_at,
-        "attempts": intent.attempts,
-        "replay_safe_until": timeline.replay_until,
-        "outcome": None if timeline.outcome is None else mask_text(timeline.outcome),
-        "collection_id": intent.collection_id,
-    } | _said(creation_advice(timeline), new_request(timeline))
 
 
 def _line(row: CollectionRow) -> str:
@@ -384,7 +226,7 @@ def _line(row: CollectionRow) -> str:
     return safe(
         f"{row.id}  {mask_text(row.reference)}  {row.currency} {row.amount:,}  "
         f"{mask_phone(row.phone)}  {row.channel}  {doubt}{_status(row.status)}{reason}  "
-        f"{_at(row.created_at)}",
+        f"{in_eat(row.created_at)}",
         400,
     )
 
@@ -398,7 +240,7 @@ def _status(word: str) -> str:
 
 
 def _creation_line(row: IntentRow) -> str:
-    at = _at(row.first_sent_at)
+    at = in_eat(row.first_sent_at)
     first = translate("never sent") if row.first_sent_at is None else _first_sent(at)
     return safe(
         f"{row.id}  {mask_text(row.reference)}  TZS {row.amount:,}  {mask_phone(row.phone)}  "
@@ -425,10 +267,11 @@ def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
     else:
         yield translate(
             "  a replay is safe until {at}: kusanya intents resume {id}",
-            at=_at(timeline.replay_until),
+            at=in_eat(timeline.replay_until),
             id=safe(timeline.intent.id, 60),
         )
 
 
-def _at(instant: datetime | None) -> str:
+def in_eat(instant: datetime | None) -> str:
+    """Return an instant in East Africa Time, with its day."""
     return "-" if instant is None else f"{instant.astimezone(EAT):%Y-%m-%d %H:%M:%S} EAT"

@@ -63,8 +63,8 @@ def find(
     """
     from kusanya import lookup
     from kusanya.business_day import day_start
-    from kusanya_console.cli import lookup_words
-    from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
+    from kusanya_console.cli.lookup import documents, words
+    from kusanya_console.cli.lookup.batch import Answer, ExitCode, answer_all, read_texts
 
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
@@ -76,11 +76,11 @@ def find(
             )
             if keep_receipt:
                 _keep_receipts(opened, found, chosen.mode)
-            said = {"mode": chosen.mode.value} | lookup_words.found_json(opened, found, present)
-            lines = tuple(lookup_words.found_lines(opened, found, present))
+            said = {"mode": chosen.mode.value} | documents.found_json(opened, found, present)
+            lines = tuple(words.found_lines(opened, found, present))
             why = ""
             if not found.count:
-                why = lookup_words.nothing_line(chosen.mode, found) + _demo_hint(chosen.store)
+                why = words.nothing_line(chosen.mode, found) + _demo_hint(chosen.store)
             exit_code = ExitCode.DONE
             if why or any(message.is_doubtful for message in found.messages):
                 exit_code = ExitCode.NOT_FOUND
@@ -111,8 +111,8 @@ def show(
     Says what to tell the customer and whether a new request is safe; times are East Africa's.
     Exits with 1 when one is unknown, with 3 when facts about one contradict each other.
     """
-    from kusanya_console.cli import lookup_words
-    from kusanya_console.cli.lookup_batch import Answer, ExitCode, answer_all, read_texts
+    from kusanya_console.cli.lookup import documents, words
+    from kusanya_console.cli.lookup.batch import Answer, ExitCode, answer_all, read_texts
     from kusanya_console.ui.language import translate
 
     speak(as_json=as_json)
@@ -127,8 +127,8 @@ def show(
                 why += _demo_hint(chosen.store)
                 return Answer((), {}, ExitCode.NOT_FOUND, why)
             return Answer(
-                tuple(lookup_words.story_lines(opened, timeline)),
-                lookup_words.story_json(opened, timeline),
+                tuple(words.story_lines(opened, timeline)),
+                documents.story_json(opened, timeline),
                 ExitCode.CONTRADICTION if timeline.contradicts else ExitCode.DONE,
             )
 
@@ -158,7 +158,7 @@ def audit(
     """
     from kusanya.lookup import load_subjects
     from kusanya.store.records import AuditFilter
-    from kusanya_console.cli import lookup_words
+    from kusanya_console.cli.lookup.acts import audit_json, audit_line
     from kusanya_console.ui.language import translate
 
     speak(as_json=as_json)
@@ -171,11 +171,11 @@ def audit(
         page = opened.audit.page(where=where, limit=limit)
         subjects = load_subjects(opened, (row.subject for row in page.rows))
     if as_json:
-        said = [lookup_words.audit_json(row, subjects) for row in page.rows]
+        said = [audit_json(row, subjects) for row in page.rows]
         say_json({"data": said, "more": page.more})
         return
     for row in page.rows:
-        say(lookup_words.audit_line(row, subjects))
+        say(audit_line(row, subjects))
     if not page.rows and where == AuditFilter():
         say(translate("none: nobody has acted on this store yet"))
     elif not page.rows:
