@@ -13,7 +13,7 @@ from kusanya.clock import ManualClock
 from kusanya.lookup import LookupResult, find
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.cli import lookup_words
+from kusanya_console.cli.lookup import words as lookup_words
 from kusanya_console.lists.underlining import phone_end
 from kusanya_console.lookup.screen import LookupScreen, needles_of
 from kusanya_console.lookup.words import nothing
