@@ -14,7 +14,8 @@ from kusanya.lookup import LookupResult, Match, MatchKind
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.lookup.screen import LookupRecord, LookupScreen
+from kusanya_console.lookup.matches import LookupRecord
+from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.lookup.words import hint
 from kusanya_console.ui import language
 

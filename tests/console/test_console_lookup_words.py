@@ -15,7 +15,8 @@ from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.cli.lookup import words as lookup_words
 from kusanya_console.lists.underlining import phone_end
-from kusanya_console.lookup.screen import LookupScreen, needles_of
+from kusanya_console.lookup.matches import needles_of
+from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.lookup.words import nothing
 from kusanya_console.ui import language
 from kusanya_console.widgets.highlighting import Needle

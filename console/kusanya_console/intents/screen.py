@@ -1,101 +1,51 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
-from kusanya.assumptions import REPLAY_HOURS
-from kusanya.privacy import mask_json, mask_phone
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.privacy import mask_json
+from kusanya.store.records import IntentState
 from kusanya.wording import UNKNOWN_OUTCOME, advise
-from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
-    ActionRequested,
     CopyRequested,
     ScreenRequested,
     TimelineRequested,
     copy_reference,
-    copyable,
 )
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.screen import CARD_CELLS, Card
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
+from kusanya_console.intents.acting import IntentActions
 from kusanya_console.intents.cards import (
     INTENT_PARTS,
-    REPLAY_WARNING,
-    UNSEEN,
-    candidate_facts,
-    decision_facts,
-    decision_warning,
     intent_card,
     intent_figures,
     intent_part,
-    replay_facts,
-    window_left,
 )
-from kusanya_console.intents.decide import DecideScreen, Decision
+from kusanya_console.intents.list import COLUMNS, selection_of_intent
 from kusanya_console.intents.reader import (
-    DecisionCheck,
     IntentDetails,
-    check_decision,
     load_details,
     load_intents,
 )
 from kusanya_console.lists.export import CREATIONS, Form
 from kusanya_console.lists.paging import fixed_pages
-from kusanya_console.lists.table_screen import TableScreen
-from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui import language, vocabulary
-from kusanya_console.ui.columns import Column
-from kusanya_console.ui.format import Line, Look, cell, format_instant, format_text, spread
+from kusanya_console.ui.format import Line, spread
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
 from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.sheet import PartSheet, Sheet
 
 
-def _sent(row: IntentRow, look: Look) -> Run:
-    return format_instant(row.first_sent_at, look), MUTED
-
-
-COLUMNS: tuple[Column[IntentRow], ...] = (
-    Column(
-        "reference",
-        10,
-        lambda row, _: cell(row.reference, limit=60),
-        grows=4,
-        names=True,
-        whole=True,
-    ),
-    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
-    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
-    Column("first sent", 10, _sent),
-    Column("state", 10, lambda row, _: vocabulary.intent(row.state), whole=True),
-    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
-    Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
-)
-
-
-_ONE_BY_ONE: Final = "a replay can charge a customer: each is confirmed by itself; {key} unmarks"
-
-
-def _selection(row: IntentRow) -> Selection:
-    """Return an intent with its collection where that is known."""
-    return Selection(
-        name=format_text(row.reference, 60),
-        collection_id=row.collection_id,
-        intent_id=row.id,
-        copied=copyable(row.reference, row.id),
-    )
-
-
-class IntentsScreen(TableScreen[IntentRow]):
+class IntentsScreen(IntentActions):
     """Creations of one mode, those without an answer first."""
 
     NAME = "intents"
@@ -105,7 +55,7 @@ class IntentsScreen(TableScreen[IntentRow]):
     UNSORTED = "what may have charged somebody stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context, COLUMNS, selection_of=_selection)
+        super().__init__(context, COLUMNS, selection_of=selection_of_intent)
         self._more = False
         self._details: IntentDetails | None = None
         self._seq = 0
@@ -153,7 +103,7 @@ class IntentsScreen(TableScreen[IntentRow]):
     def show_fetched(self, what: str, value: Any) -> None:
         """Show the list, or the attempts of the intent under the cursor."""
         if what == "decision":
-            self._confirm_decision(value)
+            self.confirm_decision(value)
             return
         if what == "intents":
             self._more = value.more
@@ -310,88 +260,6 @@ class IntentsScreen(TableScreen[IntentRow]):
             sent = f"sent to the terminal's clipboard, say: {chosen}"
             self.context.show(ActionResult(sent))
             self.show_result()
-
-    def _may_act(
-        self, disabled_reason: Callable[[OperatorActions, IntentRow], str]
-    ) -> tuple[OperatorActions, IntentRow] | None:
-        """Return what to act with and on, or say why nothing happens."""
-        operator, row = self.context.operator, self.table.row
-        if operator is None or row is None:
-            self.say(
-                self.context.action_disabled_reason
-                if operator is None
-                else "the cursor points at no intent"
-            )
-            return None
-        why = disabled_reason(operator, row)
-        if why:
-            self.say(why)
-            return None
-        return operator, row
-
-    def action_replay(self) -> None:
-        """Confirm and send the intent under the cursor again, or say why that cannot be."""
-        if self.table.marked:
-            self.say(translate(_ONE_BY_ONE, key=self.context.key("view.back")))
-            return
-        may = self._may_act(lambda operator, row: operator.replay_disabled_reason(row))
-        if may is None:
-            return
-        operator, row = may
-
-        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
-            if confirmed:
-                self.post_message(ActionRequested("replaying", lambda: operator.replay(row)))
-
-        facts = replay_facts(row, self.context.look)
-        dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
-        self.app.push_screen(dialog, send)
-
-    def action_decide(self) -> None:
-        """Ask what became of the intent under the cursor, or say why it cannot be decided."""
-        may = self._may_act(lambda operator, row: operator.decision_disabled_reason(row))
-        if may is None:
-            return
-        operator, row = may
-
-        def compare(decided: Decision | None) -> None:
-            if decided is not None:
-                self.fetch("decision", lambda: check_decision(operator, row, decided))
-
-        facts = decision_facts(row, self.context.look)
-        self.app.push_screen(DecideScreen(facts, mode=row.mode), compare)
-
-    def _confirm_decision(self, found: DecisionCheck) -> None:
-        """Name both sides and let a person cancel or decide; say why where it is refused."""
-        operator = self.context.operator
-        if operator is None:
-            return
-        row, said, candidate = found.intent, found.said, found.candidate
-        unseen = candidate is not None and candidate.seen is None
-
-        def decide() -> ActionResult:
-            return operator.decide(
-                row, collection_id=said.collection_id, why=said.why, unseen=unseen
-            )
-
-        if found.refused or (candidate is not None and candidate.differs):
-            # Refused where it is decided: the attempt is audited with its reason.
-            self.post_message(ActionRequested("deciding", decide))
-            return
-
-        def keep(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
-            if confirmed:
-                self.post_message(ActionRequested("deciding", decide))
-
-        dialog = ConfirmScreen(
-            "Decide",
-            (*decision_facts(row, self.context.look), *candidate_facts(candidate, said.why)),
-            mode=row.mode,
-            warning=decision_warning(candidate),
-            word=UNSEEN if unseen else "",
-            live_word=UNSEEN if unseen else "",
-        )
-        self.app.push_screen(dialog, keep)
 
     def action_copy_id(self) -> None:
         """Copy the reference of the intent under the cursor, or those of all that are marked."""

@@ -1,178 +1,57 @@
 """Lookup: what happened, and what do I say? One box that answers while one types."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Input
 
-from kusanya.business_day import day_start
-from kusanya.lookup import CreationTimeline, LookupResult, MatchKind, find, load_creation_timeline
-from kusanya.privacy import mask_json, mask_phone
-from kusanya.store import Store
-from kusanya.store.records import CollectionRow, IntentRow
-from kusanya.wire import Mode
+from kusanya.lookup import CreationTimeline, LookupResult
+from kusanya.privacy import mask_json
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.messages import (
     ActionRequested,
     ScreenRequested,
     copy_reference,
-    copyable,
 )
 from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import STORY_PARTS, story_part
-from kusanya_console.collections.evidence import Evidence, gather
+from kusanya_console.collections.evidence import Evidence
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import MATCHES, Form
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
-from kusanya_console.lists.underlining import phone_end
+from kusanya_console.lookup.matches import (
+    COLUMNS,
+    Details,
+    LookupAnswer,
+    LookupRecord,
+    ids_of,
+    load_details,
+    look_up,
+    matched,
+    needles_of,
+    record_of,
+    selection_of_match,
+)
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
-from kusanya_console.ui import vocabulary
-from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import (
     Line,
-    Look,
-    cell,
-    format_listed_instant,
-    format_money,
-    format_text,
 )
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
+from kusanya_console.ui.vocabulary import ACCENT
 from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.box import Box, PasteBox
-from kusanya_console.widgets.highlighting import Needle, Needles
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import PartSheet, Sheet
 
 _LONGEST = 4_000
 """A customer's whole message goes into the box."""
-
-
-LookupRecord = CollectionRow | IntentRow
-Details = Evidence | CreationTimeline
-
-
-def _created(row: LookupRecord, look: Look) -> Run:
-    at = row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
-    return format_listed_instant(at, look), MUTED
-
-
-def _channel(row: LookupRecord, _look: Look) -> Run:
-    return vocabulary.channel(row.channel) if isinstance(row, CollectionRow) else "—", PLAIN
-
-
-def _amount(row: LookupRecord, _look: Look) -> Run:
-    currency = row.currency if isinstance(row, CollectionRow) else "TZS"
-    return format_money(row.amount, currency, expected="TZS"), PLAIN
-
-
-def _status(row: LookupRecord, _look: Look) -> Run:
-    if isinstance(row, IntentRow):
-        return vocabulary.intent(row.state)
-    return vocabulary.status_of(row)
-
-
-COLUMNS: tuple[Column[LookupRecord], ...] = (
-    Column("created", 9, _created, whole=True),
-    Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20, names=True,
-           key="ref"),
-    Column("channel", 12, _channel, rank=1),
-    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2, key="phone",
-           extra=True),
-    Column("amount TZS", 12, _amount, right=True, key="amount"),
-    Column("status", 15, _status),
-)  # fmt: skip
-
-
-class LookupAnswer(msgspec.Struct, frozen=True):
-    """What the store says to the text in the box."""
-
-    found: LookupResult
-    details: Details | None
-
-
-def look_up(
-    store: Store,
-    text: str,
-    *,
-    mode: Mode,
-    look: Look,
-    is_claimed: Callable[[str], bool],
-    payees: Sequence[str] = (),
-    shown_id: str | None = None,
-) -> LookupAnswer:
-    """Return the matches of a text, with all that is known of one: `shown_id`, or the best.
-
-    `is_claimed` says of a collection's id whether a message that was pasted before may be of it.
-    """
-    found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
-    rows = matched(found)
-    if not rows:
-        return LookupAnswer(found, None)
-    row = next((row for row in rows if row.id == shown_id), rows[0])
-    claimed = found.is_claim or is_claimed(row.id)
-    return LookupAnswer(found, load_details(store, row, look, is_claimed=claimed))
-
-
-def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
-    """Return what was found as the table lists it: creations without an answer come first."""
-    return (
-        *(match.intent for match in found.creations),
-        *(match.row for match in found.matches),
-    )
-
-
-def needles_of(found: LookupResult) -> Needles:
-    """Return what to underline in the matches: how each kind of them was found."""
-    of_phone = {MatchKind.PHONE, MatchKind.PHONE_AND_AMOUNT, MatchKind.PHONE_END}
-    of_amount = {MatchKind.AMOUNT, MatchKind.PHONE_AND_AMOUNT}
-    records: list[tuple[LookupRecord, MatchKind]] = [
-        *((match.row, match.kind) for match in found.matches),
-        *((match.intent, match.kind) for match in found.creations),
-    ]
-    names = {row.reference: None for row, kind in records if kind is MatchKind.REFERENCE}
-    phones = {row.phone: None for row, kind in records if kind in of_phone}
-    amounts = {row.amount: None for row, kind in records if kind in of_amount}
-    return {
-        "ref": tuple(map(Needle, {found.text: None, **names})),
-        "phone": tuple(dict.fromkeys(map(phone_end, phones))),
-        "amount": tuple(Needle(f"{amount:,}") for amount in amounts),
-    }
-
-
-def load_details(
-    store: Store, row: LookupRecord, look: Look, *, is_claimed: bool = False
-) -> Details | None:
-    """Return all that is known of a match; raises StoreError."""
-    if isinstance(row, IntentRow):
-        return load_creation_timeline(store, row.id, now=look.now)
-    return gather(store, row.id, row.mode, look, is_claimed=is_claimed)
-
-
-def record_of(details: Details) -> LookupRecord:
-    """Return the record that a story is about."""
-    return details.intent if isinstance(details, CreationTimeline) else details.story.row
-
-
-def ids_of(details: Details) -> set[str]:
-    """Return the ids of every payment that a story shows the state of."""
-    around = details.around if isinstance(details, CreationTimeline) else details.story.around
-    return {record_of(details).id, *(row.id for row in around.also)}
-
-
-def _selection(row: LookupRecord) -> Selection:
-    name, copied = format_text(row.reference, 60), copyable(row.reference, row.id)
-    if isinstance(row, IntentRow):
-        return Selection(name=name, intent_id=row.id, copied=copied)
-    return Selection(name=name, collection_id=row.id, copied=copied)
 
 
 class LookupScreen(TableScreen[LookupRecord]):
@@ -186,7 +65,7 @@ class LookupScreen(TableScreen[LookupRecord]):
     UNSORTED = "the best match stands first: this list keeps its order"
 
     def __init__(self, context: AppContext) -> None:
-        super().__init__(context, COLUMNS, selection_of=_selection, table_id="matches")
+        super().__init__(context, COLUMNS, selection_of=selection_of_match, table_id="matches")
         self.table.follow = False
         self._found = LookupResult(text="")
         self._details: Details | None = None

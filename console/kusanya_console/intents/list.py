@@ -1,0 +1,44 @@
+"""The columns of the Intents screen, and what its cursor points at."""
+
+from kusanya.assumptions import REPLAY_HOURS
+from kusanya.privacy import mask_phone
+from kusanya.store.records import IntentRow
+from kusanya_console.actions.context import Selection
+from kusanya_console.actions.messages import copyable
+from kusanya_console.intents.cards import window_left
+from kusanya_console.ui import vocabulary
+from kusanya_console.ui.columns import Column
+from kusanya_console.ui.format import Look, cell, format_instant, format_text
+from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
+
+
+def _sent(row: IntentRow, look: Look) -> Run:
+    return format_instant(row.first_sent_at, look), MUTED
+
+
+COLUMNS: tuple[Column[IntentRow], ...] = (
+    Column(
+        "reference",
+        10,
+        lambda row, _: cell(row.reference, limit=60),
+        grows=4,
+        names=True,
+        whole=True,
+    ),
+    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
+    Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
+    Column("first sent", 10, _sent),
+    Column("state", 10, lambda row, _: vocabulary.intent(row.state), whole=True),
+    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
+    Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
+)
+
+
+def selection_of_intent(row: IntentRow) -> Selection:
+    """Return an intent with its collection where that is known."""
+    return Selection(
+        name=format_text(row.reference, 60),
+        collection_id=row.collection_id,
+        intent_id=row.id,
+        copied=copyable(row.reference, row.id),
+    )
