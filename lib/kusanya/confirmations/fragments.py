@@ -1,6 +1,7 @@
 """The parts that messages are made of: amounts, times, receipts; and text as it is compared.
 
-Scanned or typed messages have O for 0 and l for 1 within numbers: amounts and times take them.
+Scanned or typed messages have O for 0 and l for 1 within numbers: amounts, times and receipts of
+digits alone take them, and amounts a full stop where the thousands end.
 Every repetition is bounded, so that no text of any length or content takes long.
 """
 
@@ -16,17 +17,17 @@ from kusanya.text import safe
 TEXT_MAX: Final = 4_000
 """Characters that are read; a message has some hundred."""
 _PAYEE_MAX: Final = 60
-_DIGIT: Final = "[0-9OoIl]"
-_LOOKALIKES: Final = str.maketrans("OoIl", "0011")
+DIGIT: Final = "[0-9OoIl]"
+_LOOKALIKES: Final = str.maketrans("OoIiLl", "001111")
+"""Both cases of each: the forms of messages are read in any case."""
 _CURRENCY: Final = r"(?:TZS|TSHS?|T[Ss]h[Ss]?|/=)"
 AMOUNT: Final = (
-    rf"{_CURRENCY}[.:]?\s?(?:{_CURRENCY}[.:]?\s?)?(?P<amount>[0-9]{_DIGIT}{{0,11}}"
-    rf"(?:[, ]{_DIGIT}{{3}}){{0,4}}(?:\.{_DIGIT}{{1,2}})?)(?:/=|/-)?"
+    rf"{_CURRENCY}[.:]?\s?(?:{_CURRENCY}[.:]?\s?)?(?P<amount>"
+    rf"[1-9]{DIGIT}{{0,2}}(?:\.{DIGIT}{{3}}(?!{DIGIT})){{1,3}}(?:\.{DIGIT}{{2}}(?!{DIGIT}))?"
+    rf"|[0-9]{DIGIT}{{0,11}}(?:[, ]{DIGIT}{{3}}){{0,4}}(?:\.{DIGIT}{{1,2}})?)(?:/=|/-)?"
 )
-DATE: Final = rf"(?P<date>{_DIGIT}{{1,4}}[-/.]{_DIGIT}{{1,2}}[-/.]{_DIGIT}{{2,4}})"
-TIME: Final = (
-    rf"(?P<time>{_DIGIT}{{1,2}}:{_DIGIT}{{1,2}}(?::{_DIGIT}{{1,2}})?(?:\s?[AaPp]\.?[Mm]\b)?)"
-)
+DATE: Final = rf"(?P<date>{DIGIT}{{1,4}}[-/.]{DIGIT}{{1,2}}[-/.]{DIGIT}{{2,4}})"
+TIME: Final = rf"(?P<time>{DIGIT}{{1,2}}:{DIGIT}{{1,2}}(?::{DIGIT}{{1,2}})?(?:\s?[AaPp]\.?[Mm]\b)?)"
 WHEN: Final = rf"{DATE},?\s?(?:at|saa|AT|Saa|,)?\s?{TIME}"
 PAYEE: Final = r"(?P<payee>[^.]{1,80}?(?:\.[^.]{1,40}?)?)"
 """Whom it was paid to: a name may hold one full stop, as in SHOP CO. LTD."""
@@ -37,6 +38,8 @@ ACCOUNT: Final = re.compile(
     re.IGNORECASE,
 )
 """What it was paid for: one word that holds a digit, behind the words for account or reference."""
+_DOTTED: Final = re.compile(r"([1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:\.([0-9]{2}))?")
+"""No issuer writes three decimals: behind such a stop stand thousands."""
 _MONEY: Final = re.compile(rf"\b{_CURRENCY}", re.IGNORECASE)
 _TAIL_MAX: Final = 80
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s?([ap])?", re.IGNORECASE)
@@ -61,9 +64,17 @@ def plain(text: str) -> str:
     return _SPACES.sub(" ", "".join(shown)).strip()
 
 
+def read_digits(text: str) -> str:
+    """Return a number with the letters in it that look like digits read as digits."""
+    return text.translate(_LOOKALIKES)
+
+
 def read_amount(text: str) -> int | None:
     """Return a written amount in whole shillings, None where it has cents."""
-    digits = text.translate(_LOOKALIKES)
+    digits = read_digits(text)
+    dotted = _DOTTED.fullmatch(digits)
+    if dotted is not None:
+        digits = f"{dotted[1].replace('.', '')}.{dotted[2] or ''}"
     whole, _, cents = digits.partition(".")
     if cents.strip("0"):
         return None
@@ -76,12 +87,12 @@ def read_time(date: str | None, time: str | None) -> tuple[datetime | None, time
     The day comes before the month, as all issuers write it, unless the year comes first. None for a
     date that no calendar has.
     """
-    days = _DATE.fullmatch((date or "").translate(_LOOKALIKES))
+    days = _DATE.fullmatch(read_digits(date or ""))
     if days is None:
         return None, timedelta(days=1)
     first, month, last = days.groups()
     day, year = (last, first) if len(first) == _YEAR_DIGITS else (first, last)
-    clock = _TIME.match((time or "").translate(_LOOKALIKES))
+    clock = _TIME.match(read_digits(time or ""))
     hour, minute, second, half = clock.groups() if clock else ("0", "0", None, None)
     hours = int(hour)
     if half is not None:

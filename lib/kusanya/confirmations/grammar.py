@@ -18,6 +18,7 @@ from kusanya.confirmations.fragments import (
     PAYEE,
     WHEN,
     read_amount,
+    read_digits,
     read_reference,
     read_time,
     shown_payee,
@@ -50,12 +51,16 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
     channel: str | None
     forms: tuple[Form, ...]
     check: Check | None = None
+    is_numeric: bool = False
+    """Whether its receipts have digits alone, so that an O in one can only be a 0."""
 
     def confirmation(self, form: Form, found: re.Match[str]) -> Confirmation:
         """Return what a message that fits one of the forms says."""
         parts = found.groupdict()
         at, precision = read_time(parts.get("date"), parts.get("time"))
         receipt, also = parts.get("receipt"), parts.get("also")
+        if receipt and self.is_numeric:
+            receipt = read_digits(receipt)
         return Confirmation(
             issuer=self.issuer,
             channel=self.channel,

@@ -36,7 +36,8 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     amount: int | None
     """Whole shillings; None where the message names cents, which no collection has."""
     receipt: str | None
-    """The operator's number of the payment, as it was written."""
+    """The operator's number of the payment, as it was written; where it has digits alone, O as 0.
+    """
     also: tuple[str, ...] = ()
     """Other numbers of the same payment, such as that of the switch between two banks."""
     at: datetime | None = None

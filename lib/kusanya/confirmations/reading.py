@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.confirmations.fragments import plain
+from kusanya.confirmations.fragments import WHEN, plain
 from kusanya.confirmations.issuers import GRAMMARS
 from kusanya.confirmations.message import Confirmation, MessageReading
 
@@ -25,6 +25,15 @@ _WORDS: Final = re.compile(
     r"(?:paid|sent|received)|balance|salio|receipt|risiti|payment)\b",
     re.IGNORECASE,
 )
+_NUMBERED: Final = re.compile(
+    r"\b(?:(?:t(?:xn|rans(?:action)?)?\.? ?id|kumb|ref|muamala(?: na(?:mba)?)?)[ .:]{1,3}"
+    r"(?=[A-Z.]{0,20}[0-9])[A-Z0-9.]{6,24}"
+    r"|(?=[A-Z]{0,16}[0-9])[A-Z0-9]{8,16}[ .,:]{1,3}"
+    r"(?:is )?(?:confirmed|imethibitishwa|accepted))\b",
+    re.IGNORECASE,
+)
+"""A number as operators write one into every message."""
+_TIMED: Final = re.compile(WHEN)
 _LONG: Final = 90
 """Characters above which a text is no id, reference or amount."""
 _STEPS: Final = timedelta(minutes=10)
@@ -35,6 +44,10 @@ FOREIGN: Final = "The message is about another country's money, not Tanzanian sh
 UNKNOWN_FORM: Final = (
     "It is written like a confirmation, but no operator or bank that we know writes in this "
     "form: it may be forged. Look the payment up by its amount and time."
+)
+UNREAD: Final = (
+    "It has the words of a confirmation, but could not be read: it may be scanned or typed "
+    "wrongly. Type its amount and time."
 )
 NO_MESSAGE: Final = "This is no confirmation that I know."
 
@@ -55,7 +68,8 @@ def read(text: str) -> MessageReading:
     if is_money and _FAILURE.search(line):
         return MessageReading(reason=FAILED, is_message=True)
     if is_money:
-        return MessageReading(reason=UNKNOWN_FORM, is_message=True)
+        has_number = _NUMBERED.search(line) is not None and _TIMED.search(line) is not None
+        return MessageReading(reason=UNREAD if has_number else UNKNOWN_FORM, is_message=True)
     return MessageReading(reason=NO_MESSAGE, is_message=len(line) > _LONG)
 
 

@@ -290,6 +290,14 @@ def test_a_receipt_made_just_before_midnight_is_not_doubted() -> None:
         ("Payment of TZS 5,000 to DUKA failed. Your balance is TZS 12.", "nothing was paid"),
         ("TJK6H7T3GA Confirmed. Ksh70.00 paid to DUKA on 20/10/25 at 4:21 PM.", "another country"),
         ("AB Confirmed!! You sent Tsh 9,000 to us. Balance Tsh 3. Receipt QQ", "may be forged"),
+        (
+            "You have paid TSh 5,000 to DUKA. New balance is TSh 0. TxnID: 26S9141777631. 14/06/26 19:19",
+            "could not be read",
+        ),
+        (
+            "DFJ7C2KPQ8 Confirmed. Tsh7,500 s3nt to DUKA on 19/6/26 at 10:56 pm.",
+            "could not be read",
+        ),
         ("Habari, nimelipa jana jioni lakini sijapata bidhaa zangu, " * 3, "no confirmation"),
     ],
 )
@@ -298,6 +306,41 @@ def test_a_text_that_confirms_nothing_says_why(text: str, reason: str) -> None:
     assert reading.confirmations == ()
     assert reading.is_message
     assert reason in reading.reason
+
+
+MIXX = (
+    "You have paid {} to DUKA. Charges TSh 1,125. New balance is TSh 0. TxnID: {}. 14/06/26 19:19"
+)
+
+
+@pytest.mark.parametrize(
+    ("amount", "receipt"),
+    [
+        ("TSh 150,800", "2629141777631O"),
+        ("TSh 150,800", "26291417776310"),
+        ("TSh150.800", "262914l7776310"),
+        ("TSh 150.800.00", "26291417776310"),
+        ("TSH 15O.800", "262914L7776310"),
+    ],
+)
+def test_letters_in_a_receipt_of_digits_and_a_full_stop_at_the_thousands_are_read(
+    amount: str, receipt: str
+) -> None:
+    (said,) = read(MIXX.format(amount, receipt)).confirmations
+    assert (said.amount, said.receipt, said.doubts) == (150_800, "26291417776310", ())
+
+
+def test_cents_stay_cents_and_a_receipt_of_letters_stays_as_it_is() -> None:
+    (said,) = read(MIXX.format("TSh 150.80", "26291417776310")).confirmations
+    assert said.amount is None
+    (said,) = read(PUBLISHED[0][0].replace("DFJ7C2KPQ8", "DFJ7COKPQ8")).confirmations
+    assert said.receipt == "DFJ7COKPQ8"
+
+
+@pytest.mark.parametrize("amount", ["Tsh7,5l0.00", "TSH7,5L0.00", "Tsh7,5i0.00", "Tsh7,5I0.00"])
+def test_letters_that_look_like_a_one_are_read_in_both_cases(amount: str) -> None:
+    (said,) = read(PUBLISHED[0][0].replace("Tsh7,500.00", amount)).confirmations
+    assert said.amount == 7_510
 
 
 @pytest.mark.parametrize("text", ["INV-482917", "85000 15:20", "0754 000 412", "col_7Qm4xT2f", ""])

@@ -2,14 +2,16 @@
 
 from typing import Final
 
+from kusanya.confirmations.fragments import DIGIT
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
     issuer="HaloPesa",
     channel="HALOPESA_TZ",
+    is_numeric=True,
     forms=forms(
-        "[0-9]{9,12}",
+        f"[0-9]{DIGIT}{{8,11}}",
         english={
             Direction.PAID: (
                 "{number} {receipt} you have (?:paid|sent) {amount} to {payee} on {when}",

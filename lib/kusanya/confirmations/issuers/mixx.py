@@ -6,14 +6,16 @@ shapes: to another wallet, bill, money received from a bank. The Swahili ones ar
 
 from typing import Final
 
+from kusanya.confirmations.fragments import DIGIT
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 
 GRAMMAR: Final = Grammar(
     issuer="Mixx by Yas",
     channel="TIGO_TZ",
+    is_numeric=True,
     forms=forms(
-        "[0-9]{11,16}",
+        f"[0-9]{DIGIT}{{10,15}}",
         english={
             Direction.PAID: (
                 (
