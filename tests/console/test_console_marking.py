@@ -1,8 +1,11 @@
 """Several marked records: copied, noted, asked about, exported and resent together."""
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -108,6 +111,44 @@ async def test_marked_payments_are_asked_about_and_what_failed_is_named(
         )
 
 
+@pytest.mark.anyio
+async def test_asking_about_many_is_confirmed_and_escape_stops_it_with_what_was_done(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(40)
+    service: Any = _Asked()
+    held, reached = Event(), Event()
+    answer = service.ask_collection
+
+    def ask(collection_id: str) -> ActionResult:
+        if len(service.ids) == 2:
+            reached.set()
+            held.wait(60)
+        result: ActionResult = answer(collection_id)
+        return result
+
+    service.ask_collection = service.ask_event = ask
+    async with opened("1", "asterisk", queries=service) as (app, pilot):
+        count = len(marked(app))
+        assert count > 20
+        try:
+            await press(pilot, settled, "c")
+            assert "The service is asked once for each" in shown(app)
+            assert service.ids == []
+            await pilot.press(*str(count), "enter")
+            await asyncio.to_thread(reached.wait, 60)
+            await pilot.pause()
+            assert "esc stops it" in shown(app)
+            await pilot.press("escape")
+            assert "stopping after this one" in shown(app)
+        finally:
+            held.set()
+        await settled(pilot)
+        assert f"asked 3 of {count}, {count - 3} were left when it was stopped" in shown(app)
+        assert len(service.ids) == 3
+        assert len(marked(app)) == count
+
+
 def written(folder: Path) -> list[str]:
     [path] = folder.glob("*.csv")
     return path.read_text("utf-8-sig").splitlines()
@@ -152,6 +193,8 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
         assert isinstance(app.screen, ConfirmScreen)
         assert "Resend these events" in shown(app)
         assert "1: the sender is asked by payment" in shown(app)
+        assert "lines: retries of one event are one" in shown(app)
+        assert not re.search(r"mode +live", shown(app)), "the mode stands above, in its own words"
         await press(pilot, settled, "1", "enter")
         assert sender.sent == [], "the count is typed, not live and not 1"
         await press(pilot, settled, "backspace", "3", "enter")

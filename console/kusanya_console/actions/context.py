@@ -18,6 +18,7 @@ from kusanya_console.actions.results import (
     NO_SERVICE,
     PAST,
     READ_ONLY,
+    ActionOutcome,
     ActionResult,
     RevealedPhone,
 )
@@ -78,6 +79,8 @@ class AppContext(msgspec.Struct, kw_only=True):
     """Where exports and saved cards go."""
     result: ActionResult | None = None
     """The result of what was asked or done last, until it is dismissed."""
+    stop: Callable[[], None] | None = None
+    """Lets what is under way leave its rest alone; None where nothing is that can."""
     revealed: RevealedPhone | None = None
     masked_at: float = 0.0
     times: TimeFormat = TimeFormat.EAT
@@ -95,6 +98,13 @@ class AppContext(msgspec.Struct, kw_only=True):
     """How a person has arranged the columns of each list."""
     keys: Mapping[str, str] = {}
     """Keys that a person has put in place of a command's own, by its id."""
+
+    @property
+    def can_be_stopped(self) -> bool:
+        """Tell whether the result line says how far something has come that can be stopped."""
+        result = self.result
+        under_way = result is not None and result.outcome is ActionOutcome.UNDER_WAY
+        return under_way and self.stop is not None
 
     def claim(self, found: LookupResult) -> None:
         """Remember which payments a pasted confirmation may be of, wherever they are opened."""

@@ -92,12 +92,22 @@ def copy_reference(reference: str, record_id: str) -> CopyRequested:
 
 
 class ActionRequested(Message):
-    """Somebody wants something asked or done; `progress` says it in words while it lasts."""
+    """Somebody wants something asked or done; `progress` says it in words while it lasts.
 
-    def __init__(self, progress: str, run: Callable[[], ActionResult | RevealedPhone]) -> None:
+    `leave_rest`, where there is one, stops it after its present part.
+    """
+
+    def __init__(
+        self,
+        progress: str,
+        run: Callable[[], ActionResult | RevealedPhone],
+        *,
+        leave_rest: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__()
         self.progress = progress
         self.run = run
+        self.leave_rest = leave_rest
 
 
 class ActionProgressed(Message):

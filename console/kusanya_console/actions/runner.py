@@ -39,6 +39,7 @@ class ActionRunner(App[None]):
             self.refuse_while_progress()
             return
         self._progress = message.progress
+        self.context.stop = message.leave_rest
         said = translate_filled(message.progress)
         self._show(ActionResult(f"{said}…", ActionOutcome.UNDER_WAY))
 
@@ -66,6 +67,7 @@ class ActionRunner(App[None]):
     def on_action_finished(self, message: ActionFinished) -> None:
         """Show the result, then what it changed."""
         self._progress = ""
+        self.context.stop = None
         self._show(message.result)
         result = message.result
         if self.is_web and isinstance(result, ActionResult) and result.file is not None:

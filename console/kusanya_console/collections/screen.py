@@ -6,6 +6,7 @@ text on the screen is never read back.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.worker import get_current_worker
@@ -23,7 +24,7 @@ from kusanya_console.collections.creation_cards import creation_story_lines
 from kusanya_console.collections.detail import card_head, evidence_lines
 from kusanya_console.collections.evidence import gather
 from kusanya_console.screens.base import ConsoleScreen
-from kusanya_console.screens.confirm import NoteScreen
+from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
 from kusanya_console.ui import language
 from kusanya_console.ui.format import Line, Look, plain
 from kusanya_console.ui.language import translate, translate_filled
@@ -36,6 +37,8 @@ if TYPE_CHECKING:  # built by the caller
 
 T = TypeVar("T")
 CARD_CELLS = 100
+_ASKED_UNCONFIRMED = 20
+"""The service is asked about so many without a question first."""
 _NO_RECORD = "the cursor points at no record"
 _NO_COLLECTION = "no collection is known of this record"
 Card = Callable[[], Sequence[Line]]
@@ -96,7 +99,11 @@ class PaymentScreen(ConsoleScreen):
         *,
         name: Callable[[T], str],
     ) -> None:
-        """Run an action for each of several targets on a thread, with progress and one result."""
+        """Run an action for each of several targets on a thread, with progress and one result.
+
+        One after the other, until a person stops it.
+        """
+        stop = Event()
 
         def run() -> ActionResult:
             worker = get_current_worker()
@@ -106,10 +113,36 @@ class PaymentScreen(ConsoleScreen):
                 act,
                 name=name,
                 progress=self._report,
-                stopped=lambda: worker.is_cancelled,
+                stopped=lambda: worker.is_cancelled or stop.is_set(),
             )
 
-        self.post_message(ActionRequested(progress_words(done, 0, len(targets)), run))
+        progress = progress_words(done, 0, len(targets))
+        self.post_message(ActionRequested(progress, run, leave_rest=stop.set))
+
+    def ask_together(
+        self, targets: Sequence[T], act: Callable[[T], ActionResult], *, name: Callable[[T], str]
+    ) -> None:
+        """Ask the service about several targets; about many only once a person has confirmed it."""
+
+        def ask(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.run_together("asked", targets, act, name=name)
+
+        if len(targets) <= _ASKED_UNCONFIRMED:
+            ask(True)
+            return
+        count = f"{len(targets)}"
+        self.app.push_screen(
+            ConfirmScreen(
+                "Ask about these",
+                (("marked", (count, STRONG)),),
+                mode=self.context.mode,
+                warning="The service is asked once for each, one after the other; esc stops it.",
+                word=count,
+                live_word=count,
+            ),
+            ask,
+        )
 
     def _report(self, sentence: str) -> None:
         self.post_message(ActionProgressed(sentence))
@@ -240,7 +273,7 @@ class PaymentScreen(ConsoleScreen):
             return
         selection, marked = self.take_selection(), self.marked()
         if marked:
-            self.run_together("asked", marked, partial(_ask, queries), name=lambda one: one.name)
+            self.ask_together(marked, partial(_ask, queries), name=lambda one: one.name)
         elif selection is None:
             self.say("nothing to ask about: the cursor points at no record")
         elif selection.event_id is not None:

@@ -20,6 +20,8 @@ class Resending(msgspec.Struct, frozen=True, kw_only=True):
     """What of some lines can be had again, one line for each event, and how."""
 
     rows: tuple[Arrived, ...]
+    lines: int
+    """Of so many lines; several arrivals of one event are one event."""
     left_out: int
     """Lines that name no event and no payment without one."""
     send: Callable[[Arrived], ActionResult]
@@ -43,7 +45,10 @@ class Resending(msgspec.Struct, frozen=True, kw_only=True):
     def _together(self, mode: Mode) -> ConfirmScreen:
         count = f"{len(self.rows)}"
         missing = sum(isinstance(row, MissingEventRow) for row in self.rows)
-        facts: list[tuple[str, Run]] = [("events", (count, STRONG)), ("mode", (mode.value, PLAIN))]
+        facts: list[tuple[str, Run]] = [("events", (count, STRONG))]
+        if self.lines - self.left_out > len(self.rows):
+            said = translate("{count} lines: retries of one event are one", count=f"{self.lines:,}")
+            facts.append(("marked", (said, PLAIN)))
         if missing:
             said = translate("{count}: the sender is asked by payment", count=missing)
             facts.append(("never came", (said, PLAIN)))
@@ -88,7 +93,9 @@ def resending(rows: Sequence[Arrived], context: AppContext) -> Resending | str:
         asked = ask(row.collection_id)
         return ActionResult(f"{result.sentence}; {asked.sentence}", asked.outcome)
 
-    return Resending(rows=once, left_out=left_out, send=send, only_asks=bool(no_resend))
+    return Resending(
+        rows=once, lines=len(rows), left_out=left_out, send=send, only_asks=bool(no_resend)
+    )
 
 
 def _once(rows: Sequence[Arrived], *, sendable: bool) -> tuple[tuple[Arrived, ...], int]:

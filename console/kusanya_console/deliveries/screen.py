@@ -221,16 +221,17 @@ class DeliveriesScreen(ListScreen[Arrived]):
                 after = f" · {translate('its next attempt: {time}', time=due)}"
             self.say(f"{translate_filled(found)}{after}")
             return
-        done, progress = ("asked", "asking") if found.only_asks else ("resent", "resending")
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed and marked:
-                self.run_together(done, found.rows, found.send, name=name_of)
+                self.run_together("resent", found.rows, found.send, name=name_of)
             elif confirmed:
-                self.post_message(ActionRequested(progress, lambda: found.send(found.rows[0])))
+                self.post_message(ActionRequested("resending", lambda: found.send(found.rows[0])))
 
-        if found.only_asks:
-            send(True)
+        if found.only_asks and marked:
+            self.ask_together(found.rows, found.send, name=name_of)
+        elif found.only_asks:
+            self.post_message(ActionRequested("asking", lambda: found.send(found.rows[0])))
         else:
             self.app.push_screen(found.dialog(self.context.mode, together=bool(marked)), send)
 

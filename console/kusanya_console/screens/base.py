@@ -136,7 +136,10 @@ class ConsoleScreen(Screen[None]):
 
     def show_result(self) -> None:
         """Show how what was asked or done last has ended."""
-        self.query_one(ResultLine).show_result(self.context.result, self.context.revealed)
+        shown = self.context
+        self.query_one(ResultLine).show_result(
+            shown.result, shown.revealed, can_be_stopped=shown.can_be_stopped
+        )
 
     def say(self, sentence: str) -> None:
         """Answer a key that does nothing with its reason."""
@@ -284,7 +287,12 @@ class ConsoleScreen(Screen[None]):
             self.post_message(ScreenRequested("service"))
 
     def action_step_back(self) -> None:
-        """Dismiss the result line, or else go one step back."""
+        """Stop what is under way, or dismiss the result line, or else go one step back."""
+        if self.context.can_be_stopped and self.context.stop is not None:
+            self.context.stop()
+            self.context.show(ActionResult("stopping after this one…", ActionOutcome.UNDER_WAY))
+            self.show_result()
+            return
         if self.context.result is None and self.context.revealed is None:
             self.action_back()
             return

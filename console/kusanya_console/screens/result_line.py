@@ -10,6 +10,7 @@ from kusanya_console.ui.vocabulary import ACCENT, MUTED, WARN
 from kusanya_console.widgets.sheet import Sheet
 
 _KEY = "esc dismisses"
+_STOP_KEY = "esc stops it"
 
 
 class ResultLine(Sheet):
@@ -17,14 +18,17 @@ class ResultLine(Sheet):
 
     ALLOW_SELECT: ClassVar[bool] = False
 
-    def show_result(self, result: ActionResult | None, revealed: RevealedPhone | None) -> None:
-        """Show a result, or hide."""
+    def show_result(
+        self, result: ActionResult | None, revealed: RevealedPhone | None, *, can_be_stopped: bool
+    ) -> None:
+        """Show a result with what the key does to it, or hide."""
         self.display = result is not None or revealed is not None
         if revealed is not None:
-            self.show(lambda width: _lines(_phone(revealed), WARN, width))
+            self.show(lambda width: _lines(_phone(revealed), WARN, width, _KEY))
         elif result is not None:
             role = ACCENT if result.is_good else WARN
-            self.show(lambda width: _lines(translate_filled(result.sentence), role, width))
+            key = _STOP_KEY if can_be_stopped else _KEY
+            self.show(lambda width: _lines(translate_filled(result.sentence), role, width, key))
 
 
 def _phone(revealed: RevealedPhone) -> str:
@@ -34,9 +38,9 @@ def _phone(revealed: RevealedPhone) -> str:
     )
 
 
-def _lines(sentence: str, role: str, width: int) -> list[Line]:
+def _lines(sentence: str, role: str, width: int, key: str) -> list[Line]:
     lines = wrapped(sentence, width - 2, indent=1, role=role)
-    key = f"   {translate(_KEY)}"
-    if sum(len(piece) for piece, _ in lines[-1]) + len(key) < width:
-        lines[-1] = (*lines[-1], (key, MUTED))
+    said = f"   {translate(key)}"
+    if sum(len(piece) for piece, _ in lines[-1]) + len(said) < width:
+        lines[-1] = (*lines[-1], (said, MUTED))
     return lines
