@@ -105,7 +105,7 @@ PROVEN: Final = {
 def test_every_command_has_a_pilot_test() -> None:
     tests = {
         node.name
-        for path in HERE.glob("test_console_*.py")
+        for path in HERE.rglob("test_console_*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.AsyncFunctionDef)
     }
