@@ -1,6 +1,5 @@
 """What the console's tests share: a seeded store, a clock that stands still, stable pictures."""
 
-import asyncio
 import fcntl
 import itertools
 import os
@@ -21,6 +20,7 @@ from typing import Any
 import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
 import textual._wait
+from tests.console.at_rest import at_rest
 from tests.console.seeding import NOW, Seed
 from tests.kit.intents import prepare_intent
 from textual._compositor import Compositor
@@ -155,16 +155,8 @@ async def at_once(_seconds: float) -> None:
 
 
 async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until no worker has run for eight turns, so that no message of one is unread; then draw.
-
-    What a worker brings may begin the next one, some turns later.
-    """
-    still = 0
-    while still < 8:
-        still = 0 if len(pilot.app.workers) else still + 1
-        await pilot.app.workers.wait_for_complete()
-        await pilot.pause()
-        await asyncio.sleep(0)
+    """Wait until the console is at rest; then draw it."""
+    await at_rest(pilot)
     screen = pilot.app.screen
     _draw(screen._compositor, screen_stack=pilot.app._background_screens)
 
