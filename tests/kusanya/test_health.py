@@ -251,6 +251,18 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     assert mpesa.phones == 1, "both on one phone: a customer, no outage"
 
 
+def test_who_polled_at_a_past_moment_is_not_known_and_raises_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    polled(store, collection("open", at=NOON - HOUR))
+    assert health(store, Mode.LIVE, now=NOON).unwatched is not None
+    store.maintenance.copy(tmp_path / "past.db", as_of=NOON)
+    with Store.open(tmp_path / "past.db", read_only=True) as past:
+        found = health(past, Mode.LIVE, now=NOON)
+    assert [one.channel for one in found.stuck] == ["MPESA_TZ"]
+    assert found.unwatched is None
+
+
 def test_an_empty_store_is_healthy_and_the_other_mode_does_not_count(store: Store) -> None:
     polled(store, collection("t", at=NOON, mode="test", status="failed"))
     found = health(store, Mode.LIVE, now=NOON)

@@ -253,4 +253,6 @@ def _unwatched(
     last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
     if last is not None and now - last < _UNWATCHED:
         return None
+    if store.poll_leases.are_left_out():
+        return None  # of a past moment it is not known who polled
     return PollerAbsence(open_since=opened[0].created_at, last_poll_at=last)

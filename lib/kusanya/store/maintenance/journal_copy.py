@@ -26,6 +26,7 @@ from kusanya.store.maintenance.masks import Masks
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.maintenance.retention import deliveries_since, note_deliveries_since
 from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.poll_leases import JOURNAL_COPY
 from kusanya.store.records import CopyResult, Verdict
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.inserting import insert_into
@@ -43,6 +44,7 @@ from kusanya.store.tables.schema import (
     note,
     observation,
     receipt,
+    store_meta,
 )
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import hour_of, to_us
@@ -118,6 +120,8 @@ class JournalCopy:
         self._statements = statements(self._target.writer.dialect)
         try:
             prepare(self._target, create=True, migrate=False, read_only=False)
+            with self._target.writing() as connection, connection.begin():
+                connection.execute(insert(store_meta).values(name=JOURNAL_COPY, value="yes"))
         except BaseException:
             self._target.dispose()
             raise

@@ -25,6 +25,8 @@ _POLLER: Final = "poller "
 """What the name of a heartbeat in `store_meta` begins with; mode and poller follow."""
 _OFFSET: Final = "clock offset "
 """The same of what it found about its machine's clock, in milliseconds."""
+JOURNAL_COPY: Final = "journal_copy"
+"""The name of what a copy without leases has in `store_meta`."""
 _FORGOTTEN_AFTER: Final = timedelta(days=7)
 """Heartbeats and claims that ended so long ago are removed."""
 
@@ -142,6 +144,12 @@ class PollLeases(StorePart):
             writing.connection.execute(delete(claim).where(claim.c.claimed_until < old))
 
         self._act(act)
+
+    def are_left_out(self) -> bool:
+        """Tell whether this store is a copy of a journal: it knows of no pollers."""
+        query = select(store_meta.c.name).where(store_meta.c.name == JOURNAL_COPY)
+        with self._reading("read the pollers") as connection:
+            return connection.execute(query).first() is not None
 
     def pollers(self, mode: Mode) -> tuple[Poller, ...]:
         """Return the pollers of the last week in one mode, the one that ran last first."""
