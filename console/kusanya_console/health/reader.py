@@ -55,12 +55,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def senders_word(name: str, found: Reading) -> SenderEndpoint | None:
-    """Return the sender's endpoint that delivers to ours, by the last part of its address."""
-    sender = found.inputs.sender
-    named = [one for one in sender if one.name == name]
-    if named:
-        return named[0]
-    return sender[0] if len(sender) == len(found.health.endpoints) == 1 else None
+    """Return the sender's endpoint that delivers to ours."""
+    inputs = found.inputs
+    return next((one for one in inputs.sender if inputs.our_name(one) == name), None)
 
 
 def alarm_target(alarm: Alarm) -> Target:

@@ -36,6 +36,7 @@ _SOON = timedelta(hours=6)
 _KEYS = {
     "sender_disabled": "Service (6) enables it.",
     "closing": "R on Intents (5): one of them.",
+    "unknown": "R on Intents (5): one of them.",
     "stalled": "R on Intents (5): one of them.",
     "stuck": "c asks about all that is open.",
     "silent": "c catches up.",

@@ -6,7 +6,7 @@ import msgspec
 from rich.cells import cell_len
 
 from kusanya.alarms.alarm import Severity
-from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.inputs import AlarmInputs, format_unknown
 from kusanya.alarms.rules import in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -96,7 +96,7 @@ def line(state: StatusBarState, look: Look, width: int) -> Line:
     store = (" ".join(part for part in (profile, address) if part), MUTED)
     right: list[Run] = [freshness(state, look)]
     if state.unknown:
-        unknown = "99+" if state.unknown > 99 else f"{state.unknown}"  # noqa: PLR2004
+        unknown = format_unknown(state.unknown)
         right.insert(0, (translate("? {count} unknown", count=unknown), WARN))
     left, right, shown = _with_alarms(left, right, state, width)
     right[-1:-1] = shown

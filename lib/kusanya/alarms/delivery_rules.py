@@ -17,6 +17,7 @@ from kusanya.alarms.alarm import (
     of_endpoint,
 )
 from kusanya.alarms.inputs import MISSING_AFTER, AlarmInputs
+from kusanya.alarms.silence import Silence
 from kusanya.filters import Filter
 from kusanya.health.endpoints import format_failures
 from kusanya.store.records import Verdict
@@ -44,7 +45,7 @@ def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[A
                 ),
                 rows=AlarmList.DELIVERIES,
                 header=DISABLED,
-                endpoint=one.name,
+                endpoint=inputs.our_name(one),
             )
 
 
@@ -69,7 +70,7 @@ def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Al
                 ),
                 rows=AlarmList.DELIVERIES,
                 header=FAILING,
-                endpoint=one.name,
+                endpoint=inputs.our_name(one),
             )
 
 
@@ -163,8 +164,8 @@ def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.silence
     if found is not None:
         at = found.last_arrival_at
-        last = "nothing has ever arrived" if at is None else f"last arrival {format_time(at)}"
-        states = "1 final state" if found.missed == 1 else f"{found.missed} final states"
+        says = _nothing_comes if found.refused_at is None else _all_is_refused
+        sentence, next_step = says(found, format_time)
         yield Alarm(
             code="silent",
             mode=inputs.mode,
@@ -172,17 +173,42 @@ def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             severity=Severity.WARNING,
             mark="◐",
             name="the silence",
-            sentence=(
-                f"silent: is the receiver running? Polling learned {states} and no event came; "
-                f"{last}."
-            ),
-            next_step=(
-                "If it runs, the endpoint is disabled or unreachable: look in the dashboard, then "
-                "run kusanya catch-up."
-            ),
+            sentence=sentence,
+            next_step=next_step,
             rows=AlarmList.DELIVERIES,
             header="◐ silent",
         )
+
+
+def _nothing_comes(found: Silence, format_time: FormatTime) -> tuple[str, str]:
+    at = found.last_arrival_at
+    last = "nothing has ever arrived" if at is None else f"last arrival {format_time(at)}"
+    sentence = (
+        f"silent: is the receiver running? Polling learned {_states(found)} and no event came; "
+        f"{last}."
+    )
+    next_step = (
+        "If it runs, the endpoint is disabled or unreachable: look in the dashboard, then run "
+        "kusanya catch-up."
+    )
+    return sentence, next_step
+
+
+def _all_is_refused(found: Silence, format_time: FormatTime) -> tuple[str, str]:
+    at, refused_at = found.last_arrival_at, found.refused_at or found.since
+    last = "none was ever accepted" if at is None else f"last accepted {format_time(at)}"
+    sentence = (
+        f"silent: polling learned {_states(found)} and no event was accepted; {last}. Deliveries "
+        f"arrive and are refused, the last at {format_time(refused_at)}."
+    )
+    next_step = (
+        "To do: see in the list of deliveries why they are refused; then run kusanya catch-up."
+    )
+    return sentence, next_step
+
+
+def _states(found: Silence) -> str:
+    return "1 final state" if found.missed == 1 else f"{found.missed_shown} final states"
 
 
 def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:

@@ -68,6 +68,16 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
                 found.setdefault(poller.name.partition(":")[0], poller.clock_offset)
         return found
 
+    def our_name(self, one: SenderEndpoint) -> str:
+        """Return the name that our receiver has for an endpoint of the sender.
+
+        It is the end of its address; where either side has one endpoint alone, they are the same.
+        """
+        ours = [known.endpoint for known in self.health.endpoints]
+        if one.name not in ours and len(ours) == len(self.sender) == 1:
+            return ours[0]
+        return one.name
+
     def with_sender(self, endpoints: Iterable[SenderEndpoint]) -> "AlarmInputs":
         """Return these inputs and what the sender says; it keeps the endpoints of both modes."""
         mine = tuple(one for one in endpoints if one.mode == self.mode.value)
@@ -118,6 +128,11 @@ class AlarmReader:
 def load(store: Store, mode: Mode, *, now: datetime) -> AlarmInputs:
     """Return what a store tells of one mode, read once. Raises StoreError."""
     return AlarmReader(store, mode).read(now=now)
+
+
+def format_unknown(count: int) -> str:
+    """Return a count of unknown outcomes as far as was looked."""
+    return f"{_UNKNOWN_READ - 1}+" if count >= _UNKNOWN_READ else f"{count}"
 
 
 def unknown_intents(store: Store, mode: Mode) -> tuple[IntentRow, ...]:

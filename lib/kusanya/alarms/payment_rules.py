@@ -13,7 +13,7 @@ from kusanya.alarms.alarm import (
     hour,
     instant,
 )
-from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.inputs import AlarmInputs, format_unknown
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
 from kusanya.assumptions import REPLAY_WINDOW
@@ -52,6 +52,28 @@ def _closing(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
             next_step="To do: kusanya intents resume, with the same key.",
             rows=AlarmList.INTENTS,
             header=f"? {count} closing",
+        )
+
+
+def _unknown(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    # The header counts them by itself, also before the alarms have been judged.
+    if inputs.unknown:
+        count = len(inputs.unknown)
+        which = "1 creation has" if count == 1 else f"{format_unknown(count)} creations have"
+        yield Alarm(
+            code="unknown",
+            mode=inputs.mode,
+            # A further one is news to who looks after the others.
+            onset=instant(max(row.prepared_at for row in inputs.unknown)),
+            severity=Severity.WARNING,
+            mark="?",
+            name="creations of unknown outcome",
+            sentence=f"unknown: {which} no answer, and the customers may have been charged.",
+            next_step=(
+                "To do: run kusanya intents resume, which asks with the same key; never create "
+                "another one for these orders."
+            ),
+            rows=AlarmList.INTENTS,
         )
 
 
@@ -218,6 +240,12 @@ RULES: Final = (
         severity=Severity.URGENT,
         condition="An unknown outcome may be replayed for less than two hours more.",
         judge=_closing,
+    ),
+    Rule(
+        code="unknown",
+        severity=Severity.WARNING,
+        condition="A creation was sent and has no answer.",
+        judge=_unknown,
     ),
     Rule(
         code="contradictions",

@@ -27,9 +27,9 @@ _BY_CODE: Final[dict[str, Rule]] = {
 }
 _ORDER: Final = (
     "restored", "sender_disabled", "sender_failing", "failing", "unread", "wrong_mode",
-    "contradictions", "closing", "stuck", "store_full", "clock_skew", "silent", "stalled",
-    "failure_rate", "missing_events", "unwatched", "backup_old", "months_ahead", "fee_changes",
-    "unsent",
+    "contradictions", "closing", "stuck", "store_full", "clock_skew", "silent", "unknown",
+    "stalled", "failure_rate", "missing_events", "unwatched", "backup_old", "months_ahead",
+    "fee_changes", "unsent",
 )  # fmt: skip
 RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(_BY_CODE.values(), key=lambda rule: _ORDER.index(rule.code))

@@ -133,6 +133,39 @@ def test_an_endpoint_counts_once_and_a_disabled_one_does_not_count_as_failing() 
     assert [one.words for one in in_header(found)] == ["✕ 2 disabled", "✕ 1 failing"]
 
 
+def test_the_only_endpoint_of_either_side_counts_once_under_whatever_address() -> None:
+    theirs = SenderEndpoint(
+        id="we_1", url="https://pay.example/hooks/in", mode="live", status="enabled",
+        failing_since=NOON - HOUR,
+    )  # fmt: skip
+    ours = with_health(endpoints=(failing("shop", since=NOON - HOUR),))
+    found = alarms(ours.with_sender((theirs,)))
+    assert [one.code for one in found] == ["sender_failing", "failing"]
+    assert [one.words for one in in_header(found)] == ["✕ 1 failing"]
+
+
+def test_a_silence_in_which_refused_deliveries_come_asks_why_they_are_refused() -> None:
+    silence = Silence(
+        since=NOON - HOUR, missed=100, last_arrival_at=NOON - 2 * HOUR, refused_at=NOON
+    )
+    [alarm] = alarms(msgspec.structs.replace(QUIET, silence=silence))
+    assert alarm.sentence == (
+        "silent: polling learned 100+ final states and no event was accepted; last accepted "
+        "10:00. Deliveries arrive and are refused, the last at 12:00."
+    )
+    assert "receiver running" not in alarm.text
+
+
+def test_a_creation_without_an_answer_is_an_alarm_until_it_has_one() -> None:
+    one = intent(first_sent_at=NOON - HOUR)
+    [alarm] = alarms(msgspec.structs.replace(QUIET, unknown=(one,)))
+    assert (alarm.code, alarm.severity) == ("unknown", Severity.WARNING)
+    assert "1 creation has no answer" in alarm.sentence
+    [many] = alarms(msgspec.structs.replace(QUIET, unknown=(one,) * 100))
+    assert "99+ creations have no answer" in many.sentence
+    assert in_header([alarm, many]) == (), "the header counts them by itself"
+
+
 def test_stuck_prompts_of_one_phone_are_no_outage_and_stand_in_no_header() -> None:
     one = StuckChannel(
         channel="MPESA_TZ", young=0, late=0, stuck=3, phones=1, oldest_at=NOON - HOUR, overdue=3

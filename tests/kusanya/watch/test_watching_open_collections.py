@@ -11,6 +11,7 @@ from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
 from kusanya.state.observation import Source
+from kusanya.store.records import Arrival, Verdict
 from kusanya.watch import (
     FIRST_POLL,
     PollResult,
@@ -161,6 +162,13 @@ def test_the_silence_alarm_is_raised_for_finals_that_nothing_reported(
     assert (alarm.missed if alarm else 0) == missing
 
 
+def forged(*, at: datetime) -> Arrival:
+    return Arrival(
+        arrived_at=at, endpoint="shop", observed_in=Mode.TEST, body=b"{}", headers=(),
+        verdict=Verdict.REJECTED, reason="no_match", answer=400, took_us=0,
+    )  # fmt: skip
+
+
 def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any) -> None:
     for number in range(3):
         scene.create(number)
@@ -169,6 +177,11 @@ def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any)
     alarm = load_silence(scene.store, Mode.TEST, now=scene.clock.now())
     assert alarm is not None
     assert (alarm.missed, alarm.last_arrival_at) == (3, None)
+    assert alarm.refused_at is None
+    scene.store.record(forged(at=scene.clock.now()))
+    alarm = load_silence(scene.store, Mode.TEST, now=scene.clock.now())
+    assert alarm is not None
+    assert alarm.refused_at == scene.clock.now(), "anybody can send it: it ends no silence"
     scene.advance(1)
     scene.receive_all()
     assert load_silence(scene.store, Mode.TEST, now=scene.clock.now()) is None
