@@ -87,6 +87,10 @@ def test_the_command_line_names_what_was_tried(monkeypatch: pytest.MonkeyPatch) 
     assert lookup_words.nothing_line(Mode.LIVE, one) == (
         "nothing in live mode matches (looked for each word alone: ABC-7, please)"
     )
+    beside = LookupResult(text="0674799851 5000", phones=1, words=("5000",))
+    assert "(looked for the phone; each word alone: 5000)" in lookup_words.nothing_line(
+        Mode.LIVE, beside
+    )
     two = LookupResult(text="0674799851 0754000412", phones=2)
     assert "2 phone numbers: look one up at a time" in lookup_words.nothing_line(Mode.LIVE, two)
     monkeypatch.setattr(language, "_chosen", Language.SWAHILI)

@@ -41,6 +41,8 @@ ACCOUNT: Final = re.compile(
 _DOTTED: Final = re.compile(r"([1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:\.([0-9]{2}))?")
 """No issuer writes three decimals: behind such a stop stand thousands."""
 _MONEY: Final = re.compile(rf"\b{_CURRENCY}", re.IGNORECASE)
+CURRENCY: Final = re.compile(_CURRENCY, re.IGNORECASE)
+"""What stands before every amount."""
 _TAIL_MAX: Final = 80
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2}))?\s?([ap])?", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")

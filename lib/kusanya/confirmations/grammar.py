@@ -9,6 +9,7 @@ Swahili, and `gap` is up to 200 characters that say nothing to us.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -36,12 +37,23 @@ Check = Callable[[str, datetime], str | None]
 """Given a receipt and the message's time in East Africa, returns what is wrong with them."""
 
 
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    # Only once a message is read: all of them take longer than a whole look-up of a reference.
+    return re.compile(expression, re.IGNORECASE)
+
+
 class Form(msgspec.Struct, frozen=True):
     """One kind of message of a issuer."""
 
     direction: Direction
     language: Language
-    pattern: re.Pattern[str]
+    expression: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Return what such a message looks like."""
+        return _compiled(self.expression)
 
 
 class Grammar(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +115,7 @@ def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[Form
         "{gap}": r".{0,200}?",
     }
     return tuple(
-        Form(direction, language, re.compile(_expanded(template, parts), re.IGNORECASE))
+        Form(direction, language, _expanded(template, parts))
         for language, of_language in ((Language.ENGLISH, english), (Language.SWAHILI, swahili))
         for direction, templates in of_language.items()
         for template in templates

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.confirmations.fragments import WHEN, plain
+from kusanya.confirmations.fragments import CURRENCY, WHEN, plain
 from kusanya.confirmations.issuers import GRAMMARS
 from kusanya.confirmations.message import Confirmation, MessageReading
 
@@ -74,6 +74,8 @@ def read(text: str) -> MessageReading:
 
 
 def _found(line: str) -> list[Confirmation]:
+    if not CURRENCY.search(line):
+        return []  # every form has an amount
     spans: list[tuple[int, int, Confirmation]] = [
         (found.start(), found.end(), grammar.confirmation(form, found))
         for grammar in GRAMMARS

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.kit.messages import ISSUERS, message, spoiled
 
-from kusanya.confirmations import Direction, read
+from kusanya.confirmations import Direction, grammar, read
 from kusanya.confirmations.fragments import TEXT_MAX, plain
+from kusanya.confirmations.issuers import GRAMMARS
 from kusanya.wording import Language
 
 START = datetime(2026, 6, 19, 4, 0, tzinfo=UTC)
@@ -376,3 +377,17 @@ def test_any_mixture_of_words_of_messages_gives_an_answer(words: list[str]) -> N
 def test_a_text_of_any_length_is_read_up_to_a_bound() -> None:
     assert len(plain("x" * 1_000_000)) == TEXT_MAX
     assert read(PUBLISHED[0][0] + " x" * 1_000_000).confirmations
+
+
+def test_no_form_is_made_ready_for_a_text_that_names_no_money(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(grammar, "_compiled", made.append)
+    assert not read("INV-482917").confirmations
+    assert made == []
+
+
+def test_every_form_has_an_amount() -> None:
+    forms = [form for issuer in GRAMMARS for form in issuer.forms]
+    assert all("(?P<amount>" in form.expression for form in forms)

@@ -115,7 +115,8 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
         return translate(
             "the text holds {count} phone numbers: look one up at a time", count=found.phones
         )
-    what = "; ".join(tried(found))
+    phone = [translate("the phone")] if found.phones else []
+    what = "; ".join([*phone, *tried(found)])
     said = "nothing in {mode} mode matches"
     if what:
         said = "nothing in {mode} mode matches (looked for {what})"
