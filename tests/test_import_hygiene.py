@@ -71,9 +71,11 @@ def test_a_lookup_for_scripts_never_loads_the_terminal_interface() -> None:
         "import sys; sys.argv = ['kusanya', 'find', 'x', '--store', '/nonexistent/none.sqlite']\n"
         "from kusanya_console.cli.command_line import _run; _run()"
     )
-    loaded = loaded_by(statement)
+    modules = modules_after(statement)
+    loaded = {name.partition(".")[0] for name in modules}
     assert "sqlalchemy" in loaded
     assert not loaded & {"textual", "pydantic", "alembic", "httpx", "httpcore", *HEAVY}
+    assert "rich.text" not in modules, "it prints lines, and Rich takes long to load"
 
 
 FIRST_PAINT = """

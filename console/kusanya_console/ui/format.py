@@ -7,17 +7,19 @@ makes Rich's Text of lines without ever parsing markup.
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from rich.cells import cell_len, chop_cells, set_cell_size
-from rich.text import Text
 
 from kusanya.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.ui.language import translate, translate_time
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 UTC: Final = timezone(timedelta(), "UTC")
 
@@ -265,8 +267,10 @@ def plain(lines: Iterable[Line]) -> str:
     return "\n".join("".join(piece for piece, _ in line).rstrip() for line in lines)
 
 
-def text(lines: Iterable[Line]) -> Text:
+def text(lines: Iterable[Line]) -> "Text":
     """Return lines as Rich's Text; runs are appended, never parsed."""
+    from rich.text import Text  # commands that print lines do without it
+
     shown = Text(no_wrap=True, overflow="ellipsis", end="")
     for number, line in enumerate(lines):
         if number:
