@@ -5,13 +5,15 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press
+from tests.console.looking import lines, press, shown
 from textual.events import Paste
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.filters import describe
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.evidence import Evidence
+from kusanya_console.lists.filtering import DELIVERY_KEYS
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.box import Box
@@ -64,6 +66,32 @@ async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
             app.simulate_key(key)
         await settled(pilot)
         assert screen.query_one(FilterBox).value == "vGf"
+
+
+async def test_a_key_that_edits_the_box_and_the_word_behind_it_work_in_their_order(
+    opened: Opened, seed: Any, settled: Settled
+) -> None:
+    seed.busy(10)
+    async with opened("slash", *"created", "enter") as (app, pilot):
+        screen = app.console_screen
+        assert isinstance(screen, LiveScreen)
+        for key in ("slash", "ctrl+u", *"failed", "enter"):
+            app.simulate_key(key)
+        await settled(pilot)
+        assert describe(screen.filter) == "status:failed"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_what_is_wrong_with_a_filter_is_read_to_its_end(
+    opened: Opened, seed: Any, settled: Settled, size: tuple[int, int]
+) -> None:
+    seed.busy(10)
+    async with opened("2", "slash", *"status:failed", "enter", size=size) as (app, pilot):
+        said = " ".join(shown(app).split())
+        keys = ", ".join(DELIVERY_KEYS)
+        assert f"deliveries have no status; they have {keys}" in said
+        await press(pilot, settled, "ctrl+u", *"late", "enter")
+        assert "have no status" not in shown(app)
 
 
 @pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 36), (160, 50)])

@@ -94,6 +94,8 @@ def test_a_whole_incident_is_worked_by_its_lines_alone(
     assert "alarm, urgent: " in news
 
     listed = heard(ours.answer("alarms"))
+    assert "  To do: " in listed
+    assert "next:" not in listed, "what to do has one name"
     number = next(line.split(".")[0] for line in listed.splitlines() if " shop " in line)
     asked = heard(ours.answer(f"acknowledge {number} the new secret is not deployed"))
     assert asked.endswith("Say yes to do it, anything else leaves it.")

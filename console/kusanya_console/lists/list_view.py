@@ -25,7 +25,7 @@ from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.columns import Heading
-from kusanya_console.ui.format import Line, format_instant, spread
+from kusanya_console.ui.format import Line, format_instant, spread, wrapped
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
 from kusanya_console.ui.window import PageWindow, Row
@@ -253,12 +253,13 @@ class ListView(TableScreen[R]):
         self.query_one(TimeRail).show(self._hours, at, now=self.context.look.now)
 
     def foot(self) -> None:
-        """Say where one is in the list."""
+        """Say where one is in the list, or what is wrong with its filter."""
+        self.set_class(bool(self.complaint), "-complaint")
         self.query_one("#foot", Sheet).show(self._foot_line)
 
     def _foot_line(self, width: int) -> list[Line]:
         if self.complaint:
-            return [((f" {translate_filled(self.complaint)}", WARN),)]
+            return wrapped(translate_filled(self.complaint), width - 1, indent=1, role=WARN)
         said = safe(describe(self.filter), 60) or translate("none")
         order = translate(order_words(self.order, ascending=self.heading.ascending))
         left: list[Run] = [

@@ -34,6 +34,18 @@ class Box(Input):
         shown, given = self._given
         return given if self.value == shown else self.value
 
+    async def on_key(self, event: events.Key) -> None:
+        """Take a key of the box's own in its turn.
+
+        Its bindings would be looked up once the key has come to the application, and a letter typed
+        behind it is inserted before: ctrl+u and a word at once would leave nothing of the word.
+        """
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return
+
     def fill(self, text: str) -> None:
         """Hold `text` in place of what was there, the cursor behind it."""
         self.value = text[: self.max_length]

@@ -10,6 +10,8 @@ from kusanya.text import safe
 from kusanya_console.widgets.box import Box
 
 _LONGEST = 300
+_WRONG_LONGEST = 400
+"""What is wrong names every key of the list."""
 
 
 class FilterBox(Box):
@@ -74,7 +76,7 @@ class FilterBox(Box):
         try:
             query = parse(expand(text, self._views()), keys=self._keys, whose=self._whose)
         except FilterError as error:
-            self.post_message(self.Refused(safe(str(error), 200)))
+            self.post_message(self.Refused(safe(str(error), _WRONG_LONGEST)))
             return None
         self.post_message(self.Refused(""))
         return query

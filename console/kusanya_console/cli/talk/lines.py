@@ -85,7 +85,7 @@ def alarm_lines(alarm: Alarm, held: Acknowledgement | None) -> Iterator[str]:
     alarmed = translate("alarm, {severity}", severity=translate(alarm.severity.value))
     yield f"{alarmed}: {translate_filled(safe(alarm.sentence, 400))}"
     if alarm.next_step:
-        yield f"  {translate('next')}: {translate_filled(safe(alarm.next_step, 400))}"
+        yield f"  {translate_filled(safe(alarm.next_step, 400))}"
     if held is not None:
         who = translate("looked after by {who}", who=safe(held.by, 60))
         yield f"  {who}: {format_text(held.why, 200)}"
