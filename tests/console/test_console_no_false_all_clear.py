@@ -94,6 +94,19 @@ async def test_the_senders_word_counts_on_health_and_in_every_header(
             assert f"✕ 1 {word}" in lines(app)[0], key
 
 
+@pytest.mark.parametrize("crumb", ["live", "deliveries", "collections"])
+def test_the_most_urgent_alarm_has_its_name_in_eighty_columns(crumb: str) -> None:
+    alarms = ("✕ 1 failing", "✕ 1 stuck", "◐ silent")
+    state = StatusBarState(
+        mode=Mode.LIVE, crumb=crumb, unknown=27, updated_at=NOW,
+        alarms=tuple((words, "failed") for words in alarms),
+    )  # fmt: skip
+    said = "".join(piece for piece, _ in line(state, Look(NOW), 80))
+    assert "✕ 1 failing   ✕ +2 on 4" in said
+    assert "? 27 unknown" in said
+    assert "updated 0 s ago" in said
+
+
 async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_healthy(
     opened: Opened, seed: Any, store: Store, settled: Settled, monkeypatch: pytest.MonkeyPatch
 ) -> None:

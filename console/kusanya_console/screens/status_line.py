@@ -119,17 +119,20 @@ def _with_alarms(
     fresh, role = right[-1]
     short = [*right[:-1], (fresh.partition(",")[0], role)]
     # The key bar names the screen too; an alarm stands nowhere else.
-    for beginning, end in ((left, right), (left, short), (left[:-1], short)):
-        room = width - _width([*beginning, *end]) - 3 * len(end) - 2
-        shown = _fitting(alarms, room)
-        if shown or not alarms:
-            return beginning, end, shown
+    shapes = ((left, right), (left, short), (left[:-1], short))
+    # The most urgent one is named where any shape has room for its words, else all are counted.
+    for named in (1, 0):
+        for beginning, end in shapes:
+            room = width - _width([*beginning, *end]) - 3 * len(end) - 2
+            shown = _fitting(alarms, room, named=named)
+            if shown or not alarms:
+                return beginning, end, shown
     return left, right, []
 
 
-def _fitting(alarms: list[Run], room: int) -> list[Run]:
-    """Return the alarms for which there is room, the rest counted: none goes unsaid."""
-    for kept in range(len(alarms), -1, -1):
+def _fitting(alarms: list[Run], room: int, *, named: int) -> list[Run]:
+    """Return the alarms for which there is room, `named` at least, the rest counted."""
+    for kept in range(len(alarms), named - 1, -1):
         rest = len(alarms) - kept
         shown = alarms[:kept] + (
             [(f"✕ {translate('+{count} on 4', count=rest)}", FAILED)] if rest else []
