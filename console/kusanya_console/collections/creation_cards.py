@@ -20,7 +20,7 @@ from kusanya_console.ui.format import (
     wrapped,
 )
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, first_sent_words
 
 _BLANK: Line = ()
 _SAID = {
@@ -76,7 +76,7 @@ def _first_sent(timeline: CreationTimeline, look: Look) -> Run:
     if first is None:
         at = format_instant(timeline.intent.prepared_at, look)
         return translate("never sent, kept {at}", at=at), MUTED
-    return translate("first sent {at}", at=format_instant(first, look)), MUTED
+    return first_sent_words(timeline.intent, format_instant(first, look)), MUTED
 
 
 def _replay(timeline: CreationTimeline, look: Look, width: int) -> list[Line]:

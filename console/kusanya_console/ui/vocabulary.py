@@ -11,7 +11,14 @@ from kusanya.failure_codes import channel_label
 from kusanya.health.report import attempt_of, is_extra_attempt
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentState, SortOrder, Verdict
+from kusanya.store.records import (
+    CollectionRow,
+    DeliveryRow,
+    IntentRow,
+    IntentState,
+    SortOrder,
+    Verdict,
+)
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
 from kusanya.webhooks.schedule import ATTEMPTS
@@ -121,6 +128,15 @@ def attempt_sign(row: DeliveryRow) -> Run:
     if number is None:
         return ("+1", PLAIN) if is_extra_attempt(row) else ("?", WARN)
     return f"{number}", MUTED
+
+
+def first_sent_words(row: IntentRow, at: str) -> str:
+    """Return when a creation was first sent, `at`; one that was not taken was only tried."""
+    if row.first_sent_at is None:
+        return translate("never sent")
+    if row.state is IntentState.PREPARED:
+        return translate("first tried {at}, not taken", at=at)
+    return translate("first sent {at}", at=at)
 
 
 def attempt_words(row: DeliveryRow) -> str:

@@ -191,10 +191,14 @@ def _of_neighbours(around: Around, reference: str, amount: int, phone: str) -> I
             "Never create another.",
         )
     elif around.creations:
+        left = [one for one in around.creations if one.state is not IntentState.PREPARED]
         yield _no(
             Reason.UNKNOWN_ON_PHONE,
-            "the outcome of another creation on this phone is unknown",
-            f"Look {around.creations[-1].id} up first: resume it, or have somebody decide it.",
+            "the outcome of another creation on this phone is unknown"
+            if left
+            else "another creation on this phone was not taken yet and may still be sent",
+            f"Look {(left or around.creations)[-1].id} up first: resume it, or have somebody "
+            "decide it.",
         )
     if around.claimed is not None:
         yield _no(

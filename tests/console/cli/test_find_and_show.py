@@ -52,6 +52,15 @@ def test_a_creation_without_an_answer_is_found_with_what_to_say(
     assert found["first_sent_at"] == "2026-03-04T12:12:07Z"
 
 
+def test_a_creation_that_was_not_taken_was_tried_and_never_sent(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.PREPARED)
+    _, out, _ = kusanya("find", "INV-431003")
+    assert "? creation prepared  first tried 2026-03-04 15:12:07 EAT, not taken" in out
+    assert "first sent" not in out
+
+
 def test_show_says_which_attempts_were_not_sent_and_which_may_have_arrived(
     kusanya: Kusanya, seed: Seed
 ) -> None:

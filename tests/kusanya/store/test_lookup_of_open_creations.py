@@ -177,7 +177,20 @@ def test_a_refused_creation_leaves_the_way_free_unless_something_else_is_open(
     refused = created(state=IntentState.REFUSED, outcome="refused", status=422)
     assert new_request(told(store, clock, refused)).safe
     created("INV-52", amount=1)
-    assert new_request(told(store, clock, refused)).reason is Reason.UNKNOWN_ON_PHONE
+    verdict = new_request(told(store, clock, refused))
+    assert verdict.reason is Reason.UNKNOWN_ON_PHONE
+    assert "the outcome of another creation on this phone is unknown" in verdict.sentence
+
+
+def test_a_creation_that_was_not_taken_has_no_unknown_outcome(
+    store: Store, clock: ManualClock, created: Any
+) -> None:
+    refused = created(state=IntentState.REFUSED, outcome="refused", status=422)
+    waiting = created("INV-52", amount=1, state=IntentState.PREPARED)
+    verdict = new_request(told(store, clock, refused))
+    assert not verdict.safe
+    assert "was not taken yet and may still be sent" in verdict.sentence
+    assert waiting.id in verdict.next_step
 
 
 @pytest.mark.parametrize(

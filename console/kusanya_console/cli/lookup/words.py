@@ -34,7 +34,7 @@ from kusanya.wording import Advice, Wording
 from kusanya_console.lookup.message_lines import summary
 from kusanya_console.lookup.words import looked_at, looked_for, tried
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import attempt_words
+from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _STORIES: Final = 5
 """So many of the best matches are printed with what to say; `show` says it of the others."""
@@ -241,17 +241,12 @@ def _status(word: str) -> str:
 
 
 def _creation_line(row: IntentRow) -> str:
-    at = in_eat(row.first_sent_at)
-    first = translate("never sent") if row.first_sent_at is None else _first_sent(at)
+    first = first_sent_words(row, in_eat(row.first_sent_at))
     return safe(
         f"{row.id}  {mask_text(row.reference)}  TZS {row.amount:,}  {mask_phone(row.phone)}  "
         f"{_creation_state(row)}  {first}",
         400,
     )
-
-
-def _first_sent(at: str) -> str:
-    return translate("first sent {at}", at=at)
 
 
 def _by(kind: MatchKind) -> str:

@@ -20,7 +20,7 @@ from kusanya_console.feed import Figures, Snapshot
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import format_money, format_percent, format_text
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import attempt_words
+from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _NAME = 60
 _MASKED = re.compile(r"\+?[0-9]*•+([0-9]*)")
@@ -52,11 +52,8 @@ def collection_line(row: CollectionRow, *, now: datetime) -> str:
 
 def intent_line(row: IntentRow, *, now: datetime) -> str:
     """Return a creation in one line."""
-    sent = (
-        translate("never sent")
-        if row.first_sent_at is None
-        else translate("first sent {at}", at=format_instant(row.first_sent_at, now=now))
-    )
+    first = row.first_sent_at
+    sent = first_sent_words(row, "" if first is None else format_instant(first, now=now))
     phone = translate("phone {phone}", phone=mask_phone(row.phone))
     state = translate("creation {state}", state=translate(row.state.value))
     amount = format_money(row.amount, "TZS")
