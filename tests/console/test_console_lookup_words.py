@@ -53,13 +53,15 @@ async def said(text: str, opened: Opened, settled: Settled) -> str:
         ("0674799851 150800", "2 collections in LIVE MODE for 150,800 with the phone;"),
         ("0674799851 77", "2 collections in LIVE MODE for the phone, though none is of 77;"),
         ("ref INV-482001 please", "found by reference: INV-482001 in the text"),
-        ("9851", "for the end of a phone among the newest 20,000 of today;"),
+        ("9851", "for the end of a phone today, among the newest 20,000;"),
         ("phone:9851", "for the end of a phone among the newest 20,000;"),
         ("0674799851 0754000412", "several phone numbers: look one up at a time"),
         ("0674799851 0754000412", "The text holds 2 phone numbers: none of them was looked up."),
         ("0754000412 5000", "No collection in LIVE MODE was asked of this phone."),
-        ("87321", "Looked for in vain, too: the end of a phone among the newest 20,000 of today."),
-        ("87321", "Looked for in vain, too: 87,321, today. "),
+        (
+            "87321",
+            "in vain, too: 87,321, today; the end of a phone today, among the newest 20,000.",
+        ),
         ("ABC-7 please", "Looked for in vain, too: each word alone: ABC-7, please."),
         ("ABC-7 please", "has “ABC-7 please” as its reference, id or receipt, nor in a note"),
     ],
@@ -96,8 +98,8 @@ def test_the_command_line_names_what_was_tried(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(language, "_chosen", Language.SWAHILI)
     assert "namba 2 za simu" in lookup_words.nothing_line(Mode.LIVE, two)
     short = LookupResult(
-        text="8320", looked_at="8,320, today", phone_end_in="among the newest 20,000 of today"
+        text="8320", looked_at="8,320, today", phone_end_in="today, among the newest 20,000"
     )
     words = " ".join(text for line in nothing(short, Mode.LIVE, 200) for text, _ in line)
-    assert "mwisho wa namba ya simu kati ya 20,000 mpya zaidi za leo" in words
+    assert "mwisho wa namba ya simu leo, kati ya 20,000 mpya zaidi" in words
     assert "8,320, leo" in words

@@ -44,6 +44,8 @@ CALLS: Final[dict[str, Callable[[Store], object]]] = {
     "one box, part": found("rder-1"),
     "one box, phone": found("0754000005"),
     "one box, amount and time": found("5000 12:00"),
+    "one box, end of a phone": found("98320"),
+    "one box, words": found("ref order-1x, 0754000005 5000"),
     "one box, receipt": found("SJ31HG4K5"),
     "breaks": lambda s: s.breaks.page(TEST, older_than=Key(5, "")),
     "newest page": lambda s: s.collections.page(TEST),

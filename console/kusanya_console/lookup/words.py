@@ -179,6 +179,5 @@ def _nothing_of(found: LookupResult) -> list[Run]:
 
 
 def _tried_lines(found: LookupResult) -> list[Run]:
-    return [
-        (translate("Looked for in vain, too: {what}.", what=piece), PLAIN) for piece in tried(found)
-    ]
+    what = "; ".join(tried(found))
+    return [(translate("Looked for in vain, too: {what}.", what=what), PLAIN)] if what else []

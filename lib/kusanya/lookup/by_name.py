@@ -34,8 +34,9 @@ def creations(store: Store, question: Question, phone: str | None) -> list[Creat
 
 
 def by_receipt(store: Store, asked: str, mode: Mode) -> list[Match]:
-    """Return the collections with this receipt of an operator."""
-    ids = [fact.collection_id for fact in store.receipts.find(asked, mode)]
+    """Return the collections with this receipt of an operator; in one of digits O is read as 0."""
+    spelled = dict.fromkeys((asked, _as_digits(asked)))
+    ids = [fact.collection_id for one in spelled for fact in store.receipts.find(one, mode)]
     rows = store.collections.by_id(ids, mode) if ids else {}
     return [Match(row, MatchKind.RECEIPT) for row in rows.values()]
 

@@ -21,7 +21,7 @@ _SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
 _PHONE_END: Final = re.compile(r"[0-9]{6,8}")
 """Fewer digits are those of too many phones of all days."""
 _SHORT_END: Final = re.compile(r"[0-9]{3,5}")
-_BY_NAME: Final = re.compile(r'"?phone[:=]', re.IGNORECASE)
+_BY_NAME: Final = re.compile(r'"?phone[:=]\S+', re.IGNORECASE)
 _WITHIN: Final = re.compile(
     r"(?<![\w/#.+\-])"
     r"(?:(?:\+|00)?255[ \-]?[67](?:[ \-]?[0-9]){8}"
@@ -75,7 +75,7 @@ def by_short_phone_end(store: Store, question: Question) -> Candidates:
 
 def is_named_phone(asked: str) -> bool:
     """Tell whether a phone or its end is asked for by name, as in a filter: phone:412."""
-    return _BY_NAME.match(asked) is not None
+    return _BY_NAME.fullmatch(asked) is not None
 
 
 def by_named_phone(store: Store, question: Question) -> LookupResult:
@@ -127,5 +127,5 @@ def _ending(
         [CreationMatch(intent, MatchKind.PHONE_END) for intent in opened[:limit]],
         phone_end_in=f"among the newest {count}"
         if since is None
-        else f"among the newest {count} of today",
+        else f"today, among the newest {count}",
     )

@@ -24,6 +24,8 @@ _RECEIPT_LEAST: Final = 6
 _BETWEEN: Final = re.compile(r"[\s,;]+")
 _WITHIN: Final = re.compile(r"[:=()]+")
 _EDGES: Final = re.compile(r"^[^\w]+|[^\w]+$")
+_LABEL: Final = re.compile(r"[^\W\d]+[:=](?=[\s,;]|$)")
+"""What stood before the phone."""
 _DIGIT: Final = re.compile(r"[0-9]")
 _SHOWN: Final = 40
 
@@ -117,7 +119,8 @@ def _in_text(words: list[str]) -> str:
 def _on_phone(store: Store, question: Question, phone: str, rest: str) -> Candidates:
     """Return what was asked of the phone; what has the amount that stands beside it first."""
     found = of_phone(store, question, phone)
-    asked = read_amount(rest, now=question.now, day=question.day)
+    beside = _LABEL.sub(" ", rest)
+    asked = read_amount(beside, now=question.now, day=question.day)
     if asked is None:
         return found
     where = CollectionFilter(phone=phone, amount_min=asked.amount, amount_max=asked.up_to)

@@ -26,6 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         heard(opened, collection("000004", phone="255754188320", minutes_ago=60 * 30))
         heard(opened, collection("000099"))
         opened.receipts.record("col_000003", Mode.LIVE, "SJ31HG4K2", source="m.csv", actor="asha")
+        opened.receipts.record("col_000099", Mode.LIVE, "26291410", source="m.csv", actor="asha")
         prepare_intent(
             opened, idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
             reference="SHOP-77", amount=150_800, phone="255754000777",
@@ -69,12 +70,14 @@ def test_two_references_are_both_found(store: Store) -> None:
 
 def test_a_receipt_an_id_and_a_creation_are_found_among_other_words(store: Store) -> None:
     assert ways(ask(store, "receipt SJ31HG4K2")) == [("INV-000003", MatchKind.RECEIPT)]
+    assert ways(ask(store, "2629141O")) == [("INV-000099", MatchKind.RECEIPT)]
+    assert ways(ask(store, "TxnID: 26291410.")) == [("INV-000099", MatchKind.RECEIPT)]
     assert ways(ask(store, "look at col_000002")) == [("INV-000002", MatchKind.ID)]
     assert [one.kind for one in ask(store, "ref SHOP-77").creations] == [MatchKind.REFERENCE]
 
 
 @pytest.mark.parametrize(
-    "text", ["0674799851 150800", "150,800/= +255 674 799 851", "674799851, 150800"]
+    "text", ["0674799851 150800", "150,800/= +255 674 799 851", "phone:674799851, 150800"]
 )
 def test_of_a_phone_with_an_amount_the_payments_of_the_amount_stand_first(
     store: Store, text: str
@@ -86,6 +89,13 @@ def test_of_a_phone_with_an_amount_the_payments_of_the_amount_stand_first(
     ]
     assert found.looked_at == "150,800 with the phone"
     assert found.phones == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Phone: 0674 799 851", "call 0674799851", "simu:+255674799851 leo"]
+)
+def test_a_phone_is_found_behind_its_label(store: Store, text: str) -> None:
+    assert {name for name, _ in ways(ask(store, text))} == {"INV-000001", "INV-000002"}
 
 
 def test_a_phone_whose_payments_have_another_amount_is_found_all_the_same(store: Store) -> None:
@@ -131,7 +141,7 @@ def test_three_to_five_digits_are_the_end_of_a_phone_of_today_where_no_amount_is
 ) -> None:
     found = ask(store, digits)
     assert ways(found) == [("INV-000003", MatchKind.PHONE_END)]
-    assert found.phone_end_in == "among the newest 20,000 of today"
+    assert found.phone_end_in == "today, among the newest 20,000"
 
 
 def test_the_end_of_a_phone_is_asked_for_by_name_on_any_day(store: Store) -> None:
@@ -148,7 +158,7 @@ def test_what_was_tried_in_vain_is_named(store: Store) -> None:
     found = ask(store, "87321")
     assert (found.looked_at, found.phone_end_in) == (
         "87,321, today",
-        "among the newest 20,000 of today",
+        "today, among the newest 20,000",
     )
     assert ask(store, "ref ABC-1 please").words == ("ABC-1", "ref", "please")
     assert ask(store, "ABC-1 0674799000").words == ("ABC-1",)
