@@ -115,7 +115,7 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
         return translate(
             "the text holds {count} phone numbers: look one up at a time", count=found.phones
         )
-    phone = [translate("the phone")] if found.phones else []
+    phone = [translate("the phone")] if found.phones and found.words else []
     what = "; ".join([*phone, *tried(found)])
     said = "nothing in {mode} mode matches"
     if what:
