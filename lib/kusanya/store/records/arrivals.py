@@ -80,7 +80,7 @@ class DeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One arrival in a list; `delivery_body` gives its bytes."""
+    """One arrival in a list; `deliveries.body` returns its bytes."""
 
     id: str
     seq: int

@@ -1,8 +1,8 @@
-"""The rows that lists and look-ups return: collections, intents, notes, audit, rollups.
+"""The rows that lists and look-ups return: collections, intents, rollups.
 
 Instants are aware UTC datetimes, amounts integers in whole units of their currency, durations
-integer microseconds (`_us`). `kusanya.store.records` gives them all, with those of what arrives
-(`arrivals`) and of lists (`paging`).
+integer microseconds (`_us`). `kusanya.store.records` has them all, with those of what arrives
+(`arrivals`), of people (`notes_and_audit`, `breaks`) and of lists (`paging`).
 """
 
 from datetime import datetime

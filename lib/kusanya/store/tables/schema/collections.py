@@ -23,7 +23,7 @@ def _declared() -> Iterator[Column[Any] | Index]:
         key = it.name in {"id", "mode"}
         yield Column(it.name, _TYPES[it.type], primary_key=key, nullable=it.optional)
     for it in COLUMNS:
-        # collections(where=...), of one value of the column.
+        # collections.page(where=...), of one value of the column.
         within = ("mode", it.name, "created_at", "id")
         if it.indexed is Indexed.ALL:
             yield Index(None, *within)
@@ -36,17 +36,17 @@ collection: Final = Table(
     "collection",
     metadata,
     *_declared(),
-    # collections(order=CREATED): the newest page, and a day's.
+    # collections.page(order=CREATED): the newest page, and a day's.
     Index(None, "mode", "created_at", "id"),
-    # collections(order=FINAL).
+    # collections.page(order=FINAL).
     Index(None, "mode", "final_seen_at", "id"),
-    # collections(order=AMOUNT), and an amount with a time window.
+    # collections.page(order=AMOUNT), and an amount with a time window.
     Index(None, "mode", "amount", "id"),
-    # collections_by_reference, and prefixes by range.
+    # collections.by_reference, and by_prefix by range.
     Index(None, "mode", "reference"),
-    # collections_by_phone.
+    # collections.by_phone.
     Index(None, "mode", "phone", "created_at"),
-    # open_collections: what the poller still has to ask about.
+    # collections.still_open: what the poller still has to ask about.
     Index(
         "ix_collection_open",
         "mode",
@@ -54,7 +54,7 @@ collection: Final = Table(
         "id",
         **only("final_seen_at IS NULL"),
     ),
-    # deliveries with the missing events among them.
+    # deliveries.page_with_missing and deliveries.count_missing.
     Index(
         "ix_collection_missing_event",
         "mode",
@@ -62,7 +62,7 @@ collection: Final = Table(
         "id",
         **only("event_id IS NULL AND final_seen_at IS NOT NULL"),
     ),
-    # collections(where=unwell).
+    # collections.page(where=unwell).
     Index(
         "ix_collection_unwell",
         "mode",
@@ -76,8 +76,8 @@ collection: Final = Table(
 metadata_entry: Final = Table(
     "metadata_entry",
     metadata,
-    # collections(where=metadata) in the order of creation, and a value under any name. Both in one
-    # case. It follows from facts; the journal writes it when it has nothing better to do.
+    # collections.page(where=metadata) in the order of creation, and collections.by_metadata. Both
+    # in one case. It follows from facts; the journal writes it when it has nothing better to do.
     Column("mode", ID, primary_key=True),
     Column("value", ID, primary_key=True),
     Column("name", ID, primary_key=True),
@@ -90,7 +90,7 @@ metadata_entry: Final = Table(
 rollup: Final = Table(
     "rollup",
     metadata,
-    # rollups: a span of hours of one mode. No failure code is the empty text: NULLs never collide.
+    # rollups.collections: a span of hours. No failure code is the empty text: NULLs never collide.
     Column("mode", ID, primary_key=True),
     Column("hour", BigInteger, primary_key=True),
     Column("channel", ID, primary_key=True),
@@ -107,7 +107,7 @@ rollup: Final = Table(
 delivery_rollup: Final = Table(
     "delivery_rollup",
     metadata,
-    # delivery_rollups: every arrival is counted here, kept or not.
+    # rollups.deliveries: every arrival is counted here, kept or not.
     Column("mode", ID, primary_key=True),
     Column("hour", BigInteger, primary_key=True),
     Column("endpoint", ID, primary_key=True),

@@ -42,9 +42,9 @@ delivery: Final = Table(
     Column("headers", LargeBinary, nullable=False),
     # Last, so that lists read rows without following a long body.
     Column("body", LargeBinary),
-    # deliveries: newest first.
+    # deliveries.page: newest first.
     Index(None, "mode", "arrived_at", "seq"),
-    # deliveries(where=unwell).
+    # deliveries.page(where=unwell).
     Index(
         "ix_delivery_unwell",
         "mode",
@@ -52,10 +52,10 @@ delivery: Final = Table(
         "seq",
         **only("verdict <> 'verified'"),
     ),
-    # deliveries(where=endpoints): how one endpoint does, however quiet it is among others.
+    # deliveries.page(where=endpoints): how one endpoint does, however quiet among others.
     Index(None, "mode", "endpoint", "arrived_at", "seq"),
-    # deliveries(where=event_id) and (where=collection_id): `event` knows the place of the first
-    # arrival, which is almost all of them, and these the places of the others.
+    # deliveries.page(where=event_id) and (where=collection_id): `event` knows the place of the
+    # first arrival, which is almost all of them, and these the places of the others.
     Index(
         "ix_delivery_again_event_id",
         "event_id",
@@ -91,9 +91,9 @@ event: Final = Table(
     Column("arrivals", BigInteger, nullable=False),
     Column("checked_at", BigInteger),
     Column("digest", LargeBinary, nullable=False),
-    # events_of.
+    # events.of_collection.
     Index(None, "collection_id"),
-    # unchecked_events: what was never compared with GET /v1/events/{id}.
+    # events.unchecked: what was never compared with GET /v1/events/{id}.
     Index(
         "ix_event_unchecked",
         "mode",

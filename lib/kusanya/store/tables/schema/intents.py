@@ -37,13 +37,13 @@ intent: Final = Table(
     Column("claimed_until", BigInteger),
     Column("target", Text),
     Column("window_closed_at", BigInteger),
-    # intent_by_key; one key is one intent.
+    # intents.by_key; one key is one intent.
     UniqueConstraint("mode", "profile", "idempotency_key"),
-    # intents: newest first, of one mode or of all.
+    # intents.page: newest first, of one mode or of all.
     Index(None, "prepared_at", "id"),
-    # intents(states=...): the few that are not over.
+    # intents.page(states=...): the few that are not over.
     Index(None, "state", "prepared_at", "id"),
-    # intents_by_reference: an event tells by its reference which intent it settles.
+    # intents.by_reference: the reference of an event says which intent it resolves.
     Index(None, "mode", "reference"),
 )
 

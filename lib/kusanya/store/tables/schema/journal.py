@@ -22,7 +22,7 @@ feed_head: Final = Table(
     Column("seq", BigInteger, nullable=False),
     # Rejected deliveries that were kept once and made room since; seq is dense but for them.
     Column("removed", BigInteger, nullable=False),
-    # search_reference: places up to here are in its index.
+    # collections.containing: places up to here are in its index.
     Column("searched", BigInteger, nullable=False),
     # The same of descriptions and metadata; an older program leaves it where it is.
     Column("texts_searched", BigInteger, nullable=False, server_default=text("0")),
@@ -33,7 +33,7 @@ feed_head: Final = Table(
 claim: Final = Table(
     "claim",
     metadata,
-    # claim_open: which process asks about a collection, and until when it may.
+    # poll_leases.claim: which process asks about a collection, and until when it may.
     Column("collection_id", ID, primary_key=True),
     Column("mode", ID, primary_key=True),
     Column("claimed_by", Text, nullable=False),

@@ -17,7 +17,7 @@ note: Final = Table(
     Column("at", BigInteger, nullable=False),
     Column("text", Text, nullable=False),
     UniqueConstraint("id"),
-    # notes of one subject.
+    # notes.of.
     Index(None, "subject", "seq"),
 )
 
