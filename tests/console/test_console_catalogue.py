@@ -18,6 +18,7 @@ from kusanya.state.anomalies import AnomalyKind
 from kusanya.state.observation import Source
 from kusanya.store.records import Verdict
 from kusanya.wire import Status
+from kusanya.wording import Language
 from kusanya_console.commands import COMMANDS
 from kusanya_console.ui import language
 
@@ -246,9 +247,11 @@ def test_no_label_of_a_card_is_wider_than_its_column() -> None:
     assert {label: word for label, word in said.items() if cell_len(word) > LABEL_CELLS} == {}
 
 
-def test_every_command_has_its_swahili_words() -> None:
+def test_every_command_has_its_swahili_words(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {text for one in COMMANDS for text in (one.label, one.sentence)}
-    assert sorted(words - language.swahili().keys()) == []
+    monkeypatch.setattr(language, "_chosen", Language.SWAHILI)
+    unknown = words - language.swahili().keys()
+    assert sorted(text for text in unknown if language.translate_filled(text) == text) == []
 
 
 def test_nobody_says_nothing_that_an_entry_is_for_and_every_placeholder_is_kept() -> None:

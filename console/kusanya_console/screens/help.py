@@ -16,14 +16,15 @@ from kusanya_console.widgets.sheet import Sheet
 _KEYS = 8
 _LABEL = 20
 _BESIDE = _KEYS + _LABEL
-_HEADINGS: Final = (
-    ("this screen", ("list.", "health.", "lookup.", "service.", "handover.")),
-    ("the detail", ("pane.",)),
-    ("copy", ("copy.",)),
-    ("ask and act", ("ask.", "act.")),
-    ("the console", ("view.", "app.")),
-    ("screens", ("go.",)),
-)
+_HEADINGS: Final = {
+    "this screen": (),
+    "the detail": ("pane.",),
+    "copy": ("copy.",),
+    "ask and act": ("ask.", "act."),
+    "the console": ("view.", "app."),
+    "screens": ("go.",),
+}
+"""What is listed under each, by how ids begin; the first has every other command."""
 _GRAMMAR: Final = (
     ("failed airtel", "a status, a channel or a code stands alone; a space means and"),
     ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
@@ -45,6 +46,11 @@ _GRAMMARS: Final = {
         ("INV-48 id:col_…", "anything else is a part of a payment's reference"),
     ),
 }
+
+
+def _heading(command: Command) -> str:
+    named = (heading for heading, prefixes in _HEADINGS.items() if command.id.startswith(prefixes))
+    return next(named, "this screen")
 
 
 class HelpScreen(ModalScreen[None]):
@@ -96,8 +102,8 @@ class HelpScreen(ModalScreen[None]):
             ((title, STRONG), (f"      {translate('j k scroll   esc closes')}", MUTED))
         ]
         mine = commands_of(self._of)
-        for heading, prefixes in _HEADINGS:
-            named = [command for command in mine if command.id.startswith(prefixes)]
+        for heading in _HEADINGS:
+            named = [command for command in mine if _heading(command) == heading]
             if named:
                 lines += [(), rule(heading, width)]
             for command in named:
@@ -111,7 +117,7 @@ class HelpScreen(ModalScreen[None]):
         return lines
 
     def _command(self, command: Command, width: int) -> list[Line]:
-        said = wrapped(translate(command.sentence), width, indent=_BESIDE)
+        said = wrapped(translate_filled(command.sentence), width, indent=_BESIDE)
         keys = self._shown(command) or "^p"
         head = ((fit(keys, _KEYS), ACCENT), (fit(translate(command.label), _LABEL), PLAIN))
         lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]

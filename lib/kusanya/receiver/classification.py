@@ -6,8 +6,9 @@ is decoded. Source: Signature; Delivery rules 1 and 4. Assumes SIGNING_KEY and O
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from kusanya.assumptions import REFERENCE_MAX_LENGTH
 from kusanya.errors import WireError
 from kusanya.limits import INTEGER_MAX
 from kusanya.receiver.endpoints import UNKNOWN, Endpoints, EndpointSecrets
+from kusanya.state.fold import LATER
 from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store.records import Arrival, Verdict
 from kusanya.webhooks.signature import (
@@ -217,6 +219,9 @@ def _read(body: bytes) -> Event | str:
     return "not_an_event" if event is None else event
 
 
+_later: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*LATER)
+
+
 def _says_each_once(body: bytes, event: Event) -> bool:
     """Tell whether surely no key stands twice in `body`, without reading it again.
 
@@ -225,13 +230,7 @@ def _says_each_once(body: bytes, event: Event) -> bool:
     """
     data = event.data
     metadata = data.metadata or {}
-    later = (
-        data.description,
-        data.metadata,
-        data.failure_code,
-        data.failure_message,
-        data.completed_at,
-    )
+    later = _later(data)
     read = _ALWAYS_SAID + len(later) - later.count(None) + len(metadata)
     if _DEFAULTED not in metadata and b'"object":' in body:
         read += 1

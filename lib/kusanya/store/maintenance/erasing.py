@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Table, Text, delete, func, select, text, update
 
+from kusanya.collection_columns import COLUMNS
 from kusanya.errors import StoreError
 from kusanya.privacy import normalise_phone
 from kusanya.state.observation import Observation
@@ -58,7 +59,13 @@ _NAMES: Final = {
     "receipt_key",
 }
 """Columns by which rows find each other: a name that held a phone keeps its place."""
-_PERSONAL: Final = frozenset({"description", "metadata"})
+_PERSONAL: Final = frozenset(
+    {
+        "metadata",
+        *(one.name for one in COLUMNS if one.type.is_text and not one.harmless),
+    }
+) - {"phone"}
+"""Fields of a collection that are taken away whole; of a phone the digits are."""
 _KEPT: Final = frozenset(Collection.__struct_fields__) - _PERSONAL
 _OPEN: Final = tuple(state.value for state in IntentState if state not in OVER)
 _TEXTS: Final = (intent_change, audit, break_fact, receipt)
