@@ -68,10 +68,10 @@ def _encode(value: Any) -> Any:
 
 def say_poll_result(made: "PollResult") -> None:
     """Say what a round learned; a round that learned nothing is silent."""
-    if made.became_final or made.settled:
+    if made.became_final or made.resolved:
         say(
             f"{made.became_final} became final, {made.missing_events} of them without an event; "
-            f"{made.settled} intents settled"
+            f"{made.resolved} intents resolved"
         )
     if made.unknown:
         complain(f"the service does not know {made.unknown} collections that the store holds")

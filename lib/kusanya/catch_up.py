@@ -60,8 +60,8 @@ class CaughtUp(msgspec.Struct, kw_only=True):
     events_checked: int = 0
     events_differing: tuple[str, ...] = ()
     """Events of which the service says something else than was delivered; kept, to be looked at."""
-    settled: int = 0
-    """Intents settled by what is now known."""
+    resolved: int = msgspec.field(default=0, name="settled")
+    """Intents resolved by what is now known; JSON keeps the name `settled`."""
     unanswered: int = 0
     """Questions, of `asked` and of events, that the service gave no answer to; ask them again."""
     unanswered_ids: tuple[str, ...] = ()
@@ -290,5 +290,5 @@ def _says_the_same(event: Event, delivered: bytes) -> bool:
 def _finish(run: _Run) -> Effects[CaughtUp]:
     yield from call(run.count_left)
     now = run.core.clock.now()
-    run.found.settled = yield from call(lambda: resolve_waiting(run.store, now=now, mode=run.mode))
+    run.found.resolved = yield from call(lambda: resolve_waiting(run.store, now=now, mode=run.mode))
     return run.found

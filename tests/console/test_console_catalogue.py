@@ -64,7 +64,7 @@ FILLED_BY_JOINING = {
     "POST /v1/collections, attempt {}: lost": ("POST /v1/collections, attempt {}", ": {}"),
     "{} collections were created: {}": ("{} collections were created", ": {}"),
     "{} deliveries arrived, of them {}": ("{} deliveries arrived", ", of them {}"),
-    "asked: {}; this settles its intent": ("asked: {}", "; this settles its intent"),
+    "asked: {}; this resolves its intent": ("asked: {}", "; this resolves its intent"),
     "{} sent to the terminal's clipboard and saved to {}": ("{} and saved to {}",),
     "nothing was resent for {}: the sender has no delivery of it; {}": ("{}; {}",),
     "Said: {}.": ("{} Said: {}.",),

@@ -145,7 +145,7 @@ class OperatorActions:
     def decide(
         self, intent: IntentRow, *, collection_id: str | None, why: str, unseen: bool = False
     ) -> ActionResult:
-        """Record what a person found out about a creation that nothing else can settle."""
+        """Record what a person found out about a creation that nothing else can resolve."""
         self._audit.refuse_unfit("decide intent", intent.id)
         try:
             made = decide(

@@ -32,12 +32,12 @@ class ServiceQueries:
         self._clock = clock
 
     def ask_collection(self, collection_id: str) -> ActionResult:
-        """Ask for a collection and keep the answer; it may settle an intent that waits for it."""
+        """Ask for a collection and keep the answer; it may resolve an intent that waits for it."""
         found = _sendable(lambda: self._client.get_collection(collection_id))
         now = self._clock.now()
         self._store.record(poll_observation(found, at=now, observed_in=self._client.mode))
-        settled = resolve_by_reference(self._store, found, now=now)
-        more = "" if settled is None else "; this settles its intent"
+        resolved = resolve_by_reference(self._store, found, now=now)
+        more = "" if resolved is None else "; this resolves its intent"
         return ActionResult(f"asked: {_named(found)}{more}")
 
     def ask_event(self, event_id: str) -> ActionResult:
@@ -56,7 +56,7 @@ class ServiceQueries:
         said = (
             f"{found.asked:,} collections asked, {found.became_final:,} became final, "
             f"{found.missing_events:,} without an event; {found.events_checked:,} events checked, "
-            f"{len(found.events_differing):,} differ; {found.settled:,} intents settled"
+            f"{len(found.events_differing):,} differ; {found.resolved:,} intents resolved"
         )
         if found.trouble is not None:
             why = safe(found.trouble, 200).rstrip(".")

@@ -164,9 +164,9 @@ def intents_resume(
     resumed: list[dict[str, str]] = []
     left: list[dict[str, str]] = []
     with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
-        settled = resolve_waiting(opened, now=time.now(), mode=chosen.mode)
-        if settled and not as_json:
-            say(f"{settled} settled by what the store knows already")
+        resolved = resolve_waiting(opened, now=time.now(), mode=chosen.mode)
+        if resolved and not as_json:
+            say(f"{resolved} resolved by what the store knows already")
         waiting = (
             [opened.intents.get(intent_id)]
             if intent_id
@@ -192,8 +192,8 @@ def intents_resume(
                 if not as_json:
                     say(f"{safe(mask_text(row.reference))}  {safe(made.id)}  {safe(made.status)}")
     if as_json:
-        say_json({"settled": settled, "resumed": resumed, "left": left})
-    elif not (settled or resumed or left):
+        say_json({"settled": resolved, "resumed": resumed, "left": left})
+    elif not (resolved or resumed or left):
         say(f"none: every creation of profile {chosen.name} has its answer")
     if left:
         stop(FAILED)
@@ -223,7 +223,7 @@ def intents_decide(
     clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
-    """Record a person's decision on a creation that nothing else can settle; audited.
+    """Record a person's decision on a creation that nothing else can resolve; audited.
 
     The collection is compared with the creation, in the store and, with an API key, at the service:
     another mode, reference, amount or phone is refused.

@@ -238,7 +238,7 @@ def _tell(found: "CaughtUp") -> None:
         say(f"missed: {safe(name)} became final and no event told of it")
     if len(found.missed) > _NAMED:
         say(f"and {found.missing_events - _NAMED:,} more of these: --json lists them")
-    say(f"checked {found.events_checked} events, settled {found.settled} intents")
+    say(f"checked {found.events_checked} events, resolved {found.resolved} intents")
     for event_id in found.events_differing:
         say(f"event {safe(event_id)} differs from what was delivered: look at it")
     for unknown in found.unknown:

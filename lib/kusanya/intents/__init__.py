@@ -3,7 +3,7 @@
 `create_safely` keeps an intent durably before its first byte leaves: one commit before the sending
 and one after its answer, both shared by all that create at the same time. After a crash or a lost
 answer `resume` sends the same key and the same bytes again, within the replay window;
-past that, an event or a poll with its reference settles it, or a person does (`decide`).
+past that, an event or a poll with its reference resolves it, or a person does (`decide`).
 """
 
 from collections.abc import Mapping

@@ -234,7 +234,7 @@ def _now(store: Store, core: Core, known: Collection) -> Effects[Collection]:
 
 
 def _reopened(claim: Claim, send_target: SendTarget) -> RecordedAttempts:
-    """Return the record of an intent under our claim, settled where its collection was seen."""
+    """Return the record of an intent under our claim, resolved where its collection was seen."""
     intent = claim.store.intents.get(claim.intent_id)
     if intent is None:
         raise IntentError(

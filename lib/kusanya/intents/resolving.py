@@ -1,4 +1,4 @@
-"""Intents without an answer, settled by what was seen of their collection.
+"""Intents without an answer, resolved by what was seen of their collection.
 
 A collection that carries the reference of an intent is that intent's only where nothing else can
 be meant: same mode, amount and phone, created after the first sending, and one candidate on each
@@ -24,7 +24,7 @@ OPEN: Final = (IntentState.PREPARED, *_WAITING)
 def resolve_by_reference(
     store: Store, seen: Collection | CollectionRow, *, now: datetime
 ) -> IntentRow | None:
-    """Settle the intent that `seen` answers and return it, or None where there is none.
+    """Resolve the intent that `seen` answers and return it, or None where there is none.
 
     Called with whatever a webhook, a poll or a catch-up brought. Durable on return. An intent that
     a process is sending at this moment is left to that process.
@@ -32,13 +32,13 @@ def resolve_by_reference(
     found = intent_of(store, seen)
     if found is None or is_being_sent(found, now=now):
         return None
-    settled = _resolve(store, found, seen)
+    resolved = _resolve(store, found, seen)
     # It may have been answered between our look and our word.
-    return settled if settled.state is IntentState.SETTLED else None
+    return resolved if resolved.state is IntentState.SETTLED else None
 
 
 def resolve_waiting(store: Store, *, now: datetime, mode: Mode | None = None) -> int:
-    """Review every open intent that nobody is sending; return how many were settled.
+    """Review every open intent that nobody is sending; return how many were resolved.
 
     Those that were sent by a clock which has been set back since lose their window, sent now or
     not: the sooner it is seen, the surer.
@@ -54,7 +54,7 @@ def resolve_waiting(store: Store, *, now: datetime, mode: Mode | None = None) ->
 def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     """Say of an open intent that nobody else is sending what can be said, and return it.
 
-    Settled where the store knows its collection. UNKNOWN where its process is gone. Closed as
+    Resolved where the store knows its collection. UNKNOWN where its process is gone. Closed as
     REFUSED where its window is over and it never left: nothing happened. Without a window from now
     on where the clock was set back after it was sent.
     """
@@ -95,14 +95,14 @@ def intent_of(store: Store, seen: Collection | CollectionRow) -> IntentRow | Non
 
 
 def _resolve(store: Store, intent: IntentRow, seen: Collection | CollectionRow) -> IntentRow:
-    settled = store.intents.resolve(
+    resolved = store.intents.resolve(
         intent.id,
         collection_id=seen.id,
         sentence=f"its answer was lost; {seen.id} with its reference was seen later",
         only_from=_WAITING,
     )
-    log_resolved(settled)
-    return settled
+    log_resolved(resolved)
+    return resolved
 
 
 def _mark(store: Store, intent: IntentRow, state: IntentState, sentence: str) -> IntentRow:

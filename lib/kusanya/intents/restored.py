@@ -22,8 +22,8 @@ class RestoreAnswers(msgspec.Struct, kw_only=True):
     known: int = 0
     """Collections that the store knew as final already; they were not asked for."""
     asked: int = 0
-    settled: int = 0
-    """Open creations of which one of these collections came."""
+    resolved: int = msgspec.field(default=0, name="settled")
+    """Open creations of which one of these collections came; JSON keeps the name `settled`."""
     unknown: list[str] = []
     """Ids that the service does not know."""
     unanswered: list[str] = []
@@ -66,7 +66,7 @@ def resolve_restore(
         _ask(store, client, mode, collection_id, answers)
         if progress is not None:
             progress(number)
-    answers.settled = resolve_waiting(store, now=clock.now(), mode=mode)
+    answers.resolved = resolve_waiting(store, now=clock.now(), mode=mode)
     if answers.complete:
         listed = answers.known + answers.asked
         store.restores.resolve(mode, actor=actor, why=f"{listed} collections: {why}")

@@ -68,8 +68,8 @@ class PollResult(msgspec.Struct, frozen=True, kw_only=True):
     """Final states learned here that no event had reported."""
     unknown: int = 0
     """Collections that the service does not know; shown, never removed."""
-    settled: int = 0
-    """Intents settled by what is known of their collections."""
+    resolved: int = msgspec.field(default=0, name="settled")
+    """Intents resolved by what is known of their collections; JSON keeps the name `settled`."""
     trouble: str | None = None
     """Why the round ended early; the next one tries again."""
 
@@ -201,8 +201,8 @@ def poll_once(store: Store, core: Core, *, by: str, settings: PollSettings) -> E
     yield from call(lambda: _return_leases(store, mode, by, run))
     if run.refused is not None:
         raise run.refused
-    settled = yield from call(lambda: resolve_waiting(store, now=clock.now(), mode=mode))
-    return msgspec.structs.replace(run.result, settled=settled)
+    resolved = yield from call(lambda: resolve_waiting(store, now=clock.now(), mode=mode))
+    return msgspec.structs.replace(run.result, resolved=resolved)
 
 
 class _PollRun:

@@ -166,7 +166,7 @@ def test_twelve_hours_of_orders_tried_again_after_a_restore_charge_nobody_twice(
         restored, new_client(), since, actor="asha", why="the dashboard's list since noon"
     )
     assert done.complete
-    assert partly.settled + done.settled == 3  # lost, late and waiting
+    assert partly.resolved + done.resolved == 3  # lost, late and waiting
     assert list(open_intents(restored)) == []
     again = [{**one, "force_repeat_reason": None} for one in calls]
     assert try_all_again(restored, new_client, again) == {IntentReason.REFERENCE_USED}

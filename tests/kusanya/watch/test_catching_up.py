@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -191,7 +192,10 @@ def test_it_settles_intents_whose_collections_it_finds(scene: Any) -> None:
         create_safely(scene.store, hasty, amount=5000, phone="255754000014", reference="lost")
     scene.advance(60)
     scene.receive_all()
-    assert catch_up(scene.store, scene.client).settled == 1
+    found = catch_up(scene.store, scene.client)
+    assert found.resolved == 1
+    # Scripts read the name that --json has had from the first.
+    assert msgspec.json.decode(msgspec.json.encode(found))["settled"] == 1
     [intent] = scene.store.intents.page().rows
     assert intent.state is IntentState.SETTLED
 

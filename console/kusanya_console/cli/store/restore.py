@@ -135,7 +135,7 @@ def resolve(
     else:
         say(
             f"{done.known + done.asked:,} collections: {done.known:,} were known, {done.asked:,} "
-            f"asked for; {done.settled:,} open creations settled by them"
+            f"asked for; {done.resolved:,} open creations resolved by them"
         )
     for name, listed in (("unknown to the service", done.unknown), ("no answer", done.unanswered)):
         for collection_id in listed[:_SHOWN]:
