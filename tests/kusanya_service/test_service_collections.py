@@ -1,12 +1,16 @@
 """Creating and reading collections: fields, states, times and money."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.kusanya_service.helpers import Order, instant
 
+from kusanya.wire import Status
+from kusanya_service.simulation.resources import final_json
 from kusanya_service.simulation.tariff import Rate
+from kusanya_service.simulation.timeline import to_ms
 from kusanya_service.testing import PaymentService
 
 
@@ -246,3 +250,17 @@ def test_the_mix_is_drawn_from_the_seed(start: Any, order: Order) -> None:
         types = [one.event["data"]["status"] for one in service.deliveries]
     assert set(types) == {"succeeded", "failed", "expired"}
     assert len(types) == 40
+
+
+def test_a_collection_is_never_completed_before_it_was_created() -> None:
+    created = (
+        b'{"id":"col_1","object":"collection","status":"created","amount":1000,"fee":18,'
+        b'"currency":"TZS","channel":"MPESA_TZ","phone":"255754000001","reference":"A",'
+        b'"mode":"test","created_at":"2026-03-02T12:00:00.237Z"}'
+    )
+    at = to_ms(instant("2026-03-02T12:00:00.237Z"))
+    for completed, said in ((at - 1, ".237Z"), (at + 1, ".238Z")):
+        final = final_json(
+            created, status=Status.SUCCEEDED, failure_code=None, message=None, at_ms=completed
+        )
+        assert json.loads(final)["completed_at"] == f"2026-03-02T12:00:00{said}"

@@ -64,9 +64,13 @@ _collection_decoder: Final = msgspec.json.Decoder(Collection)
 def final_json(
     created: bytes, *, status: Status, failure_code: str | None, message: str | None, at_ms: int
 ) -> bytes:
-    """Return a created collection's JSON in its final state; amount and fee stay as they are."""
+    """Return a created collection's JSON in its final state; amount and fee stay as they are.
+
+    Never completed before it was created: two clocks that are cut to milliseconds differ by one.
+    """
+    body = _collection_decoder.decode(created)
     body = msgspec.structs.replace(
-        _collection_decoder.decode(created), status=status, completed_at=iso(at_ms)
+        body, status=status, completed_at=max(body.created_at, iso(at_ms))
     )
     if failure_code is not None and message is not None:
         body = msgspec.structs.replace(body, failure_code=failure_code, failure_message=message)
