@@ -128,7 +128,7 @@ class Store(StorePart):
             journal = Journal(
                 found,
                 clock=clock,
-                pace=BatchSettings(
+                settings=BatchSettings(
                     queue_rows=queue_rows,
                     batch_rows=batch_rows,
                     batch_wait_s=batch_wait_s,

@@ -54,7 +54,7 @@ def impatient(postgres_url: str, clock: ManualClock) -> Iterator[Store]:
     journal = Journal(
         found,
         clock=clock,
-        pace=BatchSettings(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
+        settings=BatchSettings(queue_rows=100, batch_rows=10, batch_wait_s=0.001, chore_rows=100),
         rejected=RejectedLimits(rows=10, body_bytes=1_000),
         chore=index_references,
     )

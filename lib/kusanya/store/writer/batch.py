@@ -131,9 +131,9 @@ class _FirstBody(NamedTuple):
 class Batch:
     """The facts of one transaction, gathered per table and written table by table."""
 
-    def __init__(self, writing: Transaction, *, bound: RejectedRetention) -> None:
+    def __init__(self, writing: Transaction, *, retention: RejectedRetention) -> None:
         self._writing = writing
-        self._bound = bound
+        self._retention = retention
         self._collections: defaultdict[str, _Known] = defaultdict(_Known)
         self._events: dict[tuple[str, str], _FirstBody] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
@@ -146,10 +146,10 @@ class Batch:
 
     def run(self, items: Sequence[Item]) -> list[Any]:
         """Write `items` and return for each its result, or WriteFailure."""
-        self._bound.repeats.begin()
+        self._retention.repeats.begin()
         packed = [_packed(item) for item in items]
         self._load(items)
-        admitted = self._bound.admit(self._writing.connection, items, now=self._writing.now)
+        admitted = self._retention.admit(self._writing.connection, items, now=self._writing.now)
         results: list[Any] = [None] * len(items)
         for index, item in enumerate(items):
             said = packed[index]
@@ -209,7 +209,7 @@ class Batch:
         arrived_at = to_us(item.arrived_at)
         mode = str(item.observed_in)
         self._counts[(mode, hour_of(arrived_at), endpoint, str(verdict), reason or "")] += 1
-        if not kept or not self._bound.repeats.has_room(item, verdict, self._arrivals):
+        if not kept or not self._retention.repeats.has_room(item, verdict, self._arrivals):
             return DeliveryReceipt(delivery_id="", verdict=verdict, seq=0)
         seq = self._writing.seq()
         self._deliveries.append(

@@ -62,15 +62,15 @@ class Journal(ForkAware):
         engines: Engines,
         *,
         clock: Clock,
-        pace: BatchSettings,
+        settings: BatchSettings,
         rejected: RejectedLimits,
         chore: Act,
     ) -> None:
         self._engines = engines
         self._clock = clock
-        self._pace = pace
+        self._settings = settings
         self._statements = statements(engines.writer.dialect)
-        self._bound = RejectedRetention(rejected)
+        self._retention = RejectedRetention(rejected)
         self._closed = False
         self._chore = chore
         self._begin_anew()
@@ -106,7 +106,7 @@ class Journal(ForkAware):
         with self._ready:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            if len(self._queue) >= self._pace.queue_rows:
+            if len(self._queue) >= self._settings.queue_rows:
                 self.outage.refused(1)
                 raise StoreBusy("the store has more to write than it can: try again")
             self._queue.append((item, future))
@@ -149,7 +149,7 @@ class Journal(ForkAware):
         """Do a step of what can wait; where it fails it is tried after the next writing."""
         results = self._attempt([self._chore])
         more = results is not None and results[0] is True
-        self._owed = max(1, self._owed - self._pace.chore_rows) if more else 0
+        self._owed = max(1, self._owed - self._settings.chore_rows) if more else 0
         self._unfinished = more
 
     def _take(self, together: int) -> list[tuple[Item, Future[Any]]]:
@@ -165,14 +165,14 @@ class Journal(ForkAware):
                     return []
             if together > 1 and not self._closed:
                 # Callers of the last batch are likely back in a moment.
-                self._wanted = min(together, self._pace.batch_rows)
-                deadline = monotonic() + self._pace.batch_wait_s
+                self._wanted = min(together, self._settings.batch_rows)
+                deadline = monotonic() + self._settings.batch_wait_s
                 while len(self._queue) < self._wanted and not self._closed:
                     left = deadline - monotonic()
                     if left <= 0 or not self._ready.wait(left):
                         break
                 self._wanted = 1
-            taken = list(islice(self._queue, self._pace.batch_rows))
+            taken = list(islice(self._queue, self._settings.batch_rows))
             for _ in taken:
                 self._queue.popleft()
             return taken
@@ -232,14 +232,14 @@ class Journal(ForkAware):
                 writing = Transaction(
                     connection, statements=self._statements, now=self._clock.now()
                 )
-                results = Batch(writing, bound=self._bound).run(items)
+                results = Batch(writing, retention=self._retention).run(items)
                 writing.finish()
         except Exception as error:
             if is_outage(error):
                 # A connection whose commit or fsync failed proves nothing any more.
                 connection.invalidate()
             raise
-        self._bound.repeats.commit()
+        self._retention.repeats.commit()
         for call in writing.after_commit:
             call()
         return results
