@@ -44,7 +44,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Of the pages read so far; it grows with each page."""
 
 
-class CaughtUp(msgspec.Struct, kw_only=True):
+class CatchUpResult(msgspec.Struct, kw_only=True):
     """What was learned."""
 
     asked: int = 0
@@ -107,7 +107,7 @@ class _Run:
         self.total = 0
         self.done = 0
         self.troubles = 0
-        self.found = CaughtUp()
+        self.found = CatchUpResult()
         since = core.clock.now() - events_since
         self._pages = chain(
             _limited(_open_collections(store, self.mode, page), limit),
@@ -191,7 +191,7 @@ def catch_up(
     events_since: timedelta = timedelta(days=7),
     limit: int | None = None,
     page: int = PAGE,
-) -> CaughtUp:
+) -> CatchUpResult:
     """Bring the store up to date and return what was learned; all of it is durable.
 
     Asks about every open collection and every unchecked event of the last `events_since`, one
@@ -213,7 +213,7 @@ async def catch_up_async(
     limit: int | None = None,
     page: int = PAGE,
     at_once: int = 8,
-) -> CaughtUp:
+) -> CatchUpResult:
     """Do what `catch_up` does, with `at_once` requests at a time."""
     run = _Run(store, client.core, progress, events_since=events_since, limit=limit, page=page)
     async with asyncio.TaskGroup() as group:
@@ -287,7 +287,7 @@ def _says_the_same(event: Event, delivered: bytes) -> bool:
     return polled == received
 
 
-def _finish(run: _Run) -> Effects[CaughtUp]:
+def _finish(run: _Run) -> Effects[CatchUpResult]:
     yield from call(run.count_left)
     now = run.core.clock.now()
     run.found.resolved = yield from call(lambda: resolve_waiting(run.store, now=now, mode=run.mode))

@@ -131,7 +131,7 @@ def receive(
     if until_stdin_closes:
         stop_when_stdin_closes()
     with ExitStack() as stack:
-        command = _Receiving(
+        command = _ReceiverProcess(
             chosen, endpoints, clock=parse_clock(clock), upgrade=migrate, as_json=as_json
         )
 
@@ -176,7 +176,7 @@ def _endpoints(given: "Sequence[EndpointSecret]", mode: Mode) -> "tuple[Endpoint
     return tuple(EndpointSecrets(name=one.name, mode=mode, secrets=one.secrets) for one in given)
 
 
-class _Receiving:
+class _ReceiverProcess:
     """What one `kusanya receive` opens and says."""
 
     def __init__(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-    from kusanya.catch_up import CaughtUp, Progress
+    from kusanya.catch_up import CatchUpResult, Progress
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
     from kusanya.store import Store
@@ -229,7 +229,7 @@ def _open_when_there(
             return None
 
 
-def _tell(found: "CaughtUp") -> None:
+def _tell(found: "CatchUpResult") -> None:
     say(
         f"asked about {found.asked} collections: {found.became_final} became final, "
         f"{found.missing_events} of them without an event, {found.still_open} still open"

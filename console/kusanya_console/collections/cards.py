@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from kusanya.lookup import (
-    Around,
-    Claim,
     CreationTimeline,
     EventKind,
+    Neighbours,
     Reason,
+    ReceiptClaim,
     Timeline,
     TimelineEntry,
     advice,
@@ -80,7 +80,7 @@ _GLYPHS = {
 }
 
 
-def odd_lines(odd: Sequence[Anomaly | Claim], width: int) -> list[Line]:
+def odd_lines(odd: Sequence[Anomaly | ReceiptClaim], width: int) -> list[Line]:
     """Return everything that is odd, a sentence each."""
     lines: list[Line] = []
     for one in odd:
@@ -190,7 +190,7 @@ def moment_lines(moments: Sequence[TimelineEntry], look: Look, width: int) -> li
     return lines
 
 
-def around_lines(around: Around, look: Look, width: int) -> list[Line]:
+def around_lines(around: Neighbours, look: Look, width: int) -> list[Line]:
     """Return open creations beside a payment, and what else was asked of its phone."""
     lines: list[Line] = []
     if around.creations:
@@ -233,7 +233,7 @@ def safety(timeline: Timeline | CreationTimeline) -> Run:
     return f"{glyph} {translate(verdict.sentence)}".strip(), role
 
 
-def _oddities(odd: Sequence[Anomaly | Claim], width: int, *, most: int) -> list[Line]:
+def _oddities(odd: Sequence[Anomaly | ReceiptClaim], width: int, *, most: int) -> list[Line]:
     lines = odd_lines(odd[:most], width)
     if len(odd) > most:
         more = translate("and {more} more: ] shows them", more=len(odd) - most)

@@ -5,7 +5,7 @@
 
 import msgspec
 
-from kusanya.lookup import Claim, Timeline, claims, load_timeline
+from kusanya.lookup import ReceiptClaim, Timeline, claims, load_timeline
 from kusanya.privacy import mask_json
 from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
@@ -17,7 +17,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """One payment: what happened to it, what is odd about it, and the service's latest words."""
 
     story: Timeline
-    odd: tuple[Anomaly | Claim, ...]
+    odd: tuple[Anomaly | ReceiptClaim, ...]
     """What contradicts itself, and what is claimed and not borne out."""
     said: str
     """The newest JSON that any source gave of it, as received but for phones, masked."""

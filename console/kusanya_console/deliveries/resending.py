@@ -16,7 +16,7 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN, Run
 
 
-class Resending(msgspec.Struct, frozen=True, kw_only=True):
+class ResendPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What of some lines can be had again, one line for each event, and how."""
 
     rows: tuple[Arrived, ...]
@@ -65,7 +65,7 @@ class Resending(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def resending(rows: Sequence[Arrived], context: AppContext) -> Resending | str:
+def resending(rows: Sequence[Arrived], context: AppContext) -> ResendPlan | str:
     """Return what of `rows` can be had again, or why nothing can.
 
     Without a dashboard of the sender the service is asked for the payments whose event never came.
@@ -93,7 +93,7 @@ def resending(rows: Sequence[Arrived], context: AppContext) -> Resending | str:
         asked = ask(row.collection_id)
         return ActionResult(f"{result.sentence}; {asked.sentence}", asked.outcome)
 
-    return Resending(
+    return ResendPlan(
         rows=once, lines=len(rows), left_out=left_out, send=send, only_asks=bool(no_resend)
     )
 

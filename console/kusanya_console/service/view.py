@@ -47,7 +47,7 @@ class ServiceView(ConsoleScreen):
     CRUMB = "Service"
     BINDINGS = bindings_of(NAME)
 
-    class Acted(Message):
+    class ActionEnded(Message):
         """An act has ended, well or not; a secret that it made is shown once."""
 
         def __init__(self, new_secret: NewSecret | None) -> None:
@@ -275,11 +275,11 @@ class ServiceView(ConsoleScreen):
                     made, result = result, result.result
                 return result
             finally:
-                self.post_message(self.Acted(made))
+                self.post_message(self.ActionEnded(made))
 
         self.post_message(ActionRequested(doing, run))
 
-    def on_service_view_acted(self, message: Acted) -> None:
+    def on_service_view_action_ended(self, message: ActionEnded) -> None:
         """Show a new secret, then what the act has changed."""
         message.stop()
         if message.new_secret is not None:

@@ -248,14 +248,14 @@ def _reopened(claim: Claim, send_target: SendTarget) -> RecordedAttempts:
     )
 
 
-class _Opening(msgspec.Struct, frozen=True):
+class _NewIntent(msgspec.Struct, frozen=True):
     """How a new intent is kept when its first byte is about to leave."""
 
     key: str
     queue: Opening
 
 
-def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> IntentRow | _Opening:
+def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> IntentRow | _NewIntent:
     """Return the intent that the caller's key is tied to, or how a new one is opened.
 
     Raises IntentError for a key with other contents and for a reference in use.
@@ -295,7 +295,7 @@ def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> Inte
             target=target,
         )
 
-    return _Opening(key, queue)
+    return _NewIntent(key, queue)
 
 
 def _under_own_key(

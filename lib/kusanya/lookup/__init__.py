@@ -8,9 +8,9 @@ is safe. All of it only reads.
 Source: specification, Collection, Events.
 """
 
-from kusanya.lookup.around import ALSO_WITHIN, Around
+from kusanya.lookup.around import ALSO_WITHIN, Neighbours
 from kusanya.lookup.by_message import MessageMatch, match_messages
-from kusanya.lookup.claims import Claim, claims
+from kusanya.lookup.claims import ReceiptClaim, claims
 from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
 from kusanya.lookup.entries import EventKind, TimelineEntry
 from kusanya.lookup.finding import find
@@ -21,8 +21,6 @@ from kusanya.lookup.timeline import Timeline, load_timeline
 
 __all__ = [
     "ALSO_WITHIN",
-    "Around",
-    "Claim",
     "CreationMatch",
     "CreationTimeline",
     "EventKind",
@@ -30,8 +28,10 @@ __all__ = [
     "Match",
     "MatchKind",
     "MessageMatch",
+    "Neighbours",
     "NewRequest",
     "Reason",
+    "ReceiptClaim",
     "Subject",
     "Timeline",
     "TimelineEntry",

@@ -16,7 +16,7 @@ ALSO_WITHIN: Final = timedelta(hours=24)
 """How far back other collections on the same phone are listed with a timeline."""
 
 
-class Around(msgspec.Struct, frozen=True, kw_only=True):
+class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
     """The neighbours of one payment, in its mode; the payment itself is not among them."""
 
     also: tuple[CollectionRow, ...]
@@ -31,7 +31,7 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
 
 def around(
     store: Store, mode: Mode, *, phone: str, reference: str, but: str | None, now: datetime
-) -> Around:
+) -> Neighbours:
     """Return what is known around a payment; `but` is the id of the payment itself.
 
     Raises StoreError when the store cannot be read.
@@ -42,7 +42,7 @@ def around(
     under = store.intents.still_open(mode, reference=reference)
     creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
     others = tuple(row for row in same_reference if row.id != but)
-    return Around(
+    return Neighbours(
         also=tuple(row for row in same_phone if row.id != but),
         same_reference=others,
         creations=tuple(sorted(creations.values(), key=lambda row: row.key, reverse=True)),

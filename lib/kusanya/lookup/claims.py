@@ -14,7 +14,7 @@ from kusanya.wire import Status
 from kusanya.wording import money
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class ReceiptClaim(msgspec.Struct, frozen=True, kw_only=True):
     """One claim that the service's word does not bear out."""
 
     sentence: str
@@ -23,7 +23,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a person should look before anything else happens with this payment."""
 
 
-def claims(timeline: Timeline) -> tuple[Claim, ...]:
+def claims(timeline: Timeline) -> tuple[ReceiptClaim, ...]:
     """Return what is claimed of a payment and not borne out, the urgent first.
 
     A receipt that another payment has too is named even where this one is paid.
@@ -31,30 +31,30 @@ def claims(timeline: Timeline) -> tuple[Claim, ...]:
     return (*_shared(timeline), *_unpaid(timeline))
 
 
-def _shared(timeline: Timeline) -> Iterator[Claim]:
+def _shared(timeline: Timeline) -> Iterator[ReceiptClaim]:
     for shared in timeline.shared_receipts:
         row = shared.row
         other = f"{safe(mask_text(row.reference), 60)}, {safe(money(row.amount, row.currency), 60)}"
-        yield Claim(
+        yield ReceiptClaim(
             sentence=f"Receipt {safe(shared.receipt, 60)} is kept with another payment too: "
             f"{other}. A receipt is of one payment, so one of the two may be forged.",
             urgent=True,
         )
 
 
-def _unpaid(timeline: Timeline) -> Iterator[Claim]:
+def _unpaid(timeline: Timeline) -> Iterator[ReceiptClaim]:
     row = timeline.row
     if not timeline.is_claimed or row.status == Status.SUCCEEDED:
         return
     urgent, status = row.final_seen_at is not None, safe(row.status, 40)
     for fact in timeline.receipts:
-        yield Claim(
+        yield ReceiptClaim(
             sentence=f"Receipt {safe(fact.receipt, 60)} ({safe(mask_text(fact.source), 80)}) "
             f"claims that this was paid, the service says {status}: ask the service first.",
             urgent=urgent,
         )
     if not timeline.receipts:
-        yield Claim(
+        yield ReceiptClaim(
             sentence="A pasted confirmation may be of this payment, "
             f"the service says {status}: ask the service first.",
             urgent=urgent,

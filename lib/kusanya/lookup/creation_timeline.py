@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from kusanya.lookup.around import Around, around
+from kusanya.lookup.around import Neighbours, around
 from kusanya.lookup.entries import TimelineEntry, intent_entries, note_entries
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
@@ -18,7 +18,7 @@ class CreationTimeline(msgspec.Struct, frozen=True, kw_only=True):
     """When the store was read."""
     attempts: tuple[AttemptRow, ...]
     entries: tuple[TimelineEntry, ...]
-    around: Around
+    around: Neighbours
     replay_until: datetime | None
     """Until when the same key and bytes may be sent again; None where they may not."""
     outcome: str | None

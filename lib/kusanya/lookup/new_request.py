@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from kusanya.lookup.around import Around
+from kusanya.lookup.around import Neighbours
 from kusanya.lookup.creation_timeline import CreationTimeline
 from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import redact
@@ -179,7 +179,9 @@ def _of_creation(timeline: CreationTimeline) -> Iterator[NewRequest]:
         )
 
 
-def _of_neighbours(around: Around, reference: str, amount: int, phone: str) -> Iterator[NewRequest]:
+def _of_neighbours(
+    around: Neighbours, reference: str, amount: int, phone: str
+) -> Iterator[NewRequest]:
     related = [one for one in around.creations if _is_related(one, reference, amount, phone)]
     if related:
         first = related[-1]

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.lookup.around import Around, around
+from kusanya.lookup.around import Neighbours, around
 from kusanya.lookup.entries import (
     TimelineEntry,
     delivery_entries,
@@ -40,7 +40,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[TimelineEntry, ...]
     deliveries: tuple[DeliveryRow, ...]
     """Arrivals that name this collection, newest first."""
-    around: Around
+    around: Neighbours
     receipts: tuple[ReceiptFact, ...] = ()
     """Receipts that are kept with it, oldest first."""
     shared_receipts: tuple[SharedReceipt, ...] = ()

@@ -14,7 +14,7 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.analysis.report import Report, ReportVerdict, report
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.report_inputs import Inputs
@@ -223,17 +223,17 @@ def close_march(plain: Inputs, month: three_legs.Month, tariff: pd.DataFrame) ->
     )
 
 
-def carried_of(march: Report, folder: Path) -> Carried:
+def carried_of(march: Report, folder: Path) -> EarlierPeriod:
     """Return what a pack carries; it is written and read as a person's next month reads it."""
     found = earlier_pack.read(close.pack(march, out=folder).folder or folder).carried
     assert found is not None
     return found
 
 
-def without_a_pack(march: Report) -> Carried:
+def without_a_pack(march: Report) -> EarlierPeriod:
     """Return the same without writing workbook and pages, which takes seconds."""
     numbers = pd.array(range(-1, -len(march.lines) - 1, -1), dtype="Int64")
-    return Carried(
+    return EarlierPeriod(
         run_id="march",
         period=march.inputs.period,
         items=march.items,

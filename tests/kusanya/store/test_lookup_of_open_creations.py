@@ -13,10 +13,10 @@ from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
 from kusanya.failure_codes import FAILURE_CODES
 from kusanya.lookup import (
-    Around,
     CreationTimeline,
     LookupResult,
     MatchKind,
+    Neighbours,
     Reason,
     Timeline,
     advice,
@@ -244,10 +244,10 @@ def test_what_is_said_never_contradicts_the_verdict(
     failed = story_of(store, clock, 7)
     prompt, paid = story_of(store, clock, 8).row, story_of(store, clock, 9).row
     neighbours = (
-        Around(also=(), same_reference=(), creations=()),
-        Around(also=(), same_reference=(), creations=(order,)),
-        Around(also=(prompt,), same_reference=(), creations=()),
-        Around(also=(), same_reference=(paid,), creations=()),
+        Neighbours(also=(), same_reference=(), creations=()),
+        Neighbours(also=(), same_reference=(), creations=(order,)),
+        Neighbours(also=(prompt,), same_reference=(), creations=()),
+        Neighbours(also=(), same_reference=(paid,), creations=()),
     )
     for (status, code), around, minutes in product(STATES, neighbours, (0, 10)):
         final = failed.row.final_seen_at if status in FINAL else None

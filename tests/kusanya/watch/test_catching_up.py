@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kusanya.catch_up import CaughtUp, Progress, catch_up, catch_up_async
+from kusanya.catch_up import CatchUpResult, Progress, catch_up, catch_up_async
 from kusanya.client import AsyncClient, Client
 from kusanya.client.effects import Failure
 from kusanya.errors import OutcomeUnknown
@@ -25,7 +25,7 @@ def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> N
     scene.advance(3600)
     reports: list[Progress] = []
     found = catch_up(scene.store, scene.client, progress=reports.append)
-    assert found == CaughtUp(
+    assert found == CatchUpResult(
         asked=4, became_final=3, missing_events=3, missed=tuple(ids[:3]), still_open=1
     )
     assert reports == [Progress(done=n, total=4) for n in (1, 2, 3, 4)]
@@ -38,10 +38,10 @@ def test_events_are_double_checked_once(scene: Any) -> None:
     made = [scene.create(number) for number in range(3)]
     scene.advance(60)
     scene.receive_all()
-    assert catch_up(scene.store, scene.client) == CaughtUp(events_checked=3)
+    assert catch_up(scene.store, scene.client) == CatchUpResult(events_checked=3)
     facts = [fact.source for fact in scene.store.collections.observations(made[0], Mode.TEST)]
     assert facts == [Source.ANSWER, Source.EVENT, Source.EVENT_CHECK]
-    assert catch_up(scene.store, scene.client) == CaughtUp()
+    assert catch_up(scene.store, scene.client) == CatchUpResult()
 
 
 def test_an_event_that_the_service_tells_otherwise_is_named(scene: Any) -> None:
@@ -139,7 +139,7 @@ def test_every_page_is_asked_about_and_no_more_than_one_is_held(
     found = catch_up(scene.store, scene.client, page=3)
     missed = found.missed
     assert len(set(missed)) == 7
-    assert found == CaughtUp(
+    assert found == CatchUpResult(
         asked=14, became_final=7, missing_events=7, missed=missed, still_open=7
     )
     assert max(read) == 3
@@ -152,7 +152,7 @@ def test_several_at_once_read_every_page_once(scene: Any) -> None:
         scene.create(number)
     scene.advance(60)
 
-    async def scenario() -> CaughtUp:
+    async def scenario() -> CatchUpResult:
         async with AsyncClient(
             scene.service.test_key, base_url=scene.service.base_url, clock=scene.clock
         ) as client:
@@ -161,7 +161,7 @@ def test_several_at_once_read_every_page_once(scene: Any) -> None:
     found = asyncio.run(scenario())
     missed = found.missed
     assert len(set(missed)) == 20
-    assert found == CaughtUp(asked=20, became_final=20, missing_events=20, missed=missed)
+    assert found == CatchUpResult(asked=20, became_final=20, missing_events=20, missed=missed)
 
 
 def test_what_is_left_after_a_stop_is_counted_on_every_page(scene: Any) -> None:
@@ -205,7 +205,7 @@ def test_several_at_once_learn_the_same(scene: Any) -> None:
         scene.create(number)
     scene.advance(60)
 
-    async def scenario() -> CaughtUp:
+    async def scenario() -> CatchUpResult:
         async with AsyncClient(
             scene.service.test_key, base_url=scene.service.base_url, clock=scene.clock
         ) as client:
@@ -214,7 +214,7 @@ def test_several_at_once_learn_the_same(scene: Any) -> None:
     found = asyncio.run(scenario())
     missed = found.missed
     assert len(set(missed)) == 20
-    assert found == CaughtUp(asked=20, became_final=20, missing_events=20, missed=missed)
+    assert found == CatchUpResult(asked=20, became_final=20, missing_events=20, missed=missed)
 
 
 @pytest.mark.parametrize("asks", ["catch up", "watch"])

@@ -9,13 +9,13 @@ from typing import Final
 
 from kusanya.business_day import EAT
 from kusanya.lookup import (
-    Claim,
     CreationTimeline,
     EventKind,
     LookupResult,
     MatchKind,
     MessageMatch,
     NewRequest,
+    ReceiptClaim,
     Timeline,
     advice,
     claims,
@@ -187,7 +187,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
 
 
-def oddities(store: Store, timeline: Timeline) -> tuple[Anomaly | Claim, ...]:
+def oddities(store: Store, timeline: Timeline) -> tuple[Anomaly | ReceiptClaim, ...]:
     """Return what is odd about a payment, and what is claimed and not borne out."""
     facts = store.collections.observations(timeline.row.id, timeline.row.mode)
     return (*claims(timeline), *anomalies(timeline.state, facts, now=timeline.at))
@@ -205,7 +205,7 @@ def _claim_lines(timeline: Timeline) -> Iterator[str]:
         yield safe(f"  {_mark(one)} {translate_filled(one.sentence)}", 400)
 
 
-def _mark(one: Anomaly | Claim) -> str:
+def _mark(one: Anomaly | ReceiptClaim) -> str:
     return "≠" if one.urgent else "!"
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from kusanya.reconcile.analysis import fees, findings, open_items
 from kusanya.reconcile.analysis.open_items import BANK, FEES, OPERATOR, Item
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.dtypes import is_missing
@@ -61,7 +61,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(
-    inputs: Inputs, carried: Carried, new: Iterable[Item], *, own: BankMatch | None
+    inputs: Inputs, carried: EarlierPeriod, new: Iterable[Item], *, own: BankMatch | None
 ) -> Judgement:
     """Return what the carried items of operators, banks and fees are now.
 
@@ -182,7 +182,9 @@ def _operator(
     return open_items.of_operator(found.rows)
 
 
-def _bank(inputs: Inputs, carried: Carried, moved: pd.DataFrame, span: Period) -> Iterator[Item]:
+def _bank(
+    inputs: Inputs, carried: EarlierPeriod, moved: pd.DataFrame, span: Period
+) -> Iterator[Item]:
     found = bank.match(
         moved,
         carried.with_payouts(inputs.statement),

@@ -102,7 +102,7 @@ def exceptions(collections: Source, *, period: Period, tariff: pd.DataFrame) -> 
     return found
 
 
-class Priced(msgspec.Struct, frozen=True, kw_only=True):
+class TariffCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a tariff says of a period's collections."""
 
     daily: pd.DataFrame
@@ -111,11 +111,11 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
     """By currency how many collections the tariff has no price for, and their fees."""
 
 
-def priced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> Priced:
+def priced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> TariffCheck:
     """Return `daily`, `exceptions` and what has no price, for the cost of pricing once."""
     asked = (_DAILY, _EXCEPTIONS, _UNPRICED)
     days, wrong, without = _priced(collections, tariff, period, *asked)
-    return Priced(daily=days, exceptions=wrong, unpriced=without)
+    return TariffCheck(daily=days, exceptions=wrong, unpriced=without)
 
 
 class FeeAudit(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,7 +133,7 @@ def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Pag
     )
 
 
-def of_fees(inputs: Inputs, charged: pd.DataFrame, priced: fees.Priced) -> Iterator[Page]:
+def of_fees(inputs: Inputs, charged: pd.DataFrame, priced: fees.TariffCheck) -> Iterator[Page]:
     """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
     yield Page("fees", "Fees by business day and channel", priced.daily)
     booked = postings.postings(inputs, priced.daily)

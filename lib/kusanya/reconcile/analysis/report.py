@@ -193,7 +193,7 @@ def _match(inputs: Inputs, progress: Progress | None) -> _Legs:
     )
 
 
-class _Left(msgspec.Struct, frozen=True, kw_only=True):
+class _OpenWork(msgspec.Struct, frozen=True, kw_only=True):
     """What the period leaves to people."""
 
     findings: pd.DataFrame
@@ -203,10 +203,10 @@ class _Left(msgspec.Struct, frozen=True, kw_only=True):
 def _list_open(
     inputs: Inputs,
     legs: _Legs,
-    priced: fees.Priced,
+    priced: fees.TariffCheck,
     late: pd.DataFrame | None,
     report_step: Progress,
-) -> _Left:
+) -> _OpenWork:
     found = findings.findings(
         inputs,
         matched=legs.books,
@@ -232,7 +232,7 @@ def _list_open(
         found, rolled.items, rolled.table, is_given=inputs.carried is not None
     )
     accepted = open_items.accepted(rolled.items)
-    return _Left(
+    return _OpenWork(
         findings=findings.less(
             found,
             accepted,

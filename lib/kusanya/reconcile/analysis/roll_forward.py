@@ -17,7 +17,7 @@ import pandas as pd
 from kusanya.reconcile.analysis import carried_legs, findings, open_items, open_lines
 from kusanya.reconcile.analysis.open_items import Item
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, Carried, reversed_lines
+from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, EarlierPeriod, reversed_lines
 from kusanya.reconcile.frames.columns import (
     BREAKS,
     CARRIED,
@@ -108,7 +108,7 @@ def roll(
 
 
 def _judge_books(
-    inputs: Inputs, carried: Carried, books: pd.DataFrame | None
+    inputs: Inputs, carried: EarlierPeriod, books: pd.DataFrame | None
 ) -> pd.DataFrame | None:
     """Return the rows of what was carried, matched again; None where there is nothing to match.
 
@@ -134,7 +134,7 @@ def _judge_books(
 
 
 def _books(
-    given: pd.DataFrame, carried: Carried, inputs: Inputs, keys: pd.DataFrame
+    given: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs, keys: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the lines that speak of what was carried, without what a reversal cancels."""
     named = given["reference"].isin(keys["reference"].dropna())

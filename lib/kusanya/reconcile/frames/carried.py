@@ -16,7 +16,7 @@ STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
 
 
-class Carried(msgspec.Struct, frozen=True, kw_only=True):
+class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The open items of an earlier pack, and the lines of the books that belong to them."""
 
     run_id: str

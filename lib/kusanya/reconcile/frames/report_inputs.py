@@ -9,7 +9,7 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns, on_disk
-from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Source
@@ -60,7 +60,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     judged_on: date
     """The business day that ages are counted to."""
     quality: tuple[Quality, ...]
-    carried: Carried | None = None
+    carried: EarlierPeriod | None = None
     """What an earlier period left open."""
     histories: Mapping[str, BreakHistory] = {}
     """What people said about breaks up to the position, by the break's id."""

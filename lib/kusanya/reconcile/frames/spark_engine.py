@@ -68,7 +68,7 @@ _TYPES: Final = {
 }
 
 
-class _Held(msgspec.Struct):
+class _LocalTable(msgspec.Struct):
     """A table that lies in this process, or a view of such tables."""
 
     view: Statement | None = None
@@ -90,7 +90,7 @@ class SparkEngine(Engine):
         except PySparkException as error:
             raise ConfigurationError(f"no Spark at {safe(address)}: {_first(error)}") from error
         self._here = DuckDbEngine()
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _LocalTable] = {}
 
     def close(self) -> None:
         """End the session; the cluster then forgets what it created."""
@@ -130,7 +130,7 @@ class SparkEngine(Engine):
         for statement in statements(self._own(sql)):
             if self._is_here(statement):
                 self._here.run(statement.text, values)
-                self._held[statement.name] = _Held(None if statement.is_table else statement)
+                self._held[statement.name] = _LocalTable(None if statement.is_table else statement)
                 continue
             self._send(statement)
             made = self._sql(statement.body, values)
@@ -174,7 +174,7 @@ class SparkEngine(Engine):
 
     def _hold(self, name: str, table: pa.Table, *, is_sent: bool = False) -> None:
         self._here.hold(name, table)
-        self._held[name] = _Held(is_sent=is_sent)
+        self._held[name] = _LocalTable(is_sent=is_sent)
 
     def _send(self, asked: Statement) -> None:
         """Make readable in the cluster what is held here and read there."""

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from kusanya.errors import FrameError, InputRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import (
     CLOSED,
     ITEMS,
@@ -40,7 +40,7 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
 
     manifest: dict[str, Any]
     closed: pd.DataFrame
-    carried: Carried | None
+    carried: EarlierPeriod | None
     """None where an older version made the pack."""
 
 
@@ -57,7 +57,7 @@ def read(folder: Path) -> EarlierPack:
         if (folder / ITEMS_FILE).exists() and (folder / LINES_FILE).exists():
             lines = _table(folder / LINES_FILE, LEDGER)
             numbers = pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")
-            carried = Carried(
+            carried = EarlierPeriod(
                 run_id=manifest["run_id"],
                 period=span,
                 items=items(folder),

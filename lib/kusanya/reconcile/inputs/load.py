@@ -16,7 +16,7 @@ import pandas as pd
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import Carried
+from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import CONTROL, LEDGER
 from kusanya.reconcile.frames.days import (
     Period,
@@ -56,7 +56,7 @@ def inputs(
     tariff: str = "",
     tolerance: Tolerance = PLAIN,
     as_of: int | None = None,
-    carried: Carried | None = None,
+    carried: EarlierPeriod | None = None,
     evidence: bool = False,
     on_disk: bool = False,
     engine: str = "",

@@ -131,7 +131,7 @@ def run(
         return msgspec.structs.replace(result, receipts=kept)
 
 
-class Closing(msgspec.Struct, frozen=True, kw_only=True):
+class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
     """A period that is ready to be written."""
 
     report: Report
@@ -162,7 +162,7 @@ def prepare(
     engine: str = "",
     entity: str = "",
     progress: Progress | None = None,
-) -> Closing:
+) -> ClosePackage:
     """Read, match and audit a period; write nothing.
 
     Raises InputRefused when a total is past 63 bits, with the rows of the largest amounts; and
@@ -202,7 +202,7 @@ def prepare(
         made = report(loaded, late=late, progress=progress)
     except OverflowError as error:
         raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
-    return Closing(report=made, files=files, entity=entity, accounts=booked_on)
+    return ClosePackage(report=made, files=files, entity=entity, accounts=booked_on)
 
 
 def _largest(inputs: Inputs) -> str:
@@ -217,7 +217,7 @@ def _largest(inputs: Inputs) -> str:
 
 
 def finish(
-    closing: Closing, *, out: str, max_breaks: int = 0, progress: Progress | None = None
+    closing: ClosePackage, *, out: str, max_breaks: int = 0, progress: Progress | None = None
 ) -> CloseResult:
     """Write the pack of a prepared period under `out` and return the result; see `pack`."""
     return pack(

@@ -30,7 +30,7 @@ _WHAT_TO_DO: Final = (
 )
 
 
-class _Seen(NamedTuple):
+class _FileIds(NamedTuple):
     """Device and inode of the three files; None for one that is not there."""
 
     main: tuple[int, int] | None
@@ -60,12 +60,12 @@ class FileIdentity:
         self._anchor: Any = None
         self._logged = False
         """Whether the store has a -wal and a -shm."""
-        self._opened: _Seen | None = None
+        self._opened: _FileIds | None = None
         self._contents: _Contents | None = None
         self._lost: str | None = None
         self._main_lost = False
         self._read_only = False
-        self._suspended: _Seen | None = None
+        self._suspended: _FileIds | None = None
         """What was opened, while nothing is because of a fork."""
 
     @property
@@ -151,13 +151,13 @@ class FileIdentity:
         anchor, self._anchor, self._opened = self._anchor, None, None
         return [] if anchor is None else [anchor]
 
-    def _look(self) -> _Seen:
+    def _look(self) -> _FileIds:
         file = self._file
         main = _stat(file.path)
         if main is None:
-            return _Seen(None, None, None, (0, 0, 0))
+            return _FileIds(None, None, None, (0, 0, 0))
         wal, shm = (_stat(file.wal), _stat(file.shm)) if self._logged else (None, None)
-        return _Seen(
+        return _FileIds(
             (main.st_dev, main.st_ino),
             None if wal is None else (wal.st_dev, wal.st_ino),
             None if shm is None else (shm.st_dev, shm.st_ino),

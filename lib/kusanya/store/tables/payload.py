@@ -19,7 +19,7 @@ SOURCE_AT: Final = 3
 text have a header of one byte each."""
 
 
-class _Kept(msgspec.Struct, array_like=True, frozen=True):
+class _StoredFact(msgspec.Struct, array_like=True, frozen=True):
     source: str
     source_id: str
     observed_in: str
@@ -36,7 +36,7 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Begun(msgspec.Struct, array_like=True, frozen=True):
-    """The first elements of a `_Kept`; the others are skipped unread."""
+    """The first elements of a `_StoredFact`; the others are skipped unread."""
 
     source: str
     source_id: str
@@ -44,7 +44,7 @@ class _Begun(msgspec.Struct, array_like=True, frozen=True):
 
 
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
-_decode: Final = msgspec.msgpack.Decoder(_Kept).decode
+_decode: Final = msgspec.msgpack.Decoder(_StoredFact).decode
 _begin: Final = msgspec.msgpack.Decoder(_Begun).decode
 
 

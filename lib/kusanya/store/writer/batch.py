@@ -108,7 +108,7 @@ class Transaction:
         self._cursor.close()
 
 
-class _Known:
+class _KnownCollection:
     """What is kept about one id in both modes, and what this batch adds."""
 
     __slots__ = ("digests", "facts", "last_seq", "olds", "touched")
@@ -134,7 +134,7 @@ class Batch:
     def __init__(self, writing: Transaction, *, retention: RejectedRetention) -> None:
         self._writing = writing
         self._retention = retention
-        self._collections: defaultdict[str, _Known] = defaultdict(_Known)
+        self._collections: defaultdict[str, _KnownCollection] = defaultdict(_KnownCollection)
         self._events: dict[tuple[str, str], _FirstBody] = {}
         self._arrivals: dict[tuple[str, str], int] = {}
         self._deliveries: list[DeliveryValues] = []
