@@ -71,7 +71,7 @@ def match(
         paid_out = columns.empty(STATEMENT) if statement is None else statement
         engine.register("statement", paid_out, STATEMENT)
         engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
-        engine.register("verdicts", breaks.table(breaks.BANK), RULES)
+        engine.register("rules", breaks.table(breaks.BANK), RULES)
         engine.run(query("bank_pairs"))
         engine.run(query("bank_rows").format(break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(

@@ -170,7 +170,7 @@ def match(
             "other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS
         )
         engine.register("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
-        engine.register("verdicts", breaks.table(breaks.LEDGER), RULES)
+        engine.register("rules", breaks.table(breaks.LEDGER), RULES)
         report_step = progress or (lambda _: None)
         report_step("matching the ledger: reversals and what is said twice")
         engine.run(query("ledger_sides"))

@@ -93,7 +93,7 @@ def match(
         engine.register("intents", _or_empty(intents, INTENTS), INTENTS)
         engine.register("receipts", _or_empty(receipts, RECEIPTS), RECEIPTS)
         engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
-        engine.register("verdicts", breaks.table(breaks.OPERATOR), RULES)
+        engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator_pairs"))
         engine.run(query("operator_rows").format(break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}

@@ -96,7 +96,7 @@ def match(
         engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
         item = frame(_GRANULARITY, {"item": [bool(named.any())]})
         engine.register("granularity", item, _GRANULARITY)
-        engine.register("verdicts", breaks.table(breaks.SETTLEMENT), RULES)
+        engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
         engine.run(query("settlement_days"))
         engine.run(query("settlement"))

@@ -1,7 +1,7 @@
 -- The rows for people, worst first; those of a group stand beside one another.
 SELECT
     j.break_code,
-    v.standing,
+    rule.standing,
     j.match_rule,
     CASE
         WHEN j.form = 'parts' THEN fp.payout
@@ -23,17 +23,17 @@ SELECT
     p.day::TIMESTAMP AS payout_day,
     j.age_days,
     m.details,
-    v.action AS suggested_action
+    rule.action AS suggested_action
 FROM judged AS j
-INNER JOIN verdicts AS v ON v.break_code = j.break_code
+INNER JOIN rules AS rule ON rule.break_code = j.break_code
 LEFT JOIN moves AS m ON m.move = j.move
 LEFT JOIN payouts AS p ON p.id = j.payout_no
 LEFT JOIN moves AS fm ON fm.move = j.first_move
 LEFT JOIN payouts AS fp ON fp.id = j.first_id
-WHERE $everything OR v.standing <> 'ok'
+WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
-    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
-    v.place,
+    CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    rule.place,
     group_key NULLS FIRST,
     j.age_days DESC,
     p.payout NULLS FIRST,

@@ -1,8 +1,8 @@
 -- How old the breaks are: rows and money by code and age.
 SELECT
     coalesce(j.currency_ledger, j.currency_service) AS currency,
-    v.break_code,
-    v.standing,
+    rule.break_code,
+    rule.standing,
     sum(j.rows)::BIGINT AS rows,
     coalesce(sum(j.rows) FILTER (WHERE j.age_days <= 1), 0)::BIGINT AS rows_0_1,
     coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 2 AND 3), 0)::BIGINT AS rows_2_3,
@@ -11,9 +11,11 @@ SELECT
     coalesce(sum(j.rows) FILTER (WHERE j.age_days > 30), 0)::BIGINT AS rows_over_30,
     sum(j.amount)::BIGINT AS amount,
     sum(j.counted_ledger - j.counted_service)::BIGINT AS bridge_effect,
-    v.action AS suggested_action
+    rule.action AS suggested_action
 FROM judged AS j
-INNER JOIN verdicts AS v ON v.break_code = j.break_code
-GROUP BY coalesce(j.currency_ledger, j.currency_service), v.break_code, v.standing, v.place, v.action
+INNER JOIN rules AS rule ON rule.break_code = j.break_code
+GROUP BY
+    coalesce(j.currency_ledger, j.currency_service),
+    rule.break_code, rule.standing, rule.place, rule.action
 ORDER BY
-    currency, CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END, v.place
+    currency, CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END, rule.place

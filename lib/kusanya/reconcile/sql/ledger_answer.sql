@@ -12,11 +12,11 @@ WITH shown_books AS (
 ),
 
 listed AS (
-    SELECT j.*, v.standing, v.place, v.action
+    SELECT j.*, rule.standing, rule.place, rule.action
     FROM judged AS j
     CROSS JOIN span
-    INNER JOIN verdicts AS v ON v.break_code = j.break_code
-    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND (span.everything OR v.standing <> 'ok')
+    INNER JOIN rules AS rule ON rule.break_code = j.break_code
+    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND (span.everything OR rule.standing <> 'ok')
 )
 
 SELECT

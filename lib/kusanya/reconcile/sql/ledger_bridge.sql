@@ -52,9 +52,9 @@ lines AS (
     FROM currencies AS c
     LEFT JOIN sides AS s ON s.currency = c.currency AND s.side = 'ledger'
     UNION ALL
-    SELECT e.currency, v.place, e.break_code, e.rows, -e.amount
+    SELECT e.currency, rule.place, e.break_code, e.rows, -e.amount
     FROM effects AS e
-    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    INNER JOIN rules AS rule ON rule.break_code = e.break_code
     UNION ALL
     SELECT
         c.currency, 100 AS place, 'service total' AS line, coalesce(s.rows, 0) AS rows,

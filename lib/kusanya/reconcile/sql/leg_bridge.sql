@@ -119,9 +119,9 @@ lines AS (
         account, currency, 0 AS place, '{total}' AS line, rows_line AS rows, amount_line AS amount
     FROM sums
     UNION ALL
-    SELECT e.account, e.currency, v.place, e.break_code AS line, e.rows, -e.amount AS amount
+    SELECT e.account, e.currency, rule.place, e.break_code AS line, e.rows, -e.amount AS amount
     FROM effects AS e
-    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    INNER JOIN rules AS rule ON rule.break_code = e.break_code
     UNION ALL
     SELECT
         account, currency, 100 AS place, '{other}' AS line, rows_other AS rows,

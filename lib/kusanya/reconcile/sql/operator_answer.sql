@@ -1,7 +1,7 @@
 -- The rows for people, worst first.
 SELECT
     j.break_code,
-    v.standing,
+    rule.standing,
     j.match_rule,
     'line ' || g.line_no || ' of ' || g.input AS group_key,
     m.receipt,
@@ -28,16 +28,16 @@ SELECT
     m.day::TIMESTAMP AS operator_day,
     r.business_day::TIMESTAMP AS business_day,
     j.age_days,
-    v.action AS suggested_action
+    rule.action AS suggested_action
 FROM judged AS j
-INNER JOIN verdicts AS v ON v.break_code = j.break_code
+INNER JOIN rules AS rule ON rule.break_code = j.break_code
 LEFT JOIN moves AS m ON m.move = j.move
 LEFT JOIN received AS r ON r.id = j.id
 LEFT JOIN moves AS g ON g.move = j.group_move
-WHERE $everything OR v.standing <> 'ok'
+WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
-    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
-    v.place,
+    CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    rule.place,
     j.age_days DESC,
     reference NULLS LAST,
     collection_id NULLS LAST,

@@ -1,6 +1,6 @@
 SELECT
     s.break_code,
-    v.standing,
+    rule.standing,
     s.business_day,
     s.channel,
     s.currency,
@@ -16,13 +16,13 @@ SELECT
     s.fee_settled,
     s.net_settled,
     s.net - s.net_settled AS open_balance,
-    v.action AS suggested_action
+    rule.action AS suggested_action
 FROM settled AS s
-INNER JOIN verdicts AS v ON v.break_code = s.break_code
-WHERE $everything OR v.standing <> 'ok'
+INNER JOIN rules AS rule ON rule.break_code = s.break_code
+WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
-    CASE v.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
-    v.place,
+    CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
+    rule.place,
     s.business_day,
     s.channel,
     s.currency,

@@ -54,9 +54,9 @@ listed AS (
     UNION ALL
     SELECT currency, 2, 'net', rows, gross - fee FROM totals
     UNION ALL
-    SELECT e.currency, 10 + v.place, e.break_code, e.rows, -e.amount
+    SELECT e.currency, 10 + rule.place, e.break_code, e.rows, -e.amount
     FROM effects AS e
-    INNER JOIN verdicts AS v ON v.break_code = e.break_code
+    INNER JOIN rules AS rule ON rule.break_code = e.break_code
     WHERE e.amount <> 0
     UNION ALL
     SELECT currency, 100, 'paid out', lines, net_settled FROM totals
