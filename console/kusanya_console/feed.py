@@ -161,7 +161,7 @@ class Feed:
         if named:
             known = self._store.collections.by_id(sorted(named), self._mode)
             recent, changed = tuple(known.values()), changed | known.keys()
-        self._note(recent, now)
+        self._count_recent(recent, now)
         alarm_inputs = self._alarm_inputs(now)
         if last is None or mine or _minute(now) != _minute(last.at):
             hour, day, arrivals = self._figures(now)
@@ -236,7 +236,7 @@ class Feed:
             )
         return last
 
-    def _note(self, rows: Sequence[CollectionRow], now: datetime) -> None:
+    def _count_recent(self, rows: Sequence[CollectionRow], now: datetime) -> None:
         first = _minute(now) - timedelta(minutes=TREND_MINUTES - 1)
         for row in rows:
             if row.mode is not self._mode or row.created_at < first:

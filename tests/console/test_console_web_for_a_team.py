@@ -17,7 +17,7 @@ from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.cli.command_line import main
-from kusanya_console.cli.console.elsewhere import WebPlace, door_of
+from kusanya_console.cli.console.in_a_browser import WebPlace, door_of
 from kusanya_console.web.child import SETTINGS, Settings
 from kusanya_console.web.door import ProxyDoor, Visitor
 from kusanya_console.web.process import environment

@@ -17,7 +17,7 @@ from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN, Run
 
 
 class ResendPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What of some lines can be had again, one line for each event, and how."""
+    """Which events of the chosen lines can come again, one line for each event, and how."""
 
     rows: tuple[Arrived, ...]
     lines: int

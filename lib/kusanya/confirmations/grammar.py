@@ -1,4 +1,4 @@
-"""How a issuer's grammar is written: templates of its messages, and what makes one doubtful.
+"""How an issuer's grammar is written: templates of its messages, and what makes one doubtful.
 
 A template is a regular expression in which a space stands for whatever is between two words (a
 space, a full stop, nothing), and these names stand for parts: {receipt} {number} {amount} {payee}
@@ -44,7 +44,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 class Form(msgspec.Struct, frozen=True):
-    """One kind of message of a issuer."""
+    """One kind of message of an issuer."""
 
     direction: Direction
     language: Language
@@ -102,7 +102,7 @@ Templates = Mapping[Direction, Sequence[str]]
 
 
 def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[Form, ...]:
-    """Return the forms of a issuer whose {receipt} is the given expression."""
+    """Return the forms of an issuer whose {receipt} is the given expression."""
     parts = {
         "{receipt}": rf"(?<![A-Za-z0-9])(?P<receipt>{receipt})(?![A-Za-z0-9])",
         "{number}": _NUMBER,

@@ -67,7 +67,7 @@ def console(
             raise Refused("--as-of and --replay only look, on this terminal", code=USAGE)
     if web:
         migrate_first(profile_of(profile, store), asked=migrate)
-        from kusanya_console.cli.console.elsewhere import in_a_browser, web_place
+        from kusanya_console.cli.console.in_a_browser import in_a_browser, web_place
 
         in_a_browser(
             profile_of(profile, store),

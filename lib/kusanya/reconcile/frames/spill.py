@@ -25,7 +25,7 @@ def folder() -> tempfile.TemporaryDirectory[str]:
 
 
 class LastingFolder:
-    """Such a folder for as long as somebody holds this, removed at the end of the process else."""
+    """A spill folder that is removed with this object, or at the end of the process."""
 
     def __init__(self) -> None:
         made = folder()

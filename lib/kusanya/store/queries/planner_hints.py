@@ -1,4 +1,4 @@
-"""Sorting that must not tempt a planner."""
+"""Expressions that keep the planner off an index."""
 
 from typing import Any
 

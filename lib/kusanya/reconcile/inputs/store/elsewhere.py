@@ -1,4 +1,4 @@
-"""What one side names and the days that were read do not answer.
+"""Look up references outside the days that were read.
 
 Before a line is called unpaid, its reference and its collection's id are looked up in everything
 that is known, however long ago: what was paid in October is often booked in November. Before a
