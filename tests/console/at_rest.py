@@ -15,7 +15,7 @@ async def at_rest(pilot: Pilot[Any]) -> None:
     asks for all of it again.
     """
     app = pilot.app
-    while True:
+    while not app._exit:  # one that ends reads nothing any more
         await app.workers.wait_for_complete()
         await pilot.pause()
         await _all_is_read()
