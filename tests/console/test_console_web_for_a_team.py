@@ -194,13 +194,13 @@ async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
             await read_until(asha, lambda seen: all(one in seen for one in wanted))
             await keys(asha, "\x1a")  # there is no shell to go back to
             await keys(asha, "A")
-            await read_until(asha, lambda seen: b"note" in seen.lower())
+            await read_until(asha, lambda seen: b"keeps it under your name" in seen)
             await keys(asha, "seen at the till\r")
             await read_until(asha, lambda seen: b"by asha" in seen)
         async with visit("juma") as juma:
             await read_until(juma, lambda seen: b"INV-482900" in seen)
             await keys(juma, "A")
-            await read_until(juma, lambda seen: b"note" in seen.lower())
+            await read_until(juma, lambda seen: b"keeps it under your name" in seen)
             await keys(juma, "so do I\r")
             await read_until(juma, lambda seen: b"your role here is act" in seen)
         for name in ("neema", "nobody"):
@@ -257,7 +257,7 @@ async def test_a_role_that_was_taken_away_ends_the_console_of_its_person_alone(p
             await ask_again()
             await until_closed(asha)
             await keys(juma, "A")
-            await read_until(juma, lambda seen: b"note" in seen.lower())
+            await read_until(juma, lambda seen: b"keeps it under your name" in seen)
         async with visit("asha") as asha:
             await read_until(asha, lambda seen: b"read-only" in seen)
 
