@@ -9,13 +9,13 @@ Source: specification, Collection, Events.
 """
 
 from kusanya.lookup.around import ALSO_WITHIN, Neighbours
-from kusanya.lookup.by_message import MessageMatch, match_messages
 from kusanya.lookup.claims import ReceiptClaim, claims
 from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
 from kusanya.lookup.entries import EventKind, TimelineEntry
-from kusanya.lookup.finding import find
-from kusanya.lookup.matches import CreationMatch, LookupResult, Match, MatchKind
 from kusanya.lookup.new_request import NewRequest, Reason, advice, creation_advice, new_request
+from kusanya.lookup.search.by_message import MessageMatch, match_messages
+from kusanya.lookup.search.finding import find
+from kusanya.lookup.search.matches import CreationMatch, LookupResult, Match, MatchKind
 from kusanya.lookup.subjects import Subject, load_subjects
 from kusanya.lookup.timeline import Timeline, load_timeline
 

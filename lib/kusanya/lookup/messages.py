@@ -7,7 +7,7 @@ import msgspec
 
 from kusanya import confirmations
 from kusanya.clock import Clock, SystemClock
-from kusanya.lookup.by_message import match_messages
+from kusanya.lookup.search.by_message import match_messages
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.text import safe

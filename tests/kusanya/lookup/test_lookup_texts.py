@@ -12,7 +12,7 @@ from tests.kusanya.lookup.test_lookup import NOW, ask, collection, heard, ways
 from kusanya.business_day import EAT, day_start
 from kusanya.clock import ManualClock
 from kusanya.lookup import MatchKind
-from kusanya.lookup.amounts import read_amount
+from kusanya.lookup.search.amounts import read_amount
 from kusanya.store import Store
 from kusanya.wire import Mode
 

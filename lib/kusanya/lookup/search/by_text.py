@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from kusanya.filters import FilterError, parse
-from kusanya.lookup.by_name import PART_LENGTH
-from kusanya.lookup.matches import Candidates, LookupResult, Match, MatchKind, Question
+from kusanya.lookup.search.by_name import PART_LENGTH
+from kusanya.lookup.search.matches import Candidates, LookupResult, Match, MatchKind, Question
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, MetadataTerm
 

@@ -7,11 +7,11 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from kusanya.lookup.amounts import AmountAndTime, read_amount
-from kusanya.lookup.by_id import became, by_id
-from kusanya.lookup.by_name import by_receipt, spellings
-from kusanya.lookup.by_phone import of_phone, phones_in
-from kusanya.lookup.matches import Candidates, CreationMatch, Match, MatchKind, Question
+from kusanya.lookup.search.amounts import AmountAndTime, read_amount
+from kusanya.lookup.search.by_id import became, by_id
+from kusanya.lookup.search.by_name import by_receipt, spellings
+from kusanya.lookup.search.by_phone import of_phone, phones_in
+from kusanya.lookup.search.matches import Candidates, CreationMatch, Match, MatchKind, Question
 from kusanya.privacy import mask_text
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow

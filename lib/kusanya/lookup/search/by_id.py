@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kusanya.lookup.matches import CreationMatch, LookupResult, Match, MatchKind
+from kusanya.lookup.search.matches import CreationMatch, LookupResult, Match, MatchKind
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, DeliveryFilter, IntentRow
 from kusanya.wire import Mode, is_collection_id, is_event_id

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from kusanya.lookup.by_id import became
-from kusanya.lookup.matches import Candidates, CreationMatch, Match, MatchKind, Question
+from kusanya.lookup.search.by_id import became
+from kusanya.lookup.search.matches import Candidates, CreationMatch, Match, MatchKind, Question
 from kusanya.store import Store
 from kusanya.wire import Mode, is_collection_id
 

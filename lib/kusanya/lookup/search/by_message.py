@@ -13,8 +13,8 @@ import msgspec
 from kusanya.business_day import EAT
 from kusanya.confirmations import Confirmation, Direction, MessageReading
 from kusanya.failure_codes import channel_label
-from kusanya.lookup.by_named_reference import having, known_elsewhere, misfit
-from kusanya.lookup.fitting import is_late, ordered, several
+from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit
+from kusanya.lookup.search.fitting import is_late, ordered, several
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe

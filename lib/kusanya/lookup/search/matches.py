@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from kusanya.lookup.by_message import MessageMatch
+from kusanya.lookup.search.by_message import MessageMatch
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.wire import Mode
 

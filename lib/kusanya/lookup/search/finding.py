@@ -10,11 +10,11 @@ from typing import Final, TypeVar
 import msgspec
 
 from kusanya import confirmations
-from kusanya.lookup.amounts import AmountAndTime, read_amount
-from kusanya.lookup.by_id import by_id
-from kusanya.lookup.by_message import MessageMatch, match_messages
-from kusanya.lookup.by_name import PART_LENGTH, by_note, by_receipt, by_spelling, creations
-from kusanya.lookup.by_phone import (
+from kusanya.lookup.search.amounts import AmountAndTime, read_amount
+from kusanya.lookup.search.by_id import by_id
+from kusanya.lookup.search.by_message import MessageMatch, match_messages
+from kusanya.lookup.search.by_name import PART_LENGTH, by_note, by_receipt, by_spelling, creations
+from kusanya.lookup.search.by_phone import (
     as_phone,
     by_named_phone,
     by_phone_end,
@@ -22,9 +22,9 @@ from kusanya.lookup.by_phone import (
     is_named_phone,
     phones_in,
 )
-from kusanya.lookup.by_text import by_description, by_text, is_text
-from kusanya.lookup.by_words import by_words
-from kusanya.lookup.matches import (
+from kusanya.lookup.search.by_text import by_description, by_text, is_text
+from kusanya.lookup.search.by_words import by_words
+from kusanya.lookup.search.matches import (
     Candidates,
     CreationMatch,
     LookupResult,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from kusanya.filters import FilterError, parse
-from kusanya.lookup.matches import (
+from kusanya.lookup.search.matches import (
     Candidates,
     CreationMatch,
     LookupResult,

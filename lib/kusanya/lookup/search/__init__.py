@@ -1,0 +1,1 @@
+"""What a text can mean: one module for each way of reading it, and their order in `finding`."""
