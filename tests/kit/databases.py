@@ -48,7 +48,7 @@ class Databases:
         return name
 
     def drop(self, name: str) -> None:
-        """Remove a database, whoever is connected."""
+        """Remove a database, also while somebody is connected."""
         self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What customers are told of a network, from the alarm under the cursor. Pure."""
+"""The notice for customers of a network, from the alarm under the cursor. Pure."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from kusanya_console.health.reader import Reading
 from kusanya_console.ui import vocabulary
 
 _OF_NETWORKS: Final = ("stuck", "failure_rate")
-"""Alarms whose subject is a channel: customers can be told of them."""
+"""Alarms whose subject is a channel: there is a notice for its customers."""
 _NONE: Final = "no alarm is about a network: there is nothing to tell customers"
 _ONE_PHONE: Final = "one phone waits: a customer, no outage; there is nothing to tell the others"
 _ELSEWHERE: Final = (

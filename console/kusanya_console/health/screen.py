@@ -341,7 +341,7 @@ class HealthScreen(ConsoleScreen):
         self.post_message(ActionRequested("copying the report", copy))
 
     def action_copy_notice(self) -> None:
-        """Copy what customers are told of the network that the alarm under the cursor is about."""
+        """Copy the notice for customers of the network that the alarm under the cursor is about."""
         found = self._reading()
         said = _NO_REPORT if found is None else notice(found, self.target)
         if isinstance(said, str):

@@ -113,10 +113,8 @@ def _merged(found: list[Confirmation]) -> tuple[Confirmation, ...]:
 
 
 def _is_same_receipt(one: Confirmation, other: Confirmation) -> bool:
-    mine, its = one.receipt, other.receipt
-    return (
-        one.issuer == other.issuer and bool(mine and its) and str(mine).upper() == str(its).upper()
-    )
+    mine, its = ((said.receipt or "").upper() for said in (one, other))
+    return one.issuer == other.issuer and mine == its != ""
 
 
 def _is_twin(one: Confirmation, other: Confirmation) -> bool:

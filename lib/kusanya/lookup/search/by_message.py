@@ -14,7 +14,7 @@ from kusanya.business_day import EAT
 from kusanya.confirmations import Confirmation, Direction, MessageReading
 from kusanya.failure_codes import channel_label
 from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit
-from kusanya.lookup.search.fitting import is_late, ordered, several
+from kusanya.lookup.search.fitting import ended_at, is_late, ordered, several
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe
@@ -128,7 +128,7 @@ def _whose(said: Confirmation, payees: Sequence[str]) -> str:
 
 def _objection(said: Confirmation, payees: Sequence[str]) -> str | None:
     """Return why a genuine message can be none of ours, None where it can."""
-    if said.payee and payees and not _is_one_of(said.payee, payees):
+    if _is_to_another(said, payees):
         return f"It was paid to somebody else: {said.payee}."
     if said.amount is None:
         return "The message names cents; we ask for whole shillings only, so it is none of ours."
@@ -137,9 +137,11 @@ def _objection(said: Confirmation, payees: Sequence[str]) -> str | None:
     return None
 
 
-def _is_one_of(payee: str, payees: Sequence[str]) -> bool:
-    named = "".join(payee.split()).casefold()
-    return any("".join(ours.split()).casefold() in named for ours in payees if ours.strip())
+def _is_to_another(said: Confirmation, payees: Sequence[str]) -> bool:
+    if not said.payee or not payees:
+        return False
+    named = "".join(said.payee.split()).casefold()
+    return not any("".join(ours.split()).casefold() in named for ours in payees if ours.strip())
 
 
 def _by_receipt(
@@ -185,11 +187,11 @@ def _by_receipt(
 
 def _differs(said: Confirmation, row: CollectionRow, payees: Sequence[str]) -> str:
     """Return in what a message differs from the payment that has its receipt, or nothing."""
-    if said.payee and payees and not _is_one_of(said.payee, payees):
+    if _is_to_another(said, payees):
         return f"another payee, {said.payee}"
     if said.at is None:
         return ""
-    ended = row.completed_at or row.final_seen_at or row.created_at
+    ended = ended_at(row)
     begin, end = row.created_at - said.precision, ended + said.precision
     if begin - _DIFFERS <= said.at <= end + _DIFFERS:
         return ""

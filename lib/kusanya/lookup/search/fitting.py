@@ -22,7 +22,7 @@ def ordered(
 ) -> list[CollectionRow]:
     """Return payments that fit as well: paid, then open, then failed; of each the nearest first."""
     return sorted(
-        rows, key=lambda row: (_rank(row), is_late(row, at, precision), abs(_end(row) - at))
+        rows, key=lambda row: (_rank(row), is_late(row, at, precision), abs(ended_at(row) - at))
     )
 
 
@@ -32,7 +32,8 @@ def _rank(row: CollectionRow) -> int:
     return 1 if row.final_seen_at is None else 2
 
 
-def _end(row: CollectionRow) -> datetime:
+def ended_at(row: CollectionRow) -> datetime:
+    """Return when a payment ended as far as is known; of an open one when it was asked for."""
     return row.completed_at or row.final_seen_at or row.created_at
 
 

@@ -80,9 +80,9 @@ class Engines(msgspec.Struct, frozen=True):
 
         Inside `one_moment` it is always the same one.
         """
-        moment = _MOMENT.get()
-        if moment is not None and moment[0] is self:
-            yield moment[1]
+        shared = self._shared()
+        if shared is not None:
+            yield shared
             return
         with self.connections.use():
             self._confirm()
@@ -93,9 +93,14 @@ class Engines(msgspec.Struct, frozen=True):
     def reading_one_moment(self) -> Iterator[Connection]:
         """Open such a connection whose every query sees what the first one did."""
         with self.reading() as connection:
-            if not self.sqlite and _MOMENT.get() is None:
+            if not self.sqlite and self._shared() is None:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
+
+    def _shared(self) -> Connection | None:
+        """Return the connection of this thread's `one_moment` on these engines, if it is in one."""
+        moment = _MOMENT.get()
+        return moment[1] if moment is not None and moment[0] is self else None
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
