@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.dialects import registry
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
@@ -32,6 +33,8 @@ from kusanya.store.tables.sqlite_file import SqliteFile
 _log: Final = logging.getLogger("kusanya.store")
 BUSY_TIMEOUT_S: Final = 5.0
 """How long one statement waits for another process's lock before it fails."""
+_READER: Final = "kusanya_reader"
+registry.register(f"sqlite.{_READER}", "kusanya.store.tables.sqlite_reader", "SqliteReader")
 _NO_DATABASE: Final = "file is not a database"
 _POOL: Final = 5
 _POOL_MAX: Final = 20
@@ -188,7 +191,7 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         raise StoreUnavailable(refusal)
     path = path.absolute()
     address = URL.create(
-        "sqlite+pysqlite",
+        "sqlite",
         database=f"file:{_quoted(path)}",
         query={"uri": "true", "mode": "ro" if read_only else "rw"},
     )
@@ -218,7 +221,7 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
 
 def _sqlite_engine(dbapi2: Any, address: URL, *, writes: bool) -> Engine:
     made = create_engine(
-        address,
+        address if writes else address.set(drivername=f"sqlite+{_READER}"),
         module=dbapi2,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         pool_size=_POOL,
@@ -227,7 +230,8 @@ def _sqlite_engine(dbapi2: Any, address: URL, *, writes: bool) -> Engine:
         hide_parameters=True,
     )
     event.listen(made, "connect", _set_up_writer if writes else _set_up_reader)
-    event.listen(made, "begin", _begin_immediate if writes else _begin)
+    if writes:
+        event.listen(made, "begin", _begin_immediate)
     return made
 
 
@@ -261,10 +265,6 @@ def _set_up(connection: Any, *pragmas: str) -> None:
     connection.isolation_level = None
     for pragma in ("mmap_size = 0", *pragmas):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
 
 
 def _begin_immediate(connection: Connection) -> None:
