@@ -25,7 +25,7 @@ from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.schema import collection, event, intent
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import from_us, maybe_at, to_us
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 _UNANSWERED: Final = (IntentState.UNKNOWN.value, IntentState.SENT.value)
@@ -151,7 +151,7 @@ class Parquet(StorePart):
             and_(it.completed_at.is_(None), event.c.id == it.event_id, event.c.mode == it.mode),
         )
         query = (
-            select(*SELECTED, event.c.created_at.label("event_at"))
+            select(*SHOWN, event.c.created_at.label("event_at"))
             .select_from(joined)
             .where(
                 it.mode == mode.value,

@@ -31,7 +31,7 @@ from kusanya.store.records import (
 from kusanya.store.tables.payload import unpack_headers
 from kusanya.store.tables.schema import collection, delivery, event
 from kusanya.store.tables.values import clean, delivery_id, delivery_seq, from_us, maybe_at, to_us
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
@@ -225,7 +225,7 @@ def _missing(
     mode: Mode, where: DeliveryFilter, after: _Place | None, upto: _Place | None
 ) -> Select[Any]:
     it = collection.c
-    query = select(*SELECTED).where(it.mode == mode.value, *_IS_MISSING)
+    query = select(*SHOWN).where(it.mode == mode.value, *_IS_MISSING)
     if where.collection_id is not None:
         query = query.where(it.id == clean(where.collection_id))
     if where.arrived_from is not None:

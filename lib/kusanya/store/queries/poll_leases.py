@@ -18,7 +18,7 @@ from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.schema import claim, collection, store_meta
 from kusanya.store.tables.values import clean, from_us, to_us
 from kusanya.store.writer.batch import Transaction
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 _POLLER: Final = "poller "
@@ -174,7 +174,7 @@ class PollLeases(StorePart):
 def _free(mode: Mode, now: datetime, created_before: datetime | None) -> Select[Any]:
     it, until = collection.c, claim.c.claimed_until
     query = (
-        select(*SELECTED)
+        select(*SHOWN)
         .outerjoin(claim, and_(claim.c.collection_id == it.id, claim.c.mode == it.mode))
         .where(
             it.mode == mode.value,

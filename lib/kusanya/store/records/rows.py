@@ -25,7 +25,7 @@ class SortOrder(StrEnum):
     AMOUNT = "amount"
 
 
-class CollectionRow(msgspec.Struct, frozen=True, kw_only=True):
+class CollectionRow(msgspec.Struct, frozen=True):
     """One collection in a list: the projection of its state. Its repr masks the phone."""
 
     id: str

@@ -31,12 +31,12 @@ def maybe_us(at: datetime | None) -> int | None:
 
 def from_us(us: int) -> datetime:
     """Return the aware UTC instant `us` microseconds after the epoch."""
-    return EPOCH + timedelta(microseconds=us)
+    return EPOCH + timedelta(0, 0, us)
 
 
 def maybe_at(us: int | None) -> datetime | None:
     """Return `from_us(us)`, or None for None."""
-    return None if us is None else EPOCH + timedelta(microseconds=us)
+    return None if us is None else EPOCH + timedelta(0, 0, us)
 
 
 def hour_of(us: int) -> int:

@@ -56,7 +56,9 @@ class ProjectedRow(_Row):
 
 
 SELECTED: Final = tuple(collection.c[column.name] for column in COLUMNS)
-"""What a query selects of a collection for `to_row` and `ProjectedRow`."""
+"""What a query selects of a collection for `ProjectedRow`."""
+SHOWN: Final = tuple(collection.c[name] for name in CollectionRow.__struct_fields__)
+"""What a query selects of a collection for `to_row`."""
 PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
 """Every collection with another status has `unwell` set, and so has one with a failure code."""
 
@@ -116,15 +118,20 @@ def project(state: CollectionState, seq: int) -> ProjectedRow:
     return row
 
 
+_SHOWN_AT: Final = {name: place for place, name in enumerate(CollectionRow.__struct_fields__)}
+_SHOWN_INSTANTS: Final = tuple(_SHOWN_AT[_NAMES[at]] for at in _INSTANTS)
+_SHOWN_MODE: Final = _SHOWN_AT["mode"]
+_MODES: Final = {mode.value: mode for mode in Mode}
+
+
 def to_row(values: Sequence[Any]) -> CollectionRow:
-    """Return the record of a row selected with SELECTED."""
+    """Return the record of a row selected with SHOWN."""
+    # By place: this runs for every row that anything lists.
     said = list(values)
-    for at in _INSTANTS:
+    for at in _SHOWN_INSTANTS:
         said[at] = maybe_at(said[at])
-    said[_AT["mode"]] = Mode(said[_AT["mode"]])
-    shown = dict(zip(_NAMES, said, strict=True))
-    del shown["unwell"]
-    return CollectionRow(**shown)
+    said[_SHOWN_MODE] = _MODES[said[_SHOWN_MODE]]
+    return CollectionRow(*said)
 
 
 def _countable(number: int) -> int:

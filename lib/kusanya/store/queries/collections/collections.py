@@ -44,7 +44,7 @@ from kusanya.store.records import (
 from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 _ORDERED_BY: Final = {
@@ -60,7 +60,7 @@ _SORTED: Final = 20_000
 _WALKED: Final = 50
 """Rows of a time lie side by side: so many are walked while one row of an amount is fetched."""
 # Made once: building a statement costs more than running it does.
-_BY_ID: Final = select(*SELECTED).where(
+_BY_ID: Final = select(*SHOWN).where(
     collection.c.id.in_(bindparam("of", expanding=True)), collection.c.mode == bindparam("in")
 )
 
@@ -130,7 +130,7 @@ class Collections(TextSearch):
     ) -> Page[CollectionRow]:
         """Return collections without a final state, oldest first, from just after a key on."""
         it = collection.c
-        query = select(*SELECTED).where(it.mode == mode.value, it.final_seen_at.is_(None))
+        query = select(*SHOWN).where(it.mode == mode.value, it.final_seen_at.is_(None))
         if created_before is not None:
             query = query.where(it.created_at < to_us(created_before))
         if after is not None:
@@ -154,7 +154,7 @@ class Collections(TextSearch):
         it = collection.c
         asked = [clean(reference, NAME_MAX) for reference in references]
         query = (
-            select(*SELECTED)
+            select(*SHOWN)
             .where(it.mode == mode.value, it.reference.in_(asked))
             .order_by(unindexed(it.created_at).desc(), it.id.desc())
             .limit(limit)
@@ -168,7 +168,7 @@ class Collections(TextSearch):
         them could mean to read the whole history.
         """
         it = collection.c
-        query = select(*SELECTED).where(it.mode == mode.value, *begins_with(prefix))
+        query = select(*SHOWN).where(it.mode == mode.value, *begins_with(prefix))
         if self._is_rare(mode, prefix):
             query = query.order_by(unindexed(it.created_at).desc(), it.id.desc())
         else:
@@ -180,7 +180,7 @@ class Collections(TextSearch):
     ) -> tuple[CollectionRow, ...]:
         """Return the collections of a phone, with or without a leading +, newest first."""
         it = collection.c
-        query = select(*SELECTED).where(it.mode == mode.value, it.phone.in_(phone_spellings(phone)))
+        query = select(*SHOWN).where(it.mode == mode.value, it.phone.in_(phone_spellings(phone)))
         if since is not None:
             query = query.where(it.created_at >= to_us(since))
         return self._rows(
@@ -269,7 +269,7 @@ class Collections(TextSearch):
                 # Walking the list in its order meets enough of them soon.
                 said = func.lower(unsearched(column))
                 terms.append(said.contains(clean(part, NAME_MAX).lower(), autoescape=True))
-        query = select(*SELECTED)
+        query = select(*SHOWN)
         metadata, fresh = self._in_index(mode, where)
         if metadata is not None and not fresh and not few and order is SortOrder.CREATED:
             ((name, said_value),) = metadata.entries

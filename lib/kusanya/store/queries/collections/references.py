@@ -31,7 +31,7 @@ from kusanya.store.records import CollectionRow
 from kusanya.store.tables.schema import collection, feed_head, observation
 from kusanya.store.tables.values import clean
 from kusanya.store.writer.batch import Transaction
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 PIECE: Final = 3
@@ -127,7 +127,7 @@ def _matching(
 
 
 def _whole(mode: Mode, ids: Sequence[str]) -> Select[Any]:
-    return select(*SELECTED).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
+    return select(*SHOWN).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
 
 
 def _places(

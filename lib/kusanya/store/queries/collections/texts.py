@@ -41,7 +41,7 @@ from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, feed_head, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
 from kusanya.store.writer.batch import Transaction
-from kusanya.store.writer.projection import SELECTED, to_row
+from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 _INDEXED: Final = 1_000
@@ -75,9 +75,7 @@ class TextSearch(PieceSearch):
                 for id_, entries in _fresh(connection, mode)
                 if any(said == wanted for _, said in entries)
             }
-            rows = connection.execute(
-                select(*SELECTED).where(it.mode == mode.value, it.id.in_(ids))
-            )
+            rows = connection.execute(select(*SHOWN).where(it.mode == mode.value, it.id.in_(ids)))
             newest = sorted(map(to_row, rows), key=lambda row: row.key, reverse=True)
         return tuple(newest[:limit])
 
