@@ -25,6 +25,8 @@ from kusanya.wire import Mode
 KEY = Key(1_772_366_400_000_000, "col_5")
 DELIVERY_KEY = Key(1_772_366_400_000_000, "dlv_0000000000000005")
 TEST = Mode.TEST
+_SELECT = 21
+"""SQLite's number for the permission to run a SELECT."""
 
 
 def listed(**terms: Any) -> Callable[[Store, Any], object]:
@@ -353,3 +355,34 @@ def test_the_arrivals_of_an_event_are_found_through_it_and_the_few_others(
         any(index in step for index in {*indexes, "INTEGER PRIMARY KEY (rowid=?)"})
         for step in steps
     ), steps
+
+
+BOUNDED: dict[str, Callable[[Store, int], object]] = {
+    "newest page": lambda s, limit: s.collections.page(TEST, limit=limit),
+    "older page": lambda s, limit: s.collections.page(TEST, older_than=KEY, limit=limit),
+    "reference": lambda s, limit: s.collections.by_reference(TEST, "INV-000001", limit=limit),
+    "phone": lambda s, limit: s.collections.by_phone(TEST, "255754000001", limit=limit),
+    "beginning": lambda s, limit: s.collections.by_prefix(TEST, "INV", limit=limit),
+}
+
+
+@pytest.mark.parametrize("name", list(BOUNDED))
+def test_what_is_asked_again_with_another_limit_is_not_planned_again(
+    sqlite_store: Store, name: str
+) -> None:
+    planned: list[int] = []
+
+    def allow(action: int, *_: object) -> int:
+        planned.append(action)
+        return 0
+
+    pooled = sqlite_store._engines.reader.raw_connection()
+    # Whenever SQLite plans a SELECT it asks whether that is allowed.
+    driver: Any = pooled.driver_connection
+    driver.set_authorizer(allow)
+    pooled.close()
+    BOUNDED[name](sqlite_store, 50)
+    assert _SELECT in planned
+    planned.clear()
+    BOUNDED[name](sqlite_store, 40)
+    assert _SELECT not in planned

@@ -1,4 +1,4 @@
-"""Collections in lists, by id, by reference and by phone; their facts and their state.
+"""Collections in lists; their facts and their state.
 
 Every list is read by keyset on an index that holds its order, so a page costs the same anywhere in
 the history.
@@ -6,12 +6,15 @@ the history.
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Select,
+    Text,
     bindparam,
     func,
     literal_column,
@@ -23,16 +26,15 @@ from sqlalchemy import (
 from kusanya.collection_columns import NAME_MAX
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
+from kusanya.store.queries.collections.names import NameSearch
 from kusanya.store.queries.collections.terms import (
     LAST,
     amount_within,
-    begins_with,
     conditions,
     created_within,
-    phone_spellings,
 )
-from kusanya.store.queries.collections.texts import TextSearch, has_entry, with_entry
-from kusanya.store.queries.planner_hints import unindexed, unsearched
+from kusanya.store.queries.collections.texts import has_entry, with_entry
+from kusanya.store.queries.planner_hints import bound_asked, unindexed, unsearched
 from kusanya.store.records import (
     CollectionFilter,
     CollectionRow,
@@ -44,7 +46,7 @@ from kusanya.store.records import (
 from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
-from kusanya.store.writer.projection import SHOWN, to_row
+from kusanya.store.writer.projection import SHOWN
 from kusanya.wire import Mode
 
 _ORDERED_BY: Final = {
@@ -59,13 +61,37 @@ _SORTED: Final = 20_000
 """So many rows of an amount are sorted sooner than walking the list would meet a page of fewer."""
 _WALKED: Final = 50
 """Rows of a time lie side by side: so many are walked while one row of an amount is fetched."""
-# Made once: building a statement costs more than running it does.
-_BY_ID: Final = select(*SHOWN).where(
-    collection.c.id.in_(bindparam("of", expanding=True)), collection.c.mode == bindparam("in")
-)
 
 
-class Collections(TextSearch):
+@cache
+def _whole_list(order: SortOrder, *, upwards: bool, bounded: bool) -> Select[Any]:
+    """Return the list of a mode in an order; made once, which costs more than running it."""
+    value, its_id = _ORDERED_BY[order], collection.c.id
+    query = select(*SHOWN).where(collection.c.mode == bindparam("of_mode"))
+    if order is SortOrder.FINAL:
+        query = query.where(value.is_not(None))
+    return _in_order(value, its_id, query, upwards=upwards, bounded=bounded)
+
+
+def _in_order(
+    value: ColumnElement[Any],
+    its_id: ColumnElement[str],
+    query: Select[Any],
+    *,
+    upwards: bool,
+    bounded: bool,
+) -> Select[Any]:
+    """Return a list in its order; where it is bounded, from just behind the key that is asked."""
+    if bounded:
+        place = tuple_(value, its_id)
+        # As large as a key is: PostgreSQL is told the types.
+        key = tuple_(bindparam("key_value", type_=BigInteger), bindparam("key_id", type_=Text))
+        query = query.where(place > key if upwards else place < key)
+    ends = (value, its_id) if upwards else (value.desc(), its_id.desc())
+    return query.order_by(*ends).limit(bound_asked())
+
+
+class Collections(NameSearch):
     """Reading the projection and what it follows from."""
 
     def page(
@@ -84,16 +110,9 @@ class Collections(TextSearch):
         the newest page. `more` speaks of the direction that was read. With SortOrder.FINAL only
         collections with a final state are listed.
         """
-        value, its_id, query = self._listed(mode, where, order)
-        place = tuple_(value, its_id)
-        if newer_than is not None:
-            query = query.where(place > tuple_(newer_than.value, newer_than.id))
-            query = query.order_by(value, its_id)
-        else:
-            if older_than is not None:
-                query = query.where(place < tuple_(older_than.value, older_than.id))
-            query = query.order_by(value.desc(), its_id.desc())
-        return self._page(query, limit, reverse=newer_than is not None)
+        upwards = newer_than is not None
+        key = newer_than if upwards else older_than
+        return self._page(mode, where, order, key, limit, upwards=upwards)
 
     def oldest(
         self,
@@ -104,8 +123,7 @@ class Collections(TextSearch):
         limit: int = 200,
     ) -> Page[CollectionRow]:
         """Return the last page of the list, newest first within it."""
-        value, its_id, query = self._listed(mode, where, order)
-        return self._page(query.order_by(value, its_id), limit, reverse=True)
+        return self._page(mode, where, order, None, limit, upwards=True)
 
     def around(
         self, mode: Mode, at: datetime, *, where: CollectionFilter = _ALL, limit: int = 200
@@ -135,91 +153,8 @@ class Collections(TextSearch):
             query = query.where(it.created_at < to_us(created_before))
         if after is not None:
             query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
-        return self._page(query.order_by(it.created_at, it.id), limit, reverse=False)
-
-    def get(self, collection_id: str, mode: Mode) -> CollectionRow | None:
-        """Return one collection of one mode, or None where that mode does not know it."""
-        return self.by_id((collection_id,), mode).get(collection_id)
-
-    def by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
-        """Return the ones of `ids` that a mode knows, by id."""
-        asked = {"of": [clean(text) for text in ids], "in": mode.value}
-        with self._reading("read collections") as connection:
-            return {row[0]: to_row(row) for row in connection.execute(_BY_ID, asked)}
-
-    def by_reference(
-        self, mode: Mode, *references: str, limit: int = 50
-    ) -> tuple[CollectionRow, ...]:
-        """Return the collections with exactly this reference, or one of several, newest first."""
-        it = collection.c
-        asked = [clean(reference, NAME_MAX) for reference in references]
-        query = (
-            select(*SHOWN)
-            .where(it.mode == mode.value, it.reference.in_(asked))
-            .order_by(unindexed(it.created_at).desc(), it.id.desc())
-            .limit(limit)
-        )
-        return self._rows(query)
-
-    def by_prefix(self, mode: Mode, prefix: str, *, limit: int = 50) -> Page[CollectionRow]:
-        """Return collections whose reference begins with `prefix`, newest first.
-
-        Where more than a thousand do, those with the highest references: finding the newest of
-        them could mean to read the whole history.
-        """
-        it = collection.c
-        query = select(*SHOWN).where(it.mode == mode.value, *begins_with(prefix))
-        if self._is_rare(mode, prefix):
-            query = query.order_by(unindexed(it.created_at).desc(), it.id.desc())
-        else:
-            query = query.order_by(it.reference.desc())
-        return self._page(query, limit, reverse=False)
-
-    def by_phone(
-        self, mode: Mode, phone: str, *, since: datetime | None = None, limit: int = 50
-    ) -> tuple[CollectionRow, ...]:
-        """Return the collections of a phone, with or without a leading +, newest first."""
-        it = collection.c
-        query = select(*SHOWN).where(it.mode == mode.value, it.phone.in_(phone_spellings(phone)))
-        if since is not None:
-            query = query.where(it.created_at >= to_us(since))
-        return self._rows(
-            query.order_by(unindexed(it.created_at).desc(), it.id.desc()).limit(limit)
-        )
-
-    def by_phone_end(
-        self,
-        mode: Mode,
-        digits: str,
-        *,
-        since: datetime | None = None,
-        among: int = 20_000,
-        limit: int = 50,
-    ) -> tuple[CollectionRow, ...]:
-        """Return the collections whose phone ends so, newest first, `among` so many newest.
-
-        No index holds the ends of phones: the bound keeps the question short. With `since` those
-        created before it are left out.
-        """
-        it = collection.c
-        newest = (
-            select(it.id, it.phone)
-            .where(it.mode == mode.value)
-            .order_by(it.created_at.desc(), it.id.desc())
-            .limit(among)
-        )
-        if since is not None:
-            newest = newest.where(it.created_at >= to_us(since))
-        last = newest.subquery()
-        ids = (
-            select(last.c.id)
-            .where(last.c.phone.endswith(clean(digits), autoescape=True))
-            .limit(limit)
-        )
-        with self._reading("read collections") as connection:
-            named = connection.execute(ids).scalars().all()
-        rows = self.by_id(named, mode).values()
-        return tuple(sorted(rows, key=lambda row: row.key, reverse=True))
+        found = self._rows(query.order_by(it.created_at, it.id).limit(limit + 1), {})
+        return Page(rows=found[:limit], more=len(found) > limit)
 
     def observations(self, collection_id: str, mode: Mode) -> tuple[Observation, ...]:
         """Return every fact that counts for a collection of one mode, in the order of the journal.
@@ -322,16 +257,6 @@ class Collections(TextSearch):
             has = or_(has, collection.c.id.in_(fresh))
         return ~has if term.negated else has
 
-    def _is_rare(self, mode: Mode, prefix: str) -> bool:
-        """Tell whether so few references begin with `prefix` that they can be sorted."""
-        query: Select[Any] = (
-            select(literal_column("1"))
-            .where(collection.c.mode == mode.value, *begins_with(prefix))
-            .limit(_RARE + 1)
-        )
-        with self._reading("read collections") as connection:
-            return len(connection.execute(query).all()) <= _RARE
-
     def _are_few(self, mode: Mode, where: CollectionFilter, order: SortOrder) -> bool:
         """Tell whether the index of amounts leads to fewer rows than walking the list would.
 
@@ -352,14 +277,29 @@ class Collections(TextSearch):
             within, most = created_within(where, it.created_at), paid * _WALKED
             return _upto(connection, most, of_mode, *within) > most
 
-    def _rows(self, query: Select[Any]) -> tuple[CollectionRow, ...]:
-        with self._reading("read collections") as connection:
-            return tuple(to_row(row) for row in connection.execute(query))
-
-    def _page(self, query: Select[Any], limit: int, *, reverse: bool) -> Page[CollectionRow]:
-        found = self._rows(query.limit(limit + 1))
+    def _page(
+        self,
+        mode: Mode,
+        where: CollectionFilter,
+        order: SortOrder,
+        key: Key | None,
+        limit: int,
+        *,
+        upwards: bool,
+    ) -> Page[CollectionRow]:
+        """Return the page behind a key, or the first one; newest first whichever way it is read."""
+        asked: dict[str, Any] = {"of_mode": mode.value, "bound": limit + 1}
+        if key is not None:
+            asked |= {"key_value": key.value, "key_id": key.id}
+        bounded = key is not None
+        if where == _ALL:
+            query = _whole_list(order, upwards=upwards, bounded=bounded)
+        else:
+            listed = self._listed(mode, where, order)
+            query = _in_order(*listed, upwards=upwards, bounded=bounded)
+        found = self._rows(query, asked)
         rows = found[:limit]
-        return Page(rows=rows[::-1] if reverse else rows, more=len(found) > limit)
+        return Page(rows=rows[::-1] if upwards else rows, more=len(found) > limit)
 
 
 def _upto(connection: Connection, bound: int, *terms: ColumnElement[bool]) -> int:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
+    bindparam,
     column,
     exists,
     or_,
@@ -50,6 +51,12 @@ _LOOKED_AT: Final = 20_000
 """Candidates that are looked at before giving up: a bound on the time of one question."""
 
 _AT_A_TIME: Final = 200
+# Made once: building a statement costs more than running it does.
+BY_ID: Final = select(*SHOWN).where(
+    collection.c.id.in_(bindparam("ids", expanding=True)),
+    collection.c.mode == bindparam("of_mode"),
+)
+"""The collections with `ids` of a mode, `of_mode`."""
 
 
 class PieceIndex(msgspec.Struct, frozen=True):
@@ -98,7 +105,8 @@ class PieceSearch(StorePart):
         ):
             for seqs in places:
                 ids = _matching(connection, index, mode, wanted, seqs)
-                rows = {row[0]: row for row in connection.execute(_whole(mode, ids))} if ids else {}
+                asked = {"ids": ids, "of_mode": mode.value}
+                rows = {row[0]: row for row in connection.execute(BY_ID, asked)} if ids else {}
                 for id_ in ids:
                     found.setdefault(id_, to_row(rows[id_]))
                 if len(found) >= limit:
@@ -124,10 +132,6 @@ def _matching(
     )
     found = connection.execute(query)
     return [id_ for id_, of, said in found if of == mode.value and wanted in said.casefold()]
-
-
-def _whole(mode: Mode, ids: Sequence[str]) -> Select[Any]:
-    return select(*SHOWN).where(collection.c.id.in_(ids), collection.c.mode == mode.value)
 
 
 def _places(

@@ -82,12 +82,6 @@ def _only_unwell(where: CollectionFilter) -> bool:
     return where.unwell or (bool(where.statuses) and PLAINLY_WELL.isdisjoint(where.statuses))
 
 
-def begins_with(prefix: str) -> list[ColumnElement[bool]]:
-    """Return the range of the references that begin with `prefix`."""
-    start, reference = clean(prefix), collection.c.reference
-    return [reference >= start, reference < start + LAST]
-
-
 def phone_spellings(phone: str) -> tuple[str, str]:
     """Return a phone with and without a leading +."""
     digits = clean(phone.removeprefix("+"))
