@@ -41,6 +41,7 @@ class DuckDbEngine(Engine):
         memory: str = MEMORY,
         threads: int | None = None,
     ) -> None:
+        super().__init__()
         self._con = duckdb.connect(":memory:")
         self._spill = spill.folder()
         try:

@@ -1,13 +1,16 @@
-"""An engine: four verbs between frames, Parquet files and the queries of `reconcile/sql`.
+"""An engine: a few verbs between frames, Parquet files and the queries of `reconcile/sql`.
 
-In: frames and Parquet under declared names, values as parameters; SQL never holds outside text.
+In: frames and Parquet under declared names, values as parameters or by `define`; SQL never holds
+outside text.
 Out: `frame`, which lets nothing leave with a type its schema does not declare. Every query is
 written once, in DuckDB's dialect; what comes out is the same frame, cell by cell, whichever engine
 ran it.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,6 +25,7 @@ from kusanya.errors import FrameError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import DType, Schema
 
+_NAME: Final = re.compile(r"\{(\w+)\}")
 _MODES: Final = Schema("modes", {"mode": DType.TEXT})
 
 
@@ -53,9 +57,20 @@ class Engine(ABC):
     """What `{hash}` in a query stands for: it numbers values quickly and is no part of an answer,
     because every engine numbers in its own way and two values may share a number."""
 
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+
     @abstractmethod
     def register(self, name: str, source: Source, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
+
+    def define(self, values: Mapping[str, int | date]) -> None:
+        """Let `{name}` in later queries stand for the value.
+
+        An engine that reads a number or a day in the query itself passes over what cannot hold it;
+        of a table with one row it knows nothing.
+        """
+        self._values |= {name: literal(value) for name, value in values.items()}
 
     @abstractmethod
     def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
@@ -101,7 +116,8 @@ class Engine(ABC):
             raise ValueError("test and live are never matched together: choose one mode")
 
     def _own(self, sql: str) -> str:
-        return sql.replace("{hash}", self.hash_function)
+        known = {**self._values, "hash": self.hash_function}
+        return _NAME.sub(lambda found: known[found[1]], sql)
 
     def __enter__(self) -> Self:
         return self
@@ -122,9 +138,16 @@ def exactly(table: pa.Table, schema: Schema) -> pa.Table:
     return table
 
 
+def query(name: str, **parts: str) -> str:
+    """Return the query kept in sql/`name`.sql, where `{part}` is replaced by SQL of our own."""
+    text = _text(name)
+    for part, sql in parts.items():
+        text = text.replace(f"{{{part}}}", sql)
+    return text
+
+
 @cache
-def query(name: str) -> str:
-    """Return the query kept in sql/`name`.sql."""
+def _text(name: str) -> str:
     return (files("kusanya.reconcile.sql") / f"{name}.sql").read_text(encoding="utf-8")
 
 
@@ -134,6 +157,8 @@ def literal(value: Any) -> str:
         return f"[{', '.join(literal(part) for part in value)}]"
     if isinstance(value, bool | int):
         return str(value).lower()
+    if isinstance(value, date):
+        return f"DATE '{value}'"
     return f"""'{str(value).replace("'", "''")}'"""
 
 

@@ -82,6 +82,7 @@ class SparkEngine(Engine):
     hash_function = "xxhash64"
 
     def __init__(self, address: str) -> None:
+        super().__init__()
         _knock(address)
         try:
             self._session = SparkSession.builder.remote(address).create()

@@ -44,51 +44,26 @@ _WHOLE: Final = tuple(name for name in Tolerance.__struct_fields__ if name != "s
 
 
 PLAIN: Final = Tolerance()
-_COLUMNS: Final = {
+_NAMES: Final = {
     name: f"{name}_tolerance" if name in {"amount", "fee"} else name for name in _WHOLE
 }
-TERMS: Final = Schema(
-    "terms",
-    {
-        "first": DType.DAY,
-        "last": DType.DAY,
-        "as_of": DType.DAY,
-        "books_from": DType.DAY,
-        "net_basis": DType.FLAG,
-        "everything": DType.FLAG,
-        **dict.fromkeys(_COLUMNS.values(), DType.WHOLE),
-    },
-)
-"""One row: what the queries of one reconciliation go by."""
 SETTLE_DAYS: Final = Schema("settle_days_of", {"channel": DType.TEXT, "days": DType.WHOLE})
 """One row per channel that is paid out after another number of days than the others."""
 
 
 def terms(
-    period: Period,
-    tolerance: Tolerance,
-    *,
-    as_of: date | None = None,
-    basis: str = "gross",
-    everything: bool = True,
-    books_from: date | None = None,
-) -> pd.DataFrame:
-    """Return the one row of TERMS. `as_of` is the day ages are counted to, else the last one.
+    period: Period, tolerance: Tolerance, *, as_of: date | None = None
+) -> dict[str, int | date]:
+    """Return what the queries of a reconciliation go by, by the names that they give it.
 
-    `books_from` is the day from which all that was booked is known, where that is before the books.
+    `as_of` is the day that ages are counted to, else the last one.
     """
-    return columns.frame(
-        TERMS,
-        {
-            "first": [pd.Timestamp(period.first)],
-            "last": [pd.Timestamp(period.last)],
-            "as_of": [pd.Timestamp(as_of or period.last)],
-            "books_from": [pd.NaT if books_from is None else pd.Timestamp(books_from)],
-            "net_basis": [basis == "net"],
-            "everything": [everything],
-            **{column: [getattr(tolerance, name)] for name, column in _COLUMNS.items()},
-        },
-    )
+    return {
+        "first_day": period.first,
+        "last_day": period.last,
+        "as_of": as_of or period.last,
+        **{name: getattr(tolerance, asked) for asked, name in _NAMES.items()},
+    }
 
 
 def settle_days(tolerance: Tolerance) -> pd.DataFrame:

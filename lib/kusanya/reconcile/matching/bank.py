@@ -17,7 +17,7 @@ from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance, terms
 from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.matching.legs import Leg, bridge, has_unread
@@ -70,10 +70,10 @@ def match(
         engine.register("movements", movements, MOVEMENTS)
         paid_out = columns.empty(STATEMENT) if statement is None else statement
         engine.register("statement", paid_out, STATEMENT)
-        engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
+        engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.BANK), RULES)
         engine.run(query("bank_pairs"))
-        engine.run(query("bank_rows").format(break_code=breaks.break_code(breaks.BANK)))
+        engine.run(query("bank_rows", break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(
             rows=engine.frame(query("bank_answer"), BANK_MATCHES, {"everything": everything}),
             bridge=bridge(engine, "bank total", "payouts total"),

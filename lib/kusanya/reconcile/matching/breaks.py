@@ -31,7 +31,8 @@ class BreakRule(msgspec.Struct, frozen=True):
     meaning: str
     action: str
     condition: str = ""
-    """SQL over a row of the leg's verdicts; empty where `settlement.sql` decides."""
+    """SQL over a row of the leg's verdicts, with `{grace_days}` and so on for what was agreed
+    (`frames/tolerance.py`); empty where `settlement.sql` decides."""
     waits: bool = False
     """Expected for now, and a break when nothing comes: it is carried into the next period."""
 
@@ -65,7 +66,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _E,
         "booked, not seen yet",
         "Wait.",
-        "booked AND NOT has_collection AND age_days <= grace_days",
+        "booked AND NOT has_collection AND age_days <= {grace_days}",
         waits=True,
     ),
     "missing_at_provider": BreakRule(
@@ -75,14 +76,14 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _E,
         "paid, not booked yet",
         "Wait.",
-        "paid AND (NOT has_line OR is_open) AND age_days <= grace_days",
+        "paid AND (NOT has_line OR is_open) AND age_days <= {grace_days}",
         waits=True,
     ),
     "perhaps_booked_earlier": BreakRule(
         _B,
         "paid, perhaps booked before these books begin",
         "Look in the earlier books, or give them too; else book it.",
-        "paid AND NOT has_line AND date_diff('day', books_from, created_day) < grace_days",
+        "paid AND NOT has_line AND date_diff('day', {books_from}, created_day) < {grace_days}",
     ),
     "missing_in_ledger": BreakRule(
         _B, "paid, not in the books", "Book it.", "paid AND NOT has_line"
@@ -107,31 +108,31 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _B,
         "booked after the fee, paid in full",
         "Correct it to the gross amount.",
-        "NOT net_basis AND fee_service <> 0 AND amount_ledger = amount_service - fee_service",
+        "NOT {net_basis} AND fee_service <> 0 AND amount_ledger = amount_service - fee_service",
     ),
     "amount_mismatch": BreakRule(
         _B,
         "the amounts differ",
         "Correct the amount.",
-        "abs(amount_ledger - due) > amount_tolerance",
+        "abs(amount_ledger - due) > {amount_tolerance}",
     ),
     "fee_mismatch": BreakRule(
         _B,
         "the fees differ",
         "Claim the fee, or correct it.",
-        "abs(fee_ledger - fee_service) > fee_tolerance",
+        "abs(fee_ledger - fee_service) > {fee_tolerance}",
     ),
     "paid_in_earlier_period": BreakRule(
-        _E, "agree, paid in an earlier period", "None.", "business_day < first_day"
+        _E, "agree, paid in an earlier period", "None.", "business_day < {first_day}"
     ),
     "paid_in_later_period": BreakRule(
-        _E, "agree, paid in a later period", "None.", "business_day > last_day"
+        _E, "agree, paid in a later period", "None.", "business_day > {last_day}"
     ),
     "booked_in_earlier_period": BreakRule(
-        _E, "agree, booked in an earlier period", "None.", "booked_day < first_day"
+        _E, "agree, booked in an earlier period", "None.", "booked_day < {first_day}"
     ),
     "booked_in_later_period": BreakRule(
-        _E, "agree, booked in a later period", "None.", "booked_day > last_day"
+        _E, "agree, booked in a later period", "None.", "booked_day > {last_day}"
     ),
     "timing": BreakRule(_E, "agree, on different days", "None.", "booked_day <> business_day"),
     "refund": BreakRule(_E, "a refund", "None."),
@@ -221,7 +222,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         _E,
         "paid at the operator, not seen here yet",
         "Wait.",
-        "has_line AND NOT has_collection AND age_days <= grace_days",
+        "has_line AND NOT has_collection AND age_days <= {grace_days}",
         waits=True,
     ),
     "operator_unknown_here": BreakRule(
@@ -240,7 +241,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         _E,
         "a success here, not at the operator yet",
         "Wait.",
-        "NOT has_line AND age_days <= grace_days",
+        "NOT has_line AND age_days <= {grace_days}",
         waits=True,
     ),
     "operator_not_reached": BreakRule(
@@ -265,7 +266,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         _B,
         "the amounts differ",
         "Ask the provider.",
-        "abs(amount_operator - amount_service) > amount_tolerance",
+        "abs(amount_operator - amount_service) > {amount_tolerance}",
     ),
     "operator_channel_mismatch": BreakRule(
         _B, "paid by another channel", "Ask the provider.", "account_line <> account_other"
@@ -274,8 +275,8 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         _E,
         "agree, on either side of the period's edge",
         "None.",
-        "operator_day NOT BETWEEN first_day AND last_day"
-        " OR business_day NOT BETWEEN first_day AND last_day",
+        "operator_day NOT BETWEEN {first_day} AND {last_day}"
+        " OR business_day NOT BETWEEN {first_day} AND {last_day}",
     ),
     "operator_timing": BreakRule(
         _E, "agree, on different days", "None.", "operator_day <> business_day"
@@ -312,7 +313,7 @@ BANK: Final[dict[str, BreakRule]] = {
         "credited, perhaps for a payout before the statements begin",
         "Give the earlier statement too.",
         "has_line AND NOT has_met AND kind = 'payout'"
-        " AND date_diff('day', first_payout, bank_day) < settle_days",
+        " AND date_diff('day', first_payout, bank_day) < {settle_days}",
     ),
     "bank_unexpected": BreakRule(
         _B,
@@ -327,27 +328,27 @@ BANK: Final[dict[str, BreakRule]] = {
         _E,
         "paid out, not credited yet",
         "Wait.",
-        "NOT has_met AND age_days <= settle_days",
+        "NOT has_met AND age_days <= {settle_days}",
         waits=True,
     ),
     "bank_missing": BreakRule(
         _B, "paid out, not at the bank", "Ask bank and operator.", "NOT has_met"
     ),
     "bank_short": BreakRule(
-        _B, "less was credited", "Claim the difference.", "drift < -amount_tolerance"
+        _B, "less was credited", "Claim the difference.", "drift < -{amount_tolerance}"
     ),
-    "bank_over": BreakRule(_B, "more was credited", "Ask the bank.", "drift > amount_tolerance"),
+    "bank_over": BreakRule(_B, "more was credited", "Ask the bank.", "drift > {amount_tolerance}"),
     "bank_across_cutoff": BreakRule(
         _E,
         "agree, on either side of the period's edge",
         "None.",
-        "least(bank_from, payout_from) < first_day OR greatest(bank_to, payout_to) > last_day",
+        "least(bank_from, payout_from) < {first_day} OR greatest(bank_to, payout_to) > {last_day}",
     ),
     "bank_late": BreakRule(
         _E,
         "agree, credited later than agreed",
         "None.",
-        "date_diff('day', payout_from, bank_to) > settle_days",
+        "date_diff('day', payout_from, bank_to) > {settle_days}",
     ),
     "bank_together": BreakRule(_O, "several payouts in one credit", "None.", "form = 'together'"),
     "bank_in_parts": BreakRule(_O, "one payout in several credits", "None.", "form = 'parts'"),

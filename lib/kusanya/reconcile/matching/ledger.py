@@ -26,18 +26,21 @@ from kusanya.reconcile.frames.columns import (
     MATCHES,
     PAIRS,
     STATEMENT,
+    DType,
+    Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Source, query
+from kusanya.reconcile.frames.engine import Engine, Source, query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance, terms
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
 Progress = Callable[[str], None]
 """Called with what is being done, for people who wait."""
+_DAY: Final = Schema("day", {"day": DType.DAY})
 _ALL: Final = """
 CREATE TEMP VIEW collections AS
 SELECT * FROM loaded UNION ALL SELECT * FROM outside
@@ -157,15 +160,9 @@ def match(
         engine.run(_ALL)
         engine.one_mode("collections")
         engine.register("ledger", ledger, LEDGER)
-        asked = terms(
-            period,
-            tolerance,
-            as_of=as_of,
-            basis=basis,
-            everything=everything,
-            books_from=books_from,
-        )
-        engine.register("terms", asked, TERMS)
+        engine.define(terms(period, tolerance, as_of=as_of))
+        engine.define({"net_basis": basis == "net", "everything": everything})
+        engine.define({"books_from": _books_from(engine, period, books_from)})
         engine.register(
             "other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS
         )
@@ -177,7 +174,7 @@ def match(
         engine.run(query("ledger_plain"))
         report_step("matching the ledger: one line with one payment")
         engine.run(_verdicts("plain_verdicts", "met_plainly"))
-        engine.run(query("ledger_counted").format(ok_codes=breaks.agreeing()))
+        engine.run(query("ledger_counted", ok_codes=breaks.agreeing()))
         report_step("matching the ledger: several of one reference")
         engine.run(query("ledger_pairs"))
         engine.run(query("ledger_judged"))
@@ -208,10 +205,17 @@ def match(
         )
 
 
+def _books_from(engine: Engine, period: Period, given: date | None) -> date:
+    """Return the day from which the books are known: a payment of before is not called unbooked."""
+    earliest = engine.frame("SELECT min(booked_day) AS day FROM ledger", _DAY)["day"].iloc[0]
+    known = [period.first, given, None if pd.isna(earliest) else earliest.date()]
+    return min(day for day in known if day is not None)
+
+
 def _agreed() -> str:
-    return query("ledger_agreed").format(ok_codes=breaks.agreeing())
+    return query("ledger_agreed", ok_codes=breaks.agreeing())
 
 
 def _verdicts(name: str, met: str) -> str:
-    text = query("ledger_verdicts").format(met=met, break_code=breaks.break_code())
+    text = query("ledger_verdicts", met=met, break_code=breaks.break_code())
     return f"CREATE TEMP VIEW {name} AS {text}"

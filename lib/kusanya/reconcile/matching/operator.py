@@ -23,7 +23,7 @@ from kusanya.reconcile.frames.engine import Source, query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.frames.tolerance import PLAIN, TERMS, Tolerance, terms
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance, terms
 from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.matching.legs import Leg, bridge, has_unread
@@ -92,10 +92,10 @@ def match(
         engine.register("movements", movements, MOVEMENTS)
         engine.register("intents", _or_empty(intents, INTENTS), INTENTS)
         engine.register("receipts", _or_empty(receipts, RECEIPTS), RECEIPTS)
-        engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
+        engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator_pairs"))
-        engine.run(query("operator_rows").format(break_code=breaks.break_code(breaks.OPERATOR)))
+        engine.run(query("operator_rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}
         return OperatorMatch(
             rows=engine.frame(query("operator_answer"), OPERATOR_MATCHES, chosen),

@@ -24,7 +24,6 @@ from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import (
     PLAIN,
     SETTLE_DAYS,
-    TERMS,
     Tolerance,
     settle_days,
     terms,
@@ -93,7 +92,7 @@ def match(
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
-        engine.register("terms", terms(period, tolerance, as_of=as_of), TERMS)
+        engine.define(terms(period, tolerance, as_of=as_of))
         item = frame(_GRANULARITY, {"item": [bool(named.any())]})
         engine.register("granularity", item, _GRANULARITY)
         engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)

@@ -1,15 +1,6 @@
 -- Which line of the bank's statements is which payout: by the receipt or batch that the line names,
 -- by equal amounts in the order of their days, then by exact sums. Each pass works on what the
 -- earlier ones left; what fits more than one way is not matched.
-CREATE TEMP TABLE span AS
-SELECT
-    t.first::DATE AS first_day,
-    t.last::DATE AS last_day,
-    t.as_of::DATE AS as_of,
-    t.amount_tolerance,
-    t.settle_days
-FROM terms AS t;
-
 CREATE TEMP TABLE moves AS
 SELECT
     row_number() OVER (
@@ -60,11 +51,10 @@ of_batches AS (
         s.channel,
         s.currency,
         -- Lines of collections may say no day.
-        coalesce(max(s.business_day)::DATE, min(span.last_day)) AS day,
+        coalesce(max(s.business_day)::DATE, {last_day}) AS day,
         s.batch_id,
         sum(s.net)::BIGINT AS amount
     FROM statement AS s
-    CROSS JOIN span
     WHERE NOT EXISTS (
         SELECT 1
         FROM of_operator AS o
@@ -133,10 +123,9 @@ INNER JOIN payouts AS p ON p.id = e.id;
 CREATE TEMP TABLE paid_at_once AS
 SELECT DISTINCT n.id
 FROM named AS n
-CROSS JOIN span
 WHERE n.credits > 1
     AND n.place = 1
-    AND abs(n.amount_bank - n.amount_payout) <= span.amount_tolerance;
+    AND abs(n.amount_bank - n.amount_payout) <= {amount_tolerance};
 
 CREATE TEMP TABLE seconds AS
 SELECT n.move
@@ -202,9 +191,8 @@ ordered AS (
         p.id,
         c.currency,
         c.amount,
-        date_diff('day', p.day, c.day) BETWEEN 0 AND span.settle_days AS is_within
+        date_diff('day', p.day, c.day) BETWEEN 0 AND {settle_days} AS is_within
     FROM ranked_payouts AS p
-    CROSS JOIN span
     INNER JOIN ranked_credits AS c
         ON c.currency = p.currency
         AND c.amount = p.amount
@@ -227,11 +215,10 @@ CREATE TEMP TABLE by_day AS
 WITH edges AS (
     SELECT c.move, p.id
     FROM left_payouts AS p
-    CROSS JOIN span
     INNER JOIN left_credits AS c
         ON c.currency = p.currency
         AND c.amount = p.amount
-        AND date_diff('day', p.day, c.day) BETWEEN 0 AND span.settle_days
+        AND date_diff('day', p.day, c.day) BETWEEN 0 AND {settle_days}
     ANTI JOIN by_order AS o ON o.id = p.id
     ANTI JOIN by_order AS o ON o.move = c.move
 ),
@@ -280,9 +267,8 @@ SELECT
     sum(p.amount)::BIGINT AS amount,
     string_agg(p.id::VARCHAR, ' ' ORDER BY p.id) AS members
 FROM days AS f
-CROSS JOIN span
 INNER JOIN days AS t
-    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND span.settle_days
+    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND {settle_days}
 INNER JOIN scopes AS s ON s.currency = f.currency
 INNER JOIN rest_payouts AS p
     ON p.currency = f.currency
@@ -295,12 +281,11 @@ CREATE TEMP TABLE together AS
 WITH fits AS (
     SELECT DISTINCT c.move, m.members
     FROM rest_credits AS c
-    CROSS JOIN span
     INNER JOIN sums_of_payouts AS m
         ON m.currency = c.currency
-        AND abs(m.amount - c.amount) <= span.amount_tolerance
+        AND abs(m.amount - c.amount) <= {amount_tolerance}
         AND m.to_day <= c.day
-        AND date_diff('day', m.from_day, c.day) <= span.settle_days
+        AND date_diff('day', m.from_day, c.day) <= {settle_days}
 ),
 
 once AS (
@@ -337,9 +322,8 @@ SELECT
     sum(c.amount)::BIGINT AS amount,
     string_agg(c.move::VARCHAR, ' ' ORDER BY c.move) AS members
 FROM days AS f
-CROSS JOIN span
 INNER JOIN days AS t
-    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND span.settle_days
+    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND {settle_days}
 INNER JOIN open_credits AS c ON c.currency = f.currency AND c.day BETWEEN f.day AND t.day
 GROUP BY c.currency, f.day, t.day
 HAVING count(*) > 1;
@@ -348,12 +332,11 @@ CREATE TEMP TABLE parts AS
 WITH fits AS (
     SELECT DISTINCT p.id, m.members
     FROM rest_payouts AS p
-    CROSS JOIN span
     INNER JOIN sums_of_credits AS m
         ON m.currency = p.currency
-        AND abs(m.amount - p.amount) <= span.amount_tolerance
+        AND abs(m.amount - p.amount) <= {amount_tolerance}
         AND p.day <= m.from_day
-        AND date_diff('day', p.day, m.to_day) <= span.settle_days
+        AND date_diff('day', p.day, m.to_day) <= {settle_days}
     ANTI JOIN together AS t ON t.id = p.id
 ),
 
@@ -490,6 +473,5 @@ CROSS JOIN (SELECT min(day) AS first_payout FROM payouts) AS f;
 CREATE TEMP VIEW others AS
 SELECT '' AS account, p.currency, count(*) AS rows, sum(p.amount)::BIGINT AS amount
 FROM payouts AS p
-CROSS JOIN span
-WHERE p.day BETWEEN span.first_day AND span.last_day
+WHERE p.day BETWEEN {first_day} AND {last_day}
 GROUP BY p.currency;

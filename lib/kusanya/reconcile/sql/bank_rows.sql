@@ -4,20 +4,15 @@ CREATE TEMP TABLE judged AS
 WITH aged AS (
     SELECT
         met.*,
-        span.first_day,
-        span.last_day,
-        span.amount_tolerance,
-        span.settle_days,
         greatest(
-            0, date_diff('day', coalesce(met.payout_day, met.bank_day), span.as_of)
+            0, date_diff('day', coalesce(met.payout_day, met.bank_day), {as_of})
         ) AS age_days,
-        coalesce(met.bank_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_bank,
-        coalesce(met.payout_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_payouts,
-        coalesce(met.bank_from <= span.last_day AND met.bank_to >= span.first_day, FALSE)
-        OR coalesce(met.payout_from <= span.last_day AND met.payout_to >= span.first_day, FALSE)
+        coalesce(met.bank_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_bank,
+        coalesce(met.payout_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_payouts,
+        coalesce(met.bank_from <= {last_day} AND met.bank_to >= {first_day}, FALSE)
+        OR coalesce(met.payout_from <= {last_day} AND met.payout_to >= {first_day}, FALSE)
             AS is_group_inside
     FROM met
-    CROSS JOIN span
 )
 
 SELECT

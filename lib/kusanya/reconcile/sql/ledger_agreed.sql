@@ -18,7 +18,7 @@ WHERE v.is_inside
     AND v.has_collection
     AND v.break_code IN {ok_codes}
     AND NOT v.is_crossing
-    AND NOT v.everything
+    AND NOT {everything}
 UNION ALL
 SELECT
     b.row_no,
@@ -29,8 +29,8 @@ SELECT
     b.amount AS amount_ledger,
     s.amount AS amount_service,
     s.fee AS fee_service,
-    b.booked_day::TIMESTAMP AS booked_day,
-    s.business_day::TIMESTAMP AS business_day
+    b.booked_day,
+    s.business_day
 FROM judged AS j
 INNER JOIN books AS b ON b.row_no = j.row_no
 INNER JOIN service AS s ON s.id = j.id

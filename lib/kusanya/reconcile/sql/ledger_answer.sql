@@ -14,9 +14,8 @@ WITH shown_books AS (
 listed AS (
     SELECT j.*, rule.standing, rule.place, rule.action
     FROM judged AS j
-    CROSS JOIN span
     INNER JOIN rules AS rule ON rule.break_code = j.break_code
-    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND (span.everything OR rule.standing <> 'ok')
+    WHERE (j.row_no IS NOT NULL OR j.id IS NOT NULL) AND ({everything} OR rule.standing <> 'ok')
 )
 
 SELECT
@@ -41,7 +40,7 @@ SELECT
     b.amount - s.due AS amount_drift,
     b.fee - s.fee AS fee_drift,
     CASE
-        WHEN span.net_basis THEN b.amount - s.due
+        WHEN {net_basis} THEN b.amount - s.due
         ELSE b.amount - s.due - coalesce(b.fee - s.fee, 0)
     END AS net_drift,
     j.counted_ledger::BIGINT AS counted_ledger,
@@ -53,8 +52,8 @@ SELECT
     s.created_at,
     s.completed_at,
     b.booked_at,
-    s.business_day::TIMESTAMP AS business_day,
-    b.booked_day::TIMESTAMP AS booked_day,
+    s.business_day,
+    b.booked_day,
     j.age_days,
     CASE
         WHEN j.age_days <= 1 THEN '0-1'
@@ -68,7 +67,6 @@ SELECT
     NULL::VARCHAR AS note,
     NULL::VARCHAR AS owner
 FROM listed AS j
-CROSS JOIN span
 LEFT JOIN shown_books AS b ON b.row_no = j.row_no
 LEFT JOIN every_service AS s ON s.id = j.id
 LEFT JOIN hints AS h ON h.row_no = coalesce(j.row_no, 0) AND h.id = coalesce(j.id, '')

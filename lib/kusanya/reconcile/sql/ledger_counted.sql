@@ -9,7 +9,7 @@ SELECT
     in_ledger,
     in_service,
     CASE
-        WHEN everything OR is_crossing OR NOT has_collection OR break_code NOT IN {ok_codes}
+        WHEN {everything} OR is_crossing OR NOT has_collection OR break_code NOT IN {ok_codes}
             THEN key
     END AS key,
     count(*) AS rows,

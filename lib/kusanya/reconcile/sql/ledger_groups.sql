@@ -124,11 +124,10 @@ SELECT
     r.group_key,
     CASE WHEN r.payments = 1 THEN 'split_booking' ELSE 'booked_together' END AS form
 FROM reference_sums AS r
-CROSS JOIN span
 WHERE (r.lines = 1) <> (r.payments = 1)
     AND r.group_key IS NOT NULL
-    AND abs(r.drift) <= span.amount_tolerance
-    AND coalesce(abs(r.fee_drift) <= span.fee_tolerance, TRUE);
+    AND abs(r.drift) <= {amount_tolerance}
+    AND coalesce(abs(r.fee_drift) <= {fee_tolerance}, TRUE);
 
 -- A line that lists references, parted by commas and the like, else by slashes and spaces, else by
 -- all of them; each must have something left over.
@@ -174,12 +173,11 @@ fits AS (
     FROM named AS n
     INNER JOIN lines AS l ON l.row_no = n.row_no
     LEFT JOIN sums AS s ON s.spelling = n.spelling AND s.currency = l.currency
-    CROSS JOIN span
     GROUP BY n.row_no, n.way
     HAVING count(*) > 1
         AND count(s.due) = count(*)
-        AND abs(sum(s.due) - min(l.amount)) <= min(span.amount_tolerance)
-        AND coalesce(abs(sum(s.fee) - min(l.fee)) <= min(span.fee_tolerance), TRUE)
+        AND abs(sum(s.due) - min(l.amount)) <= {amount_tolerance}
+        AND coalesce(abs(sum(s.fee) - min(l.fee)) <= {fee_tolerance}, TRUE)
 ),
 
 best AS (
@@ -241,21 +239,20 @@ fits AS (
         l.channel,
         p.business_day,
         l.booked_at,
-        abs(l.amount - p.due) > span.amount_tolerance AS is_net,
+        abs(l.amount - p.due) > {amount_tolerance} AS is_net,
         row_number() OVER (PARTITION BY l.row_no ORDER BY p.business_day DESC) AS place
     FROM left_lines AS l
-    CROSS JOIN span
     INNER JOIN pools AS p
         ON p.currency = l.currency
         AND coalesce(p.channel, '') = coalesce(l.channel, '')
         AND (p.channel IS NULL) = (l.channel IS NULL)
-        AND date_diff('day', p.business_day, l.booked_day) BETWEEN 0 AND span.grace_days
+        AND date_diff('day', p.business_day, l.booked_day) BETWEEN 0 AND {grace_days}
     WHERE l.spelling IS NULL
         AND (
-            abs(l.amount - p.due) <= span.amount_tolerance
-            OR (NOT span.net_basis AND abs(l.amount - p.net) <= span.amount_tolerance)
+            abs(l.amount - p.due) <= {amount_tolerance}
+            OR (NOT {net_basis} AND abs(l.amount - p.net) <= {amount_tolerance})
         )
-        AND coalesce(abs(l.fee - p.fee) <= span.fee_tolerance, TRUE)
+        AND coalesce(abs(l.fee - p.fee) <= {fee_tolerance}, TRUE)
 ),
 
 firsts AS (
@@ -330,17 +327,16 @@ SELECT
     d.group_key,
     CASE
         WHEN d.form = 'booked_by_day_net' THEN d.form
-        WHEN d.paid_from < span.first_day THEN 'paid_in_earlier_period'
-        WHEN d.paid_to > span.last_day THEN 'paid_in_later_period'
-        WHEN d.booked_from < span.first_day THEN 'booked_in_earlier_period'
-        WHEN d.booked_to > span.last_day THEN 'booked_in_later_period'
+        WHEN d.paid_from < {first_day} THEN 'paid_in_earlier_period'
+        WHEN d.paid_to > {last_day} THEN 'paid_in_later_period'
+        WHEN d.booked_from < {first_day} THEN 'booked_in_earlier_period'
+        WHEN d.booked_to > {last_day} THEN 'booked_in_later_period'
         WHEN least(d.booked_from, d.paid_from) <> greatest(d.booked_to, d.paid_to) THEN 'timing'
         ELSE d.form
     END AS break_code,
-    (d.booked_from <= span.last_day AND d.booked_to >= span.first_day)
-    OR (d.paid_from <= span.last_day AND d.paid_to >= span.first_day) AS is_inside
-FROM days AS d
-CROSS JOIN span;
+    (d.booked_from <= {last_day} AND d.booked_to >= {first_day})
+    OR (d.paid_from <= {last_day} AND d.paid_to >= {first_day}) AS is_inside
+FROM days AS d;
 
 CREATE TEMP VIEW final_verdicts AS
 WITH grouped_lines AS (
@@ -352,15 +348,14 @@ WITH grouped_lines AS (
         NULL::VARCHAR AS id,
         b.currency AS currency_ledger,
         NULL::VARCHAR AS currency_service,
-        greatest(0, date_diff('day', b.booked_day, span.as_of)) AS age_days,
-        b.booked_day BETWEEN span.first_day AND span.last_day AS in_ledger,
+        greatest(0, date_diff('day', b.booked_day, {as_of})) AS age_days,
+        b.booked_day BETWEEN {first_day} AND {last_day} AS in_ledger,
         FALSE AS in_service,
         b.amount,
         b.amount AS signed_amount
     FROM members AS m
     INNER JOIN group_codes AS c ON c.group_key = m.group_key AND c.is_inside
     INNER JOIN every_books AS b ON b.row_no = m.row_no
-    CROSS JOIN span
 ),
 
 grouped_payments AS (
@@ -372,15 +367,14 @@ grouped_payments AS (
         s.id,
         NULL::VARCHAR AS currency_ledger,
         s.currency AS currency_service,
-        greatest(0, date_diff('day', s.business_day, span.as_of)) AS age_days,
+        greatest(0, date_diff('day', s.business_day, {as_of})) AS age_days,
         FALSE AS in_ledger,
-        s.business_day BETWEEN span.first_day AND span.last_day AS in_service,
+        s.business_day BETWEEN {first_day} AND {last_day} AS in_service,
         s.amount,
         s.due AS signed_amount
     FROM members AS m
     INNER JOIN group_codes AS c ON c.group_key = m.group_key AND c.is_inside
     INNER JOIN every_service AS s ON s.id = m.id
-    CROSS JOIN span
 ),
 
 -- What is no payment: a code by its kind, but for what it cancels or pays back.
@@ -388,7 +382,7 @@ signed AS (
     SELECT
         CASE
             WHEN NOT l.booked THEN 'not_billable'
-            WHEN h.booked_day BETWEEN span.first_day AND span.last_day THEN 'reversed_pair'
+            WHEN h.booked_day BETWEEN {first_day} AND {last_day} THEN 'reversed_pair'
             WHEN h.row_no IS NOT NULL THEN 'reversal'
             WHEN r.row_no IS NOT NULL THEN 'refunded'
             WHEN l.kind = 'charge' THEN 'bank_charges'
@@ -404,18 +398,17 @@ signed AS (
         NULL::VARCHAR AS id,
         l.currency AS currency_ledger,
         NULL::VARCHAR AS currency_service,
-        greatest(0, date_diff('day', l.booked_day, span.as_of)) AS age_days,
+        greatest(0, date_diff('day', l.booked_day, {as_of})) AS age_days,
         l.booked AS in_ledger,
         FALSE AS in_service,
         l.amount,
         CASE WHEN l.booked THEN l.amount ELSE 0 END AS signed_amount
     FROM apart_lines AS l
-    CROSS JOIN span
     LEFT JOIN cancelled AS c ON c.reversal = l.row_no
     LEFT JOIN cancelled AS t ON t.row_no = l.row_no
     LEFT JOIN apart_lines AS h ON h.row_no = coalesce(c.row_no, t.reversal)
     LEFT JOIN refunded AS r ON r.row_no = l.row_no
-    WHERE l.booked_day BETWEEN span.first_day AND span.last_day
+    WHERE l.booked_day BETWEEN {first_day} AND {last_day}
 ),
 
 kept AS (

@@ -23,9 +23,8 @@ near AS (
         abs(date_diff('microsecond', s.completed_at, l.booked_at)) AS apart_us
     FROM open_lines AS l
     INNER JOIN open_payments AS s ON l.currency = s.currency AND l.amount = s.due
-    CROSS JOIN span
     WHERE abs(date_diff('microsecond', s.completed_at, l.booked_at))
-        <= span.double_minutes * 60000000
+        <= {double_minutes} * 60000000
 ),
 
 near_lines AS (

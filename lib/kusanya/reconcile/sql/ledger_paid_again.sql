@@ -36,9 +36,8 @@ paid_again AS (
         max(s.completed_at) AS last_at,
         count(*) AS payments,
         sum(s.amount)::BIGINT AS amount,
-        bool_or(s.business_day BETWEEN span.first_day AND span.last_day) AS is_inside
+        bool_or(s.business_day BETWEEN {first_day} AND {last_day}) AS is_inside
     FROM few_service AS s
-    CROSS JOIN span
     SEMI JOIN repeated_payments AS r ON r.reference = s.reference
     WHERE s.paid
     GROUP BY s.mode, s.currency, s.reference

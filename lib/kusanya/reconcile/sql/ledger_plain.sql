@@ -2,7 +2,8 @@
 -- join, so that only repeated references are ranked, later. They are found by a number of their text:
 -- grouping numbers costs half of grouping texts. Two texts of one number are ranked too, which gives
 -- the same pairs. A query takes of this view only what it needs, and the engine joins no more than
--- that: what does not fit in memory is written to disk and read again.
+-- that, days as days, which are half as wide: what does not fit in memory is written to disk and read
+-- again.
 CREATE TEMP TABLE repeated AS
 SELECT {hash}(key) AS digest FROM service GROUP BY {hash}(key) HAVING count(*) > 1
 UNION
@@ -31,7 +32,7 @@ SELECT
     s.currency AS currency_service,
     s.amount AS amount_service,
     s.fee AS fee_service,
-    CASE WHEN span.net_basis THEN s.amount - s.fee ELSE s.amount END AS due,
+    CASE WHEN {net_basis} THEN s.amount - s.fee ELSE s.amount END AS due,
     coalesce(s.paid, FALSE) AS paid,
     coalesce(s.is_created, FALSE) AS is_created,
     coalesce(s.is_contradicted, FALSE) AS is_contradicted,
@@ -46,7 +47,7 @@ SELECT
 FROM (
     SELECT
         x.key, x.row_no, x.reference, x.is_crossing, x.currency, x.amount, x.fee, x.booked,
-        x.is_open, x.booked_day
+        x.is_open, x.booked_day::DATE AS booked_day
     FROM books AS x
     ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
     WHERE x.key IS NOT NULL
@@ -54,9 +55,9 @@ FROM (
 FULL OUTER JOIN (
     SELECT
         x.key, x.id, x.channel, x.currency, x.amount, x.fee, x.paid, x.is_created,
-        x.is_contradicted, x.is_unknown, x.business_day, x.created_day
+        x.is_contradicted, x.is_unknown, x.business_day::DATE AS business_day,
+        x.created_day::DATE AS created_day
     FROM service AS x
     ANTI JOIN repeated ON repeated.digest = {hash}(x.key)
 ) AS s
-    ON b.key = s.key
-CROSS JOIN span;
+    ON b.key = s.key;

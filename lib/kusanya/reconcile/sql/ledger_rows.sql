@@ -36,18 +36,9 @@ SELECT
 FROM counted
 WHERE key IS NULL;
 
--- Payments of one customer of one amount within minutes under two references. Only customers who paid
--- the same amount more than once are put in order, found by a number of their key as references are.
+-- Payments of one customer of one amount within minutes under two references.
 CREATE TEMP TABLE repeat_payments AS
-WITH payers AS (
-    SELECT {hash}(phone_key, amount) AS digest
-    FROM service
-    WHERE paid AND phone_key IS NOT NULL
-    GROUP BY {hash}(phone_key, amount)
-    HAVING count(*) > 1
-),
-
-followed AS (
+WITH followed AS (
     SELECT
         s.mode,
         s.currency,
@@ -61,7 +52,7 @@ followed AS (
         lag(s.reference) OVER payer AS reference_before,
         lag(s.completed_at) OVER payer AS completed_before,
         lag(s.created_at) OVER payer AS created_before
-    FROM service AS s
+    FROM kept_service AS s
     SEMI JOIN payers ON payers.digest = {hash}(s.phone_key, s.amount)
     WHERE s.paid AND s.phone_key IS NOT NULL
     WINDOW payer AS (
@@ -71,7 +62,6 @@ followed AS (
 
 SELECT f.*
 FROM followed AS f
-CROSS JOIN span
 WHERE f.reference <> f.reference_before
-    AND date_diff('microsecond', f.created_before, f.created_at) <= span.double_minutes * 60000000
-    AND f.business_day BETWEEN span.first_day AND span.last_day;
+    AND date_diff('microsecond', f.created_before, f.created_at) <= {double_minutes} * 60000000
+    AND f.business_day BETWEEN {first_day} AND {last_day};

@@ -1,20 +1,5 @@
--- The two sides as every later query reads them. Days are cast from midnights that were computed at
--- load. A payment that may have been booked before `books_from` is not called unbooked.
-CREATE TEMP TABLE span AS
-SELECT
-    t.first::DATE AS first_day,
-    t.last::DATE AS last_day,
-    t.as_of::DATE AS as_of,
-    least(
-        t.first::DATE, t.books_from::DATE, (SELECT min(ledger.booked_day)::DATE FROM ledger)
-    ) AS books_from,
-    t.net_basis,
-    t.everything,
-    t.amount_tolerance,
-    t.fee_tolerance,
-    t.grace_days,
-    t.double_minutes
-FROM terms AS t;
+-- The two sides as every later query reads them. Days stay the midnights that were computed at load:
+-- an engine passes over parts of a file by the column itself, not by what is cast from it.
 
 -- A collection is keyed by its reference, or by its id where it has none. Apart, because then no id is
 -- read where every collection has a reference.
@@ -33,7 +18,7 @@ SELECT
     c.channel,
     c.amount,
     c.fee,
-    CASE WHEN span.net_basis THEN c.amount - c.fee ELSE c.amount END AS due,
+    CASE WHEN {net_basis} THEN c.amount - c.fee ELSE c.amount END AS due,
     c.status,
     coalesce(c.status = 'succeeded', FALSE) AS paid,
     coalesce(c.status = 'created', FALSE) AS is_created,
@@ -43,11 +28,10 @@ SELECT
     c.phone_key,
     c.created_at,
     c.completed_at,
-    c.business_day::DATE AS business_day,
-    coalesce(c.business_day, c.created_day)::DATE AS day,
-    c.created_day::DATE AS created_day
-FROM keyed AS c
-CROSS JOIN span;
+    c.business_day,
+    coalesce(c.business_day, c.created_day) AS day,
+    c.created_day
+FROM keyed AS c;
 
 -- Lines that are no payment: refunds, credit notes, chargebacks, charges and reversals.
 CREATE TEMP TABLE signed_lines AS
@@ -64,7 +48,7 @@ SELECT
     l.status,
     coalesce(l.status = 'paid', FALSE) AS booked,
     l.booked_at,
-    l.booked_day::DATE AS booked_day
+    l.booked_day
 FROM ledger AS l
 WHERE l.kind <> 'payment';
 
@@ -122,7 +106,7 @@ SELECT
     l.status,
     TRUE AS booked,
     l.booked_at,
-    l.booked_day::DATE AS booked_day
+    l.booked_day
 FROM ledger AS l
 SEMI JOIN cancelled AS c ON c.row_no = l.row_no
 WHERE l.kind = 'payment';
@@ -155,7 +139,7 @@ SELECT
     coalesce(l.status = 'open', FALSE) AS is_open,
     CASE l.status WHEN 'paid' THEN 0 WHEN 'open' THEN 1 ELSE 2 END AS rank,
     l.booked_at,
-    l.booked_day::DATE AS booked_day
+    l.booked_day
 FROM ledger AS l
 LEFT JOIN named AS n ON n.row_no = l.row_no
 ANTI JOIN apart_lines AS a ON a.row_no = l.row_no;

@@ -23,8 +23,7 @@ CREATE TEMP TABLE asked_service AS
 WITH beyond AS (
     SELECT s.*
     FROM service AS s
-    CROSS JOIN span
-    WHERE s.paid AND (s.business_day < span.first_day OR s.business_day > span.last_day)
+    WHERE s.paid AND (s.business_day < {first_day} OR s.business_day > {last_day})
 )
 
 SELECT b.id, b.key
@@ -33,10 +32,9 @@ SEMI JOIN asked_texts AS t ON t.spelling = lower(trim(b.reference))
 UNION
 SELECT b.id, b.key
 FROM beyond AS b
-CROSS JOIN span
 INNER JOIN asked_days AS d
     ON d.currency = b.currency
-    AND date_diff('day', b.business_day, d.booked_day) BETWEEN 0 AND span.grace_days;
+    AND date_diff('day', b.business_day, d.booked_day) BETWEEN 0 AND {grace_days};
 
 CREATE TEMP TABLE extra_service AS
 WITH own AS (
@@ -57,10 +55,9 @@ CREATE TEMP TABLE asked_books AS
 WITH beyond AS (
     SELECT b.row_no, b.key, b.reference
     FROM books AS b
-    CROSS JOIN span
     WHERE b.booked
         AND b.key IS NOT NULL
-        AND (b.booked_day < span.first_day OR b.booked_day > span.last_day)
+        AND (b.booked_day < {first_day} OR b.booked_day > {last_day})
 ),
 
 spellings AS (
@@ -104,11 +101,10 @@ SELECT
     b.row_no, lower(trim(b.reference)) AS spelling, b.reference, b.currency, b.amount, b.booked,
     b.booked_at
 FROM alone_books AS b
-CROSS JOIN span
 ANTI JOIN twins ON twins.row_no = b.row_no
 WHERE b.reference IS NOT NULL
     AND b.named_id IS NULL
-    AND (b.booked OR b.booked_day BETWEEN span.first_day AND span.last_day)
+    AND (b.booked OR b.booked_day BETWEEN {first_day} AND {last_day})
 UNION ALL
 SELECT
     row_no, lower(trim(reference)) AS spelling, reference, currency, amount, booked, booked_at
@@ -118,8 +114,7 @@ WHERE reference IS NOT NULL;
 CREATE TEMP TABLE spelled_service AS
 SELECT s.id, lower(trim(s.reference)) AS spelling, s.paid, s.currency, s.due
 FROM alone_service AS s
-CROSS JOIN span
-WHERE s.paid OR s.day BETWEEN span.first_day AND span.last_day
+WHERE s.paid OR s.day BETWEEN {first_day} AND {last_day}
 UNION ALL
 SELECT id, lower(trim(reference)) AS spelling, paid, currency, due FROM extra_service;
 

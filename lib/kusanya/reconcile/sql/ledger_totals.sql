@@ -6,8 +6,7 @@ FROM (
     UNION ALL
     SELECT currency, amount, booked, booked_day FROM apart_lines
 ) AS lines
-CROSS JOIN span
-WHERE booked AND booked_day BETWEEN span.first_day AND span.last_day
+WHERE booked AND booked_day BETWEEN {first_day} AND {last_day}
 GROUP BY currency
 UNION ALL
 SELECT
@@ -16,6 +15,5 @@ SELECT
     count(*) AS rows,
     sum(due) AS amount
 FROM service
-CROSS JOIN span
-WHERE paid AND business_day BETWEEN span.first_day AND span.last_day
+WHERE paid AND business_day BETWEEN {first_day} AND {last_day}
 GROUP BY currency;

@@ -2,21 +2,19 @@
 WITH aged AS (
     SELECT
         met.*,
-        span.*,
         greatest(
             0,
             date_diff(
-                'day', coalesce(met.business_day, met.booked_day, met.day), span.as_of
+                'day', coalesce(met.business_day, met.booked_day, met.day), {as_of}
             )
         ) AS age_days,
-        coalesce(met.booked AND met.booked_day BETWEEN span.first_day AND span.last_day, FALSE)
+        coalesce(met.booked AND met.booked_day BETWEEN {first_day} AND {last_day}, FALSE)
             AS in_ledger,
-        coalesce(met.paid AND met.business_day BETWEEN span.first_day AND span.last_day, FALSE)
+        coalesce(met.paid AND met.business_day BETWEEN {first_day} AND {last_day}, FALSE)
             AS in_service,
-        coalesce(met.booked_day BETWEEN span.first_day AND span.last_day, FALSE)
-            OR coalesce(met.day BETWEEN span.first_day AND span.last_day, FALSE) AS is_inside
+        coalesce(met.booked_day BETWEEN {first_day} AND {last_day}, FALSE)
+            OR coalesce(met.day BETWEEN {first_day} AND {last_day}, FALSE) AS is_inside
     FROM {met} AS met
-    CROSS JOIN span
 )
 
 SELECT

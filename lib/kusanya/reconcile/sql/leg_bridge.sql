@@ -5,8 +5,7 @@
 WITH totals AS (
     SELECT m.account, m.currency, count(*) AS rows, sum(m.amount)::BIGINT AS amount
     FROM moves AS m
-    CROSS JOIN span
-    WHERE m.is_completed AND m.day BETWEEN span.first_day AND span.last_day
+    WHERE m.is_completed AND m.day BETWEEN {first_day} AND {last_day}
     GROUP BY m.account, m.currency
 ),
 
@@ -75,12 +74,11 @@ balances AS (
             ORDER BY d.begins DESC, m.input DESC, d.direction * m.line_no DESC
         ) AS place_back
     FROM moves AS m
-    CROSS JOIN span
     INNER JOIN directions AS d
         ON d.input = m.input AND d.account = m.account AND d.currency = m.currency
     WHERE m.is_completed
         AND m.balance IS NOT NULL
-        AND m.day BETWEEN span.first_day AND span.last_day
+        AND m.day BETWEEN {first_day} AND {last_day}
 ),
 
 ends AS (

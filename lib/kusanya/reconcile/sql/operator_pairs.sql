@@ -1,15 +1,6 @@
 -- Which line of the operator's statements is which collection: by the collection's id, by our
 -- reference, by a receipt that is known already, then by amount and day where exactly one is left
 -- on both sides. Each pass works on what the earlier ones left.
-CREATE TEMP TABLE span AS
-SELECT
-    t.first::DATE AS first_day,
-    t.last::DATE AS last_day,
-    t.as_of::DATE AS as_of,
-    t.amount_tolerance,
-    t.grace_days
-FROM terms AS t;
-
 -- A line that another file says once more is no second payment.
 CREATE TEMP TABLE moves AS
 SELECT
@@ -339,6 +330,5 @@ LEFT JOIN unanswered ON unanswered.move = w.move;
 CREATE TEMP VIEW others AS
 SELECT r.account, r.currency, count(*) AS rows, sum(r.amount)::BIGINT AS amount
 FROM received AS r
-CROSS JOIN span
-WHERE r.paid AND r.is_covered AND r.business_day BETWEEN span.first_day AND span.last_day
+WHERE r.paid AND r.is_covered AND r.business_day BETWEEN {first_day} AND {last_day}
 GROUP BY r.account, r.currency;

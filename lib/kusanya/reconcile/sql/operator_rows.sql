@@ -4,17 +4,12 @@ CREATE TEMP TABLE judged AS
 WITH aged AS (
     SELECT
         met.*,
-        span.first_day,
-        span.last_day,
-        span.amount_tolerance,
-        span.grace_days,
         greatest(
-            0, date_diff('day', coalesce(met.business_day, met.operator_day), span.as_of)
+            0, date_diff('day', coalesce(met.business_day, met.operator_day), {as_of})
         ) AS age_days,
-        coalesce(met.operator_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_operator,
-        coalesce(met.business_day BETWEEN span.first_day AND span.last_day, FALSE) AS in_service
+        coalesce(met.operator_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_operator,
+        coalesce(met.business_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_service
     FROM met
-    CROSS JOIN span
 )
 
 SELECT

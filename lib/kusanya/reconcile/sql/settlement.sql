@@ -9,8 +9,8 @@ SELECT
     END AS unit,
     g.item,
     c.*
-FROM collections AS c, terms, granularity AS g
-WHERE c.status = 'succeeded' AND c.business_day BETWEEN terms.first AND terms.last;
+FROM collections AS c, granularity AS g
+WHERE c.status = 'succeeded' AND c.business_day BETWEEN {first_day} AND {last_day};
 
 CREATE TEMP TABLE ours AS
 SELECT
@@ -70,14 +70,13 @@ paid AS (
 SELECT
     p.* EXCLUDE (copied, repeated, echoed, before, unit_net, unit_same),
     p.copied
-    OR (p.repeated AND coalesce(p.before >= o.net - terms.amount_tolerance, FALSE))
+    OR (p.repeated AND coalesce(p.before >= o.net - {amount_tolerance}, FALSE))
     OR (
         p.echoed
         AND p.unit_same = 1
-        AND abs(p.unit_net - coalesce(o.net, 0) - p.net) <= terms.amount_tolerance
+        AND abs(p.unit_net - coalesce(o.net, 0) - p.net) <= {amount_tolerance}
     ) AS again
 FROM paid AS p
-CROSS JOIN terms
 LEFT JOIN ours AS o ON o.unit = p.unit;
 
 -- A payout of a neighbouring day belongs to another period; one of a collection is ours wherever.
@@ -94,9 +93,9 @@ SELECT
     CASE WHEN count(lines.gross) = count(*) THEN sum(lines.gross)::BIGINT END AS gross,
     CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
     sum(lines.net)::BIGINT AS net
-FROM lines, terms
+FROM lines
 WHERE NOT lines.again
-    AND (lines.business_day BETWEEN terms.first AND terms.last
+    AND (lines.business_day BETWEEN {first_day} AND {last_day}
         OR lines.unit IN (SELECT unit FROM ours))
 GROUP BY lines.unit
 UNION ALL
@@ -112,9 +111,9 @@ SELECT
     lines.gross,
     lines.fee,
     lines.net
-FROM lines, terms
+FROM lines
 WHERE lines.again
-    AND (lines.business_day BETWEEN terms.first AND terms.last
+    AND (lines.business_day BETWEEN {first_day} AND {last_day}
         OR lines.unit IN (SELECT unit FROM ours));
 
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
@@ -126,16 +125,16 @@ SELECT
             THEN 'settlement_zero'
         WHEN o.unit IS NULL THEN 'settlement_unexpected'
         WHEN t.line_no IS NULL
-            AND date_diff('day', o.business_day, terms.as_of)
-                < coalesce(d.days, terms.settle_days)
+            AND date_diff('day', o.business_day, {as_of})
+                < coalesce(d.days, {settle_days})
             THEN 'settlement_pending'
         WHEN t.line_no IS NULL THEN 'settlement_missing'
-        WHEN abs(t.fee - o.fee) > terms.fee_tolerance
-            AND abs(coalesce(t.gross, t.net + t.fee) - o.gross) <= terms.amount_tolerance
+        WHEN abs(t.fee - o.fee) > {fee_tolerance}
+            AND abs(coalesce(t.gross, t.net + t.fee) - o.gross) <= {amount_tolerance}
             THEN 'settlement_fee_mismatch'
-        WHEN t.net < o.net - terms.amount_tolerance THEN 'settlement_short'
-        WHEN t.net > o.net + terms.amount_tolerance THEN 'settlement_over'
-        WHEN abs(t.fee - o.fee) > terms.fee_tolerance THEN 'settlement_fee_mismatch'
+        WHEN t.net < o.net - {amount_tolerance} THEN 'settlement_short'
+        WHEN t.net > o.net + {amount_tolerance} THEN 'settlement_over'
+        WHEN abs(t.fee - o.fee) > {fee_tolerance} THEN 'settlement_fee_mismatch'
         ELSE 'settled'
     END AS break_code,
     coalesce(o.business_day, t.business_day) AS business_day,
@@ -155,5 +154,4 @@ SELECT
     row_number() OVER (ORDER BY o.unit, t.unit, t.line_no) AS row_no
 FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
-LEFT JOIN settle_days_of AS d ON d.channel = o.channel
-CROSS JOIN terms;
+LEFT JOIN settle_days_of AS d ON d.channel = o.channel;

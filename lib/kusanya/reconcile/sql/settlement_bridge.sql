@@ -17,8 +17,8 @@ WITH sides AS (
         0::BIGINT AS fee,
         sum(l.net)::BIGINT AS net_settled,
         count(*) AS lines
-    FROM lines AS l, terms
-    WHERE l.business_day BETWEEN terms.first AND terms.last
+    FROM lines AS l
+    WHERE l.business_day BETWEEN {first_day} AND {last_day}
         OR l.unit IN (SELECT unit FROM ours)
     GROUP BY l.currency
 ),

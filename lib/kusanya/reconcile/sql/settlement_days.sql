@@ -25,11 +25,10 @@ CREATE TEMP TABLE shifts AS
 WITH agreeing AS (
     SELECT p.channel, p.currency, date_diff('day', e.day, p.day) AS days, count(*) AS many
     FROM days_paid AS p
-    CROSS JOIN terms
     INNER JOIN days_earned AS e ON e.channel = p.channel AND e.currency = p.currency
     LEFT JOIN settle_days_of AS d ON d.channel = p.channel
-    WHERE abs(p.net - e.net) <= terms.amount_tolerance
-        AND date_diff('day', e.day, p.day) BETWEEN 0 AND coalesce(d.days, terms.settle_days)
+    WHERE abs(p.net - e.net) <= {amount_tolerance}
+        AND date_diff('day', e.day, p.day) BETWEEN 0 AND coalesce(d.days, {settle_days})
     GROUP BY p.channel, p.currency, date_diff('day', e.day, p.day)
 ),
 
@@ -80,10 +79,9 @@ followed AS (
 
 SELECT f.*
 FROM followed AS f
-CROSS JOIN terms
 LEFT JOIN days_earned AS e
     ON e.day = f.day AND e.channel = f.channel AND e.currency = f.currency
-WHERE f.lines = 1 AND coalesce(abs(f.net - e.net) > terms.amount_tolerance, TRUE);
+WHERE f.lines = 1 AND coalesce(abs(f.net - e.net) > {amount_tolerance}, TRUE);
 
 CREATE TEMP TABLE split_days AS
 WITH runs AS (
@@ -109,8 +107,7 @@ WITH runs AS (
 found AS (
     SELECT r.line_no, max(r.day) AS from_day
     FROM runs AS r
-    CROSS JOIN terms
-    WHERE r.day < r.day_line AND abs(r.net_line - r.net_since) <= terms.amount_tolerance
+    WHERE r.day < r.day_line AND abs(r.net_line - r.net_since) <= {amount_tolerance}
     GROUP BY r.line_no
 )
 
