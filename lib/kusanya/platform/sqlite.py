@@ -45,6 +45,21 @@ def sqlite_refusal(driver: Any) -> str | None:
     )
 
 
+def bind_unchanged(driver: Any) -> None:
+    """Let `driver` take bytes and None as they are, unless the program adapts them itself.
+
+    It asks each value of another type than int, float or str to adapt itself. These two never do,
+    and to find that out costs more than to write the value.
+    """
+    for kind in (bytes, type(None)):
+        if (kind, driver.PrepareProtocol) not in driver.adapters:
+            driver.register_adapter(kind, _unchanged)
+
+
+def _unchanged(value: bytes | None) -> bytes | None:
+    return value
+
+
 def _remedy() -> str:
     oldest = ".".join(map(str, SQLITE_MIN))
     machine = platform.machine()

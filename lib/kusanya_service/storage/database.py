@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from kusanya.platform.sqlite import sqlite_driver, sqlite_refusal
+from kusanya.platform.sqlite import bind_unchanged, sqlite_driver, sqlite_refusal
 from kusanya_service.errors import DataDamaged, DataFolderUnusable, DataTooNew
 from kusanya_service.storage.schema import MIGRATIONS
 
@@ -32,6 +32,7 @@ def open_database(path: Path) -> Connection:
     """
     if refusal := sqlite_refusal(sqlite):
         raise DataFolderUnusable(refusal)
+    bind_unchanged(sqlite)
     try:
         connection = _connect(path)
         _refuse_newer(connection)

@@ -5,15 +5,23 @@ import platform
 import sqlite3
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
 from kusanya.errors import StoreUnavailable
 from kusanya.platform import sqlite
-from kusanya.platform.sqlite import SQLITE_MIN, WHEELS, sqlite_driver, sqlite_refusal
+from kusanya.platform.sqlite import (
+    SQLITE_MIN,
+    WHEELS,
+    bind_unchanged,
+    sqlite_driver,
+    sqlite_refusal,
+)
 from kusanya.store import Store
 from kusanya_service.errors import DataFolderUnusable
 from kusanya_service.storage import database
@@ -103,6 +111,28 @@ def test_a_store_works_on_the_standard_librarys_driver(
         store.maintenance.backup(tmp_path / "copy.db")
     with Store.open(tmp_path / "copy.db", read_only=True) as copy:
         assert not copy.maintenance.check()
+
+
+@pytest.mark.parametrize("value", [None, b"", b"\0\xff"])
+def test_a_value_that_needs_no_adapting_is_bound_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, value: bytes | None
+) -> None:
+    key = (type(value), sqlite3.PrepareProtocol)
+    adapters: dict[Any, Any] = sqlite3.adapters
+    monkeypatch.setitem(adapters, key, None)
+    del adapters[key]
+    bind_unchanged(sqlite3)
+    assert adapters[key](value) is value
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert connection.execute("SELECT ?", (value,)).fetchone() == (value,)
+
+
+def test_a_programs_own_way_to_adapt_a_value_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapters: dict[Any, Any] = sqlite3.adapters
+    monkeypatch.setitem(adapters, (bytes, sqlite3.PrepareProtocol), bytes.hex)
+    bind_unchanged(sqlite3)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert connection.execute("SELECT ?", (b"\xff",)).fetchone() == ("ff",)
 
 
 def test_postgresql_needs_no_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
-from kusanya.platform.sqlite import sqlite_driver, sqlite_refusal
+from kusanya.platform.sqlite import bind_unchanged, sqlite_driver, sqlite_refusal
 from kusanya.store.tables.connections import Connections
 from kusanya.store.tables.file_identity import FileIdentity
 from kusanya.store.tables.sessions import (
@@ -189,6 +189,7 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         raise StoreUnavailable(str(error)) from None
     if refusal := sqlite_refusal(dbapi2):
         raise StoreUnavailable(refusal)
+    bind_unchanged(dbapi2)
     path = path.absolute()
     address = URL.create(
         "sqlite",
