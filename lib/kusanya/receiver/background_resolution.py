@@ -121,10 +121,16 @@ class IntentResolver:
     def _look(self) -> bool:
         """Resolve what can be resolved; tell whether the look was complete."""
         try:
-            resolved = resolve_waiting(self._store, now=self._clock.now())
+            return self._resolve()
         except ReferenceError:
             # The store of `handle` was let go: there is nothing left to look at.
             return True
+
+    def _resolve(self) -> bool:
+        try:
+            resolved = resolve_waiting(self._store, now=self._clock.now())
+        except ReferenceError:
+            raise
         except StoreError as error:
             if self._store.is_closed:
                 return True  # for good: nobody wants more looks

@@ -1,5 +1,6 @@
 """Intents whose answer was lost, resolved by the event that arrives for them."""
 
+import gc
 import logging
 import os
 import queue
@@ -10,12 +11,14 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from weakref import proxy
 
 import pytest
 from tests.kusanya.receiver.lost_answers import unanswered
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
+from kusanya.receiver import background_resolution
 from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
@@ -189,6 +192,30 @@ def test_a_store_that_was_closed_ends_the_looks_without_a_word(
         rests.go_on()
         thread.join(10)
         assert not thread.is_alive()
+    assert (resolver.failed, caplog.records) == (0, [])
+
+
+def test_a_store_that_is_let_go_in_a_look_that_fails_ends_the_looks_without_a_word(
+    tmp_path: Path,
+    empty_store: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    held = [Store.open(shutil.copy(empty_store, tmp_path / "s.db"))]
+    rests = Rests()
+
+    def failing(*_args: object, **_kwargs: object) -> int:
+        held.pop().close()
+        gc.collect()
+        raise StoreUnavailable("the file is gone")
+
+    monkeypatch.setattr(background_resolution, "resolve_waiting", failing)
+    resolver = IntentResolver(proxy(held[0]), clock=clock, rest=rests)
+    resolver.start()
+    rests.after_a_look()
+    rests.end()
+    resolver.close()
     assert (resolver.failed, caplog.records) == (0, [])
 
 
