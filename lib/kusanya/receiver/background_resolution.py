@@ -7,7 +7,6 @@ thread while there is nothing to look at.
 """
 
 import logging
-import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -16,6 +15,7 @@ from typing import Final, Self
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
 from kusanya.intents import resolve_waiting
+from kusanya.platform.forks import ForkAware
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
 
@@ -29,7 +29,7 @@ Rest = Callable[[threading.Event, float], bool]
 """Waits so many seconds; returns early, with True, when the event is set: the receiver stops."""
 
 
-class IntentResolver:
+class IntentResolver(ForkAware):
     """Resolves intents in the background, of every mode that the store holds.
 
     `offer` is called with each acknowledged delivery, in any thread of any process: after a fork
@@ -50,14 +50,18 @@ class IntentResolver:
         """Intents resolved since the start."""
         self.failed = 0
         """Looks that failed; each is repeated."""
-        self._begin_process()
+        self._begin_anew()
+        super().__init__()
 
-    def _begin_process(self) -> None:
-        self._pid = os.getpid()
+    def _begin_anew(self) -> None:
         self._lock = threading.Lock()
         self._wanted = False
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
+
+    def after_fork_in_child(self) -> None:
+        """Leave the thread to the parent, and the lock, which may have been taken."""
+        self._begin_anew()
 
     def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
@@ -66,9 +70,6 @@ class IntentResolver:
 
     def start(self) -> None:
         """Look at the open intents soon; returns at once."""
-        if self._pid != os.getpid():
-            # A forked child: the thread stayed with its parent, and the lock may have been taken.
-            self._begin_process()
         if self._wanted:
             return
         with self._lock:
@@ -87,7 +88,7 @@ class IntentResolver:
         """Finish the look under way; what is still open is looked at after the next start."""
         self._stopping.set()
         thread = self._thread
-        if thread is not None and self._pid == os.getpid():
+        if thread is not None:
             thread.join()
 
     def __enter__(self) -> Self:

@@ -7,7 +7,6 @@ Delivery rules 5.
 """
 
 import logging
-import os
 import queue
 import threading
 import zlib
@@ -21,6 +20,7 @@ import msgspec
 from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import KusanyaError, NotFound
+from kusanya.platform.forks import ForkAware
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
@@ -73,7 +73,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that differ, such as `type` or `data.fee`; names alone, never values."""
 
 
-class DoubleCheck:
+class DoubleCheck(ForkAware):
     """Checks deliveries in the background, on a thread that starts with the first of them.
 
     Given to `receiver.app` as `double_check`, it is offered each acknowledged delivery and closed
@@ -102,18 +102,19 @@ class DoubleCheck:
         self._queue_events = queue_events
         self.dropped = 0
         """Deliveries that were not checked because the queue was full or the check was stopping."""
-        self._begin_process()
+        self._begin_anew()
+        super().__init__()
 
-    def _begin_process(self) -> None:
-        self._pid = os.getpid()
-        self._begin_thread()
-
-    def _begin_thread(self) -> None:
+    def _begin_anew(self) -> None:
         self._queue: queue.Queue[tuple[Arrival, DeliveryReceipt] | None] = queue.Queue(
             self._queue_events
         )
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def after_fork_in_child(self) -> None:
+        """Leave the thread and its queue to the parent."""
+        self._begin_anew()
 
     def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
@@ -131,9 +132,6 @@ class DoubleCheck:
 
     def start(self) -> None:
         """Start the thread where it does not run; called on one thread alone, as `offer` is."""
-        if self._pid != os.getpid():
-            # A forked child: the thread stayed with its parent.
-            self._begin_process()
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._run,
@@ -158,7 +156,7 @@ class DoubleCheck:
     def close(self) -> None:
         """Finish the check under way and drop the others; a later delivery starts it again."""
         thread = self._thread
-        if thread is None or self._pid != os.getpid():
+        if thread is None:
             return
         self._stopping.set()
         while True:
@@ -168,7 +166,7 @@ class DoubleCheck:
             except queue.Full:
                 self._drop_one()
         thread.join()
-        self._begin_thread()
+        self._begin_anew()
 
     def _drop_one(self) -> None:
         try:
