@@ -175,7 +175,7 @@ def _says(event: Event) -> dict[str, Any]:
         "event_id": event.id,
         "event_type": event.type,
         "event_created_at": event.created_at,
-        "event_mode": event.mode.value,
+        "event_mode": str(event.mode),
         "collection_id": data.id,
         "reference": data.reference,
         "amount": data.amount,

@@ -52,8 +52,8 @@ class Deadlines:
         self._is_armed = False
 
     def begin(self) -> Deadline:
-        """Return the deadline of the current task, to be used in a `with` statement."""
-        task = asyncio.current_task()
+        """Return the deadline of the loop's current task, to be used in a `with` statement."""
+        task = asyncio.current_task(self._loop)
         if task is None:
             raise RuntimeError("a deadline is that of a task")
         deadline = Deadline(self._loop.time() + self._seconds, task)
