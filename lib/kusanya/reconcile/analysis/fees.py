@@ -162,9 +162,7 @@ def on_unpaid(
     """Return the fees of what failed or expired, and those that a statement deducted anyway."""
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
-        engine.register(
-            "statement", columns.empty(STATEMENT) if statement is None else statement, STATEMENT
-        )
+        engine.register("statement", statement, STATEMENT)
         return engine.frame(query("unpaid"), UNPAID, _days(period))
 
 
@@ -185,7 +183,7 @@ def _priced(
     """Return the answers of queries over what the tariff prices, in their order."""
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
-        engine.register("tariff", columns.empty(TARIFF) if tariff is None else tariff, TARIFF)
+        engine.register("tariff", tariff, TARIFF)
         engine.register("bands", bands(edges), BANDS)
         engine.run(query("priced"))
         return [engine.frame(query(name), schema, _days(period)) for name, schema in asked]

@@ -78,8 +78,10 @@ class DuckDbEngine(Engine):
             # Answers that were taken from Arrow into frames are free, and Arrow keeps their room.
             pa.default_memory_pool().release_unused()
 
-    def register(self, name: str, source: Source, schema: Schema) -> None:
+    def register(self, name: str, source: Source | None, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
+        if source is None:
+            source = columns.empty(schema)
         if isinstance(source, pd.DataFrame):
             self._con.register(name, columns.to_arrow(source, schema))
             return

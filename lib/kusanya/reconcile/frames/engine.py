@@ -61,8 +61,11 @@ class Engine(ABC):
         self._values: dict[str, str] = {}
 
     @abstractmethod
-    def register(self, name: str, source: Source, schema: Schema) -> None:
-        """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
+    def register(self, name: str, source: Source | None, schema: Schema) -> None:
+        """Make `source` readable under `name`; None is a table without rows.
+
+        Raises FrameError when it breaks its schema.
+        """
 
     def define(self, values: Mapping[str, int | date]) -> None:
         """Let `{name}` in later queries stand for the value.

@@ -100,8 +100,10 @@ class SparkEngine(Engine):
         finally:
             self._session.stop()
 
-    def register(self, name: str, source: Source, schema: Schema) -> None:
+    def register(self, name: str, source: Source | None, schema: Schema) -> None:
         """Make `source` readable under `name`. Raises FrameError when it breaks its schema."""
+        if source is None:
+            source = columns.empty(schema)
         if isinstance(source, pd.DataFrame):
             table = columns.to_arrow(source, schema)
             if len(table) <= HELD_ROWS and HELD_ROWS:

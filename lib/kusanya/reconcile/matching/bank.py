@@ -68,8 +68,7 @@ def match(
     """
     with open_engine() as engine:
         engine.register("movements", movements, MOVEMENTS)
-        paid_out = columns.empty(STATEMENT) if statement is None else statement
-        engine.register("statement", paid_out, STATEMENT)
+        engine.register("statement", statement, STATEMENT)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.BANK), RULES)
         engine.run(query("bank_pairs"))

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import carried, columns, on_disk
+from kusanya.reconcile.frames import carried
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BREAKS,
@@ -30,8 +30,9 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.days import Period
-from kusanya.reconcile.frames.engine import Engine, Source, query
+from kusanya.reconcile.frames.engine import Dataset, Engine, Source, query
 from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.on_disk import save, whole
 from kusanya.reconcile.frames.quality import with_unread
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance, terms
@@ -41,18 +42,13 @@ from kusanya.reconcile.matching.breaks import RULES
 Progress = Callable[[str], None]
 """Called with what is being done, for people who wait."""
 _DAY: Final = Schema("day", {"day": DType.DAY})
-_ALL: Final = """
-CREATE TEMP VIEW collections AS
-SELECT * FROM loaded UNION ALL SELECT * FROM outside
-"""
 
 
 def lines(ledger: Source | None, statement: pd.DataFrame | None, *, period: Period) -> pd.DataFrame:
     """Return how many lines of each file lie before, in and after the period, and their sums."""
     with open_engine(ledger) as engine:
-        engine.register("ledger", columns.empty(LEDGER) if ledger is None else ledger, LEDGER)
-        paid_out = columns.empty(STATEMENT) if statement is None else statement
-        engine.register("statement", paid_out, STATEMENT)
+        engine.register("ledger", ledger, LEDGER)
+        engine.register("statement", statement, STATEMENT)
         days = {"first": period.first, "last": period.last}
         return engine.frame(query("lines"), LINES, days)
 
@@ -121,7 +117,7 @@ def _books(given: Source, inputs: Inputs) -> tuple[Source, date | None]:
     earlier = inputs.carried
     if earlier is None or not earlier.adjoins(inputs.period):
         return given, None
-    frame = on_disk.whole(given, LEDGER, order="row_no")
+    frame = whole(given, LEDGER, order="row_no")
     lines = [frame, earlier.lines_before(frame, inputs.period)]
     return pd.concat(lines, ignore_index=True), earlier.period.first
 
@@ -152,57 +148,65 @@ def match(
     `books_from` on, where given, the ledger holds all that was booked. Raises ValueError for
     collections of both modes.
     """
+    report_step = progress or (lambda _: None)
     with open_engine(collections, ledger) as engine:
         engine.register("loaded", collections, COLLECTIONS)
-        engine.register(
-            "outside", columns.empty(COLLECTIONS) if outside is None else outside, COLLECTIONS
-        )
-        engine.run(_ALL)
+        engine.register("outside", outside, COLLECTIONS)
+        engine.run(query("all_collections"))
         engine.one_mode("collections")
         engine.register("ledger", ledger, LEDGER)
+        engine.register("other_mode", other_mode, KEYS)
+        engine.register("intents", intents, INTENTS)
+        engine.register("rules", breaks.table(breaks.LEDGER), RULES)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.define({"net_basis": basis == "net", "everything": everything})
         engine.define({"books_from": _books_from(engine, period, books_from)})
-        engine.register(
-            "other_mode", columns.empty(KEYS) if other_mode is None else other_mode, KEYS
-        )
-        engine.register("intents", columns.empty(INTENTS) if intents is None else intents, INTENTS)
-        engine.register("rules", breaks.table(breaks.LEDGER), RULES)
-        report_step = progress or (lambda _: None)
-        report_step("matching the ledger: reversals and what is said twice")
-        engine.run(query("ledger_sides"))
-        engine.run(query("ledger_plain"))
-        report_step("matching the ledger: one line with one payment")
-        engine.run(_verdicts("plain_verdicts", "met_plainly"))
-        engine.run(query("ledger_counted", ok_codes=breaks.agreeing()))
-        report_step("matching the ledger: several of one reference")
-        engine.run(query("ledger_pairs"))
-        engine.run(query("ledger_judged"))
-        report_step("matching the ledger: other spellings")
-        engine.run(query("ledger_spelled"))
-        engine.run(_verdicts("close_verdicts", "met_closely"))
-        engine.run(_verdicts("spelled_verdicts", "met_by_spelling"))
-        report_step("matching the ledger: one for many, many for one")
-        engine.run(query("ledger_groups"))
-        report_step("matching the ledger: payments of one customer")
-        engine.run(query("ledger_rows"))
-        engine.run(query("ledger_hints"))
-        engine.run(query("ledger_totals"))
-        engine.run(query("ledger_paid_again"))
+        for step, queries in _steps().items():
+            report_step(f"matching the ledger: {step}")
+            for text in queries:
+                engine.run(text)
         report_step("matching the ledger: listing what agrees")
-        listed: Source | None = None
-        if pairs and isinstance(collections, pd.DataFrame):
-            listed = engine.frame(_agreed(), PAIRS)
-        elif pairs:
-            listed = on_disk.save(PAIRS, engine.pieces(_agreed(), PAIRS))
+        agreeing = _pairs(engine, on_disk=isinstance(collections, Dataset)) if pairs else None
         report_step("matching the ledger: listing what does not")
         return LedgerMatch(
             rows=engine.frame(query("ledger_answer"), MATCHES),
             bridge=engine.frame(query("ledger_bridge"), BRIDGE),
             ageing=engine.frame(query("ledger_ageing"), AGEING),
             doubles=engine.frame(query("ledger_doubles"), DOUBLES),
-            pairs=listed,
+            pairs=agreeing,
         )
+
+
+def _steps() -> dict[str, tuple[str, ...]]:
+    """Return what is done in which order, each step on what the earlier ones left."""
+    return {
+        "reversals and what is said twice": (query("ledger_sides"), query("ledger_plain")),
+        "one line with one payment": (
+            _verdicts("plain_verdicts", "met_plainly"),
+            query("ledger_counted", ok_codes=breaks.agreeing()),
+        ),
+        "several of one reference": (query("ledger_pairs"), query("ledger_judged")),
+        "other spellings": (
+            query("ledger_spelled"),
+            _verdicts("close_verdicts", "met_closely"),
+            _verdicts("spelled_verdicts", "met_by_spelling"),
+        ),
+        "one for many, many for one": (query("ledger_groups"),),
+        "payments of one customer": (
+            query("ledger_rows"),
+            query("ledger_hints"),
+            query("ledger_totals"),
+            query("ledger_paid_again"),
+        ),
+    }
+
+
+def _pairs(engine: Engine, *, on_disk: bool) -> Source:
+    """Return the lines that agree with their collections, as a frame or in a file."""
+    asked = query("ledger_agreed", ok_codes=breaks.agreeing())
+    if on_disk:
+        return save(PAIRS, engine.pieces(asked, PAIRS))
+    return engine.frame(asked, PAIRS)
 
 
 def _books_from(engine: Engine, period: Period, given: date | None) -> date:
@@ -210,10 +214,6 @@ def _books_from(engine: Engine, period: Period, given: date | None) -> date:
     earliest = engine.frame("SELECT min(booked_day) AS day FROM ledger", _DAY)["day"].iloc[0]
     known = [period.first, given, None if pd.isna(earliest) else earliest.date()]
     return min(day for day in known if day is not None)
-
-
-def _agreed() -> str:
-    return query("ledger_agreed", ok_codes=breaks.agreeing())
 
 
 def _verdicts(name: str, met: str) -> str:

@@ -86,12 +86,12 @@ def match(
     """
     with open_engine(collections) as engine:
         engine.register("loaded", collections, COLLECTIONS)
-        engine.register("outside", _or_empty(outside, COLLECTIONS), COLLECTIONS)
+        engine.register("outside", outside, COLLECTIONS)
         engine.run(query("all_collections"))
         engine.one_mode("collections")
         engine.register("movements", movements, MOVEMENTS)
-        engine.register("intents", _or_empty(intents, INTENTS), INTENTS)
-        engine.register("receipts", _or_empty(receipts, RECEIPTS), RECEIPTS)
+        engine.register("intents", intents, INTENTS)
+        engine.register("receipts", receipts, RECEIPTS)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator_pairs"))
@@ -102,7 +102,3 @@ def match(
             bridge=bridge(engine, "operator total", "service total"),
             receipts=engine.frame(query("operator_receipts"), RECEIPTS),
         )
-
-
-def _or_empty(frame: pd.DataFrame | None, schema: columns.Schema) -> pd.DataFrame:
-    return columns.empty(schema) if frame is None else frame

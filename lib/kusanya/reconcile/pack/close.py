@@ -209,9 +209,7 @@ def _largest(inputs: Inputs) -> str:
     """Return which collection and which line say the largest amounts."""
     with open_engine(inputs.collections, inputs.ledger) as engine:
         engine.register("collections", inputs.collections, COLLECTIONS)
-        engine.register(
-            "ledger", columns.empty(LEDGER) if inputs.ledger is None else inputs.ledger, LEDGER
-        )
+        engine.register("ledger", inputs.ledger, LEDGER)
         rows = columns.records(engine.frame(_LARGEST, _AMOUNTS))
         return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
 
