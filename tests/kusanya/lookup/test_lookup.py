@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import event
 from tests.kit.intents import prepare_intent
 
 from kusanya.business_day import day_start
@@ -336,3 +337,33 @@ def test_metadata_and_descriptions_are_found_by_name_and_by_their_text(store: St
     short = find(store, "description:to", mode=Mode.LIVE, now=NOW, day=day_start)
     assert short.trouble is not None
     assert "3 letters" in short.trouble
+
+
+def test_what_commits_during_a_look_up_is_found_by_the_next_one(store: Store) -> None:
+    heard(store, collection("1"))
+    asked: list[str] = []
+
+    def commit_another(_c: Any, _cursor: Any, sql: str, *_: Any) -> None:
+        asked.append(sql)
+        if len(asked) == 2:
+            heard(store, collection("2"))
+
+    event.listen(store._engines.reader, "before_cursor_execute", commit_another)
+    found = ask(store, "0754000412")
+    assert [match.row.id for match in found.matches] == ["col_1"]
+    found = ask(store, "0754000412")
+    assert [match.row.id for match in found.matches] == ["col_2", "col_1"]
+
+
+def test_an_amount_at_a_time_that_is_not_found_is_asked_for_once_in_each_mode(store: Store) -> None:
+    asked: list[tuple[str, tuple[Any, ...]]] = []
+
+    def listen(_c: Any, _cursor: Any, sql: str, values: Any, *_: Any) -> None:
+        if 85_000 in values:
+            asked.append((sql, tuple(values)))
+
+    event.listen(store._engines.reader, "before_cursor_execute", listen)
+    found = ask(store, "85000 15:20")
+    assert (found.count, found.looked_at) == (0, "85,000, 15:05 to 15:35 today")
+    assert {values[0] for _, values in asked} == {"live", "test"}
+    assert len(asked) == len(set(asked))

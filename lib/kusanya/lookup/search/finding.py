@@ -66,22 +66,25 @@ def find(
     Of creations those are found that no collection is known of: by their id or whole reference in
     every state, by the rest while they are open. `day` gives the first instant of the business day
     that an instant lies on, so that "85000 15:20" means a time of today. The other mode is looked
-    at only when this one has nothing. Raises StoreError when the store cannot be read.
+    at only when this one has nothing. Everything is of one moment. Raises StoreError when the store
+    cannot be read.
     """
     asked = text.strip()
     if not asked:
         return LookupResult(text=asked)
     reading = confirmations.read(asked)
-    if reading.is_message:
-        messages = match_messages(store, reading, mode=mode, now=now, payees=payees)
-        return _of_messages(asked, messages, reading.reason)
-    question = Question(text=asked, mode=mode, now=now, day=day, limit=limit)
-    found = _found(store, question)
-    if found.count:
-        return found
-    other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
-    elsewhere = _found(store, msgspec.structs.replace(question, mode=other))
-    return msgspec.structs.replace(found, elsewhere=elsewhere.count)
+    # One connection and one BEGIN for the dozens of things that a text may mean.
+    with store.one_moment():
+        if reading.is_message:
+            messages = match_messages(store, reading, mode=mode, now=now, payees=payees)
+            return _of_messages(asked, messages, reading.reason)
+        question = Question(text=asked, mode=mode, now=now, day=day, limit=limit)
+        found = _found(store, question)
+        if found.count:
+            return found
+        other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
+        elsewhere = _found(store, msgspec.structs.replace(question, mode=other))
+        return msgspec.structs.replace(found, elsewhere=elsewhere.count)
 
 
 def _of_messages(asked: str, messages: Sequence[MessageMatch], reason: str) -> LookupResult:
@@ -139,7 +142,9 @@ def _found(store: Store, question: Question) -> LookupResult:
 
 def _read_otherwise(store: Store, question: Question, result: LookupResult) -> LookupResult:
     """Return the first other reading of a text that finds anything; else what was tried in vain."""
-    for read in (by_spelling, _by_amount, by_short_phone_end, by_description, by_words):
+    # A dated amount has been looked for already.
+    amount = () if result.looked_at else (_by_amount,)
+    for read in (by_spelling, *amount, by_short_phone_end, by_description, by_words):
         found = read(store, question)
         if found.matches or found.creations:
             return _with(result, found, question.limit)
