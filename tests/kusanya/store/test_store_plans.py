@@ -363,6 +363,12 @@ BOUNDED: dict[str, Callable[[Store, int], object]] = {
     "reference": lambda s, limit: s.collections.by_reference(TEST, "INV-000001", limit=limit),
     "phone": lambda s, limit: s.collections.by_phone(TEST, "255754000001", limit=limit),
     "beginning": lambda s, limit: s.collections.by_prefix(TEST, "INV", limit=limit),
+    "metadata": lambda s, limit: s.collections.by_metadata(TEST, "A-1", limit=limit),
+    "open intents": lambda s, limit: s.intents.still_open(TEST, limit=limit),
+    "open intents by a part": lambda s, limit: s.intents.still_open(
+        TEST, reference_part="NV-1", limit=limit
+    ),
+    "note": lambda s, limit: s.notes.search(TEST, "SJ31", limit=limit),
 }
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, select, tuple_
+from sqlalchemy import Select, bindparam, select, tuple_
 
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unsearched
@@ -13,6 +13,8 @@ from kusanya.store.tables.values import clean, from_us, maybe_at, to_us
 from kusanya.wire import Mode
 
 _EVENT: Final = tuple(event.c[name] for name in EventRow.__struct_fields__)
+# Made once: building a statement costs more than running it does.
+_BY_ID: Final = select(*_EVENT).where(event.c.id == bindparam("of_id")).order_by(event.c.mode)
 
 
 class Events(StorePart):
@@ -20,11 +22,8 @@ class Events(StorePart):
 
     def get(self, event_id: str, mode: Mode | None = None) -> EventRow | None:
         """Return an event by its id, of one mode or of whichever knows it, live first."""
-        query = select(*_EVENT).where(event.c.id == clean(event_id))
-        if mode is not None:
-            query = query.where(event.c.mode == mode.value)
-        found = self._events(query.order_by(event.c.mode))
-        return found[0] if found else None
+        found = self._events(_BY_ID, of_id=clean(event_id))
+        return next((one for one in found if mode in (None, one.mode)), None)
 
     def of_collection(self, collection_id: str, mode: Mode) -> tuple[EventRow, ...]:
         """Return the events of a collection of one mode in the order of their first arrival."""
@@ -55,9 +54,9 @@ class Events(StorePart):
         found = self._events(query.order_by(it.first_arrived_at, it.id).limit(limit + 1))
         return Page(rows=found[:limit], more=len(found) > limit)
 
-    def _events(self, query: Select[Any]) -> tuple[EventRow, ...]:
+    def _events(self, query: Select[Any], **asked: str) -> tuple[EventRow, ...]:
         with self._reading("read events") as connection:
-            return tuple(_to_event(row) for row in connection.execute(query).mappings())
+            return tuple(_to_event(row) for row in connection.execute(query, asked).mappings())
 
 
 def _to_event(row: Any) -> EventRow:

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, or_, select
 from sqlalchemy import text as sql_text
 
 from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
+from kusanya.store.queries.planner_hints import bound_asked
 from kusanya.store.records import AuditFilter, AuditRow, Key, NoteRow, Page
 from kusanya.store.records.notes_and_audit import NOT_DONE
 from kusanya.store.tables.engine import acting_as
 from kusanya.store.tables.schema import audit, collection, note
-from kusanya.store.tables.values import Ids, clean, from_us, maybe_clean, to_us
+from kusanya.store.tables.values import ESCAPE, Ids, clean, from_us, maybe_clean, part_of, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.text import claimed
 from kusanya.wire import Mode
@@ -23,6 +24,16 @@ from kusanya.wire import Mode
 _log: Final = logging.getLogger("kusanya.audit")
 _NOTE: Final = tuple(note.c[name] for name in NoteRow.__struct_fields__)
 _AUDIT: Final = tuple(audit.c[name] for name in AuditRow.__struct_fields__)
+# Made once: building a statement costs more than running it does.
+_WITH_PART: Final = (
+    select(*_NOTE)
+    .where(
+        note.c.mode == bindparam("of_mode"),
+        func.lower(note.c.text).contains(bindparam("part"), escape=ESCAPE),
+    )
+    .order_by(note.c.seq.desc())
+    .limit(bound_asked())
+)
 _ALL: Final = AuditFilter()
 _note_ids: Final = Ids("note")
 _audit_ids: Final = Ids("audit")
@@ -64,18 +75,9 @@ class Notes(StorePart):
 
     def search(self, mode: Mode, text: str, *, limit: int = 50) -> tuple[NoteRow, ...]:
         """Return the notes of one mode whose text contains `text`, in any case, newest first."""
-        wanted = clean(text).lower()
-        query = (
-            select(*_NOTE)
-            .where(
-                note.c.mode == mode.value,
-                func.lower(note.c.text).contains(wanted, autoescape=True),
-            )
-            .order_by(note.c.seq.desc())
-            .limit(limit)
-        )
+        asked = {"of_mode": mode.value, "part": part_of(text), "bound": limit}
         with self._reading("read notes") as connection:
-            return tuple(_to_note(row) for row in connection.execute(query))
+            return tuple(_to_note(row) for row in connection.execute(_WITH_PART, asked))
 
 
 class Audit(StorePart):

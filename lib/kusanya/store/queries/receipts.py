@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import Row, Select, bindparam, insert, select
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import StoreError
@@ -18,6 +18,13 @@ from kusanya.wire import Mode
 
 _FIELDS: Final = ReceiptFact.__struct_fields__
 _COLUMNS: Final = tuple(receipt.c[name] for name in _FIELDS)
+# Made once: building a statement costs more than running it does.
+_BY_KEY: Final = select(*_COLUMNS).where(
+    receipt.c.mode == bindparam("of_mode"), receipt.c.receipt_key == bindparam("key")
+)
+_OF_COLLECTION: Final = select(*_COLUMNS).where(
+    receipt.c.collection_id == bindparam("of_id"), receipt.c.mode == bindparam("of_mode")
+)
 _AMONG: Final = 500
 """Receipts of one transaction: deliveries wait no longer than for a batch of their own."""
 
@@ -66,21 +73,15 @@ class Receipts(StorePart):
 
         Oldest first; more than one collection where statements disagree.
         """
-        query = select(*_COLUMNS).where(
-            receipt.c.mode == mode.value, receipt.c.receipt_key == key_of(receipt_said)
-        )
-        return self._read(query)
+        return self._read(_BY_KEY, of_mode=mode.value, key=key_of(receipt_said))
 
     def of(self, collection_id: str, mode: Mode) -> tuple[ReceiptFact, ...]:
         """Return the receipts of one collection, oldest first."""
-        query = select(*_COLUMNS).where(
-            receipt.c.collection_id == clean(collection_id), receipt.c.mode == mode.value
-        )
-        return self._read(query)
+        return self._read(_OF_COLLECTION, of_id=clean(collection_id), of_mode=mode.value)
 
-    def _read(self, query: Any) -> tuple[ReceiptFact, ...]:
+    def _read(self, query: Select[Any], **asked: str) -> tuple[ReceiptFact, ...]:
         with self._reading("read receipts") as connection:
-            found = [_to_fact(row) for row in connection.execute(query)]
+            found = [_to_fact(row) for row in connection.execute(query, asked)]
         return tuple(sorted(found, key=lambda fact: fact.seq))
 
 

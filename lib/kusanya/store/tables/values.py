@@ -57,6 +57,18 @@ def clean(text: str, limit: int | None = None) -> str:
     return text.replace("\0", "␀").encode("utf-8", "replace").decode("utf-8")
 
 
+ESCAPE: Final = "/"
+"""What stands in a text of `part_of` before a character that LIKE would not take as it is."""
+
+
+def part_of(text: str, limit: int | None = None) -> str:
+    """Return `text` as a part is looked for by LIKE: cleaned, in small letters, escaped."""
+    said = clean(text, limit).lower()
+    for special in (ESCAPE, "%", "_"):
+        said = said.replace(special, ESCAPE + special)
+    return said
+
+
 def is_plain(*texts: str | None, limit: int) -> bool:
     """Tell whether `clean` would leave every text as it is; surely so, sooner than one by one."""
     # One look at all of them together: almost everything is short ASCII.

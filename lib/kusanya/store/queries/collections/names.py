@@ -50,6 +50,8 @@ class NameSearch(TextSearch):
 
     def by_id(self, ids: Sequence[str], mode: Mode) -> dict[str, CollectionRow]:
         """Return the ones of `ids` that a mode knows, by id."""
+        if not ids:
+            return {}
         asked = {"ids": [clean(text) for text in ids], "of_mode": mode.value}
         return {row.id: row for row in self._rows(BY_ID, asked)}
 

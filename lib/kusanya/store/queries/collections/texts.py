@@ -18,9 +18,11 @@ from sqlalchemy import (
     Row,
     Text,
     and_,
+    bindparam,
     exists,
     func,
     literal,
+    literal_column,
     or_,
     select,
     update,
@@ -28,6 +30,7 @@ from sqlalchemy import (
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.store.queries.collections.references import (
+    BY_ID,
     DESCRIPTIONS,
     PIECE,
     STEP,
@@ -41,13 +44,34 @@ from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, feed_head, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
 from kusanya.store.writer.batch import Transaction
-from kusanya.store.writer.projection import SHOWN, to_row
+from kusanya.store.writer.projection import to_row
 from kusanya.wire import Mode
 
 _INDEXED: Final = 1_000
 """Characters of a description that are indexed."""
 _LOOKED_AT: Final = 1_000
 """Entries of one value that are looked at for the newest of them."""
+# Made once: building a statement costs more than running it does.
+_BY_VALUE: Final = (
+    select(metadata_entry.c.collection_id)
+    .where(
+        metadata_entry.c.mode == bindparam("of_mode"), metadata_entry.c.value == bindparam("value")
+    )
+    # As its key is ordered: of one name the newest.
+    .order_by(
+        metadata_entry.c.name.desc(),
+        metadata_entry.c.created_at.desc(),
+        metadata_entry.c.collection_id.desc(),
+    )
+    .limit(literal_column(str(_LOOKED_AT)))
+)
+_REACHED: Final = select(feed_head.c.texts_searched)
+# All modes: with a condition on it a planner would begin with every fact of the mode.
+_FRESH: Final = (
+    select(observation.c.collection_id, observation.c.mode, observation.c.payload)
+    .where(observation.c.seq > bindparam("reached"))
+    .order_by(observation.c.seq.desc())
+)
 
 
 class TextSearch(PieceSearch):
@@ -59,23 +83,18 @@ class TextSearch(PieceSearch):
         In any case, newest first among the newest thousand; where it stands under several names,
         among the newest of the last of these.
         """
-        entry, it = metadata_entry.c, collection.c
         wanted = folded(value)
         with self._reading("search metadata") as connection:
-            found = (
-                select(entry.collection_id)
-                .where(entry.mode == mode.value, entry.value == wanted)
-                # As its key is ordered: of one name the newest.
-                .order_by(entry.name.desc(), entry.created_at.desc(), entry.collection_id.desc())
-                .limit(_LOOKED_AT)
-            )
-            ids = set(connection.execute(found).scalars())
+            found = connection.execute(_BY_VALUE, {"of_mode": mode.value, "value": wanted})
+            ids = set(found.scalars())
             ids |= {
                 id_
                 for id_, entries in _fresh(connection, mode)
                 if any(said == wanted for _, said in entries)
             }
-            rows = connection.execute(select(*SHOWN).where(it.mode == mode.value, it.id.in_(ids)))
+            if not ids:
+                return ()
+            rows = connection.execute(BY_ID, {"of_mode": mode.value, "ids": sorted(ids)})
             newest = sorted(map(to_row, rows), key=lambda row: row.key, reverse=True)
         return tuple(newest[:limit])
 
@@ -140,13 +159,8 @@ def entries_of(metadata: Mapping[str, Any] | None) -> frozenset[tuple[str, str]]
 
 def _fresh(connection: Connection, mode: Mode) -> Iterator[tuple[str, frozenset[tuple[str, str]]]]:
     """Yield what the index has not reached: ids of collections, each with entries of one fact."""
-    reached = connection.execute(select(feed_head.c.texts_searched)).scalar_one()
-    observed = observation.c
-    # All modes: with a condition on it a planner would begin with every fact of the mode.
-    query = select(observed.collection_id, observed.mode, observed.payload).where(
-        observed.seq > reached
-    )
-    for id_, of, payload in connection.execute(query.order_by(observed.seq.desc())):
+    reached = connection.execute(_REACHED).scalar_one()
+    for id_, of, payload in connection.execute(_FRESH, {"reached": reached}):
         if of == mode.value and _may_name(payload, b"metadata"):
             fact = unpack(payload)
             if fact.counts_in(mode):
@@ -167,7 +181,7 @@ def index_all(writing: Transaction, *, step: int = STEP) -> bool:
 def index_texts(writing: Transaction, *, step: int = STEP) -> bool:
     """Index the texts of the next places of the journal; tell whether more are left."""
     connection = writing.connection
-    reached: int = connection.execute(select(feed_head.c.texts_searched)).scalar_one()
+    reached: int = connection.execute(_REACHED).scalar_one()
     upto = min(reached + step, writing.head)
     if upto == reached:
         return False

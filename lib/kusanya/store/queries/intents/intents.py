@@ -6,9 +6,10 @@ by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.int
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, or_, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_, update
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
@@ -24,7 +25,7 @@ from kusanya.store.queries.intents.rows import (
     under_key,
 )
 from kusanya.store.queries.notes_and_audit import audited
-from kusanya.store.queries.planner_hints import unindexed
+from kusanya.store.queries.planner_hints import bound_asked, unindexed
 from kusanya.store.records import (
     AttemptRow,
     Decision,
@@ -35,12 +36,44 @@ from kusanya.store.records import (
 )
 from kusanya.store.records.intent_rules import differing_fields
 from kusanya.store.tables.schema import collection, intent, intent_attempt
-from kusanya.store.tables.values import clean, from_us, maybe_at, to_us
+from kusanya.store.tables.values import (
+    ESCAPE,
+    clean,
+    from_us,
+    maybe_at,
+    maybe_clean,
+    maybe_us,
+    part_of,
+    to_us,
+)
 from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
 _ATTEMPT: Final = tuple(intent_attempt.c[name] for name in AttemptRow.__struct_fields__)
 _OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
+
+_TERMS: Final = {
+    "phones": intent.c.phone.in_(bindparam("phones", expanding=True)),
+    "reference": intent.c.reference == bindparam("reference"),
+    "part": func.lower(intent.c.reference).contains(bindparam("part"), escape=ESCAPE),
+    "amount": intent.c.amount == bindparam("amount"),
+    "prepared_from": intent.c.prepared_at >= bindparam("prepared_from"),
+    "prepared_to": intent.c.prepared_at < bindparam("prepared_to"),
+}
+
+
+@cache
+def _still_open(*terms: str) -> Select[Any]:
+    """Return the open intents that meet these terms; made once, which costs more than running."""
+    it = intent.c
+    return (
+        select(*INTENT_COLUMNS)
+        .where(
+            it.mode == bindparam("of_mode"), it.state.in_(_OPEN), *(_TERMS[name] for name in terms)
+        )
+        .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
+        .limit(bound_asked())
+    )
 
 
 class Intents(IntentAttempts):
@@ -199,29 +232,20 @@ class Intents(IntentAttempts):
         leading +, `reference_part` in any case. Only the open ones are looked through, and those
         are few.
         """
-        it = intent.c
-        query = (
-            select(*INTENT_COLUMNS)
-            .where(it.mode == mode.value, it.state.in_(_OPEN))
-            .order_by(unindexed(it.prepared_at).desc(), it.id.desc())
-            .limit(limit)
-        )
-        if phone is not None:
-            digits = clean(phone).removeprefix("+")
-            query = query.where(it.phone.in_((digits, f"+{digits}")))
-        if reference is not None:
-            query = query.where(it.reference == clean(reference, NAME_MAX))
-        if reference_part is not None:
-            wanted = clean(reference_part, NAME_MAX).lower()
-            query = query.where(func.lower(it.reference).contains(wanted, autoescape=True))
-        if amount is not None:
-            query = query.where(it.amount == amount)
-        if prepared_from is not None:
-            query = query.where(it.prepared_at >= to_us(prepared_from))
-        if prepared_to is not None:
-            query = query.where(it.prepared_at < to_us(prepared_to))
+        digits = None if phone is None else clean(phone).removeprefix("+")
+        terms = {
+            "phones": None if digits is None else [digits, f"+{digits}"],
+            "reference": maybe_clean(reference, NAME_MAX),
+            "part": None if reference_part is None else part_of(reference_part, NAME_MAX),
+            "amount": amount,
+            "prepared_from": maybe_us(prepared_from),
+            "prepared_to": maybe_us(prepared_to),
+        }
+        asked = {name: value for name, value in terms.items() if value is not None}
+        query, always = _still_open(*asked), {"of_mode": mode.value, "bound": limit}
         with self._reading("read intents") as connection:
-            return tuple(to_intent(row) for row in connection.execute(query).mappings())
+            found = connection.execute(query, {**asked, **always})
+            return tuple(to_intent(row) for row in found.mappings())
 
     def attempts(self, intent_id: str) -> tuple[AttemptRow, ...]:
         """Return the attempts of an intent, first to last."""
