@@ -45,8 +45,8 @@ _PIECES_ALL: Final = 6
 """So few pieces are all asked for."""
 _TELLING: Final = 3
 """So many pieces with a digit may tell a text from most others."""
-_FEW: Final = 1_000
-"""So few candidates are all looked at, whatever else was asked for."""
+_FEW: Final = 5_000
+"""So few candidates are all looked at, whatever else was asked for: 40 ms for so many."""
 _LOOKED_AT: Final = 20_000
 """Candidates that are looked at before giving up: a bound on the time of one question."""
 
