@@ -12,6 +12,7 @@ from sqlalchemy import event
 from kusanya.store import Store
 from kusanya.store.queries.collections.texts import index_all
 from kusanya.store.records import (
+    MISSING_ID,
     CollectionFilter,
     DeliveryFilter,
     IntentState,
@@ -23,10 +24,9 @@ from kusanya.store.records import (
 from kusanya.wire import Mode
 
 KEY = Key(1_772_366_400_000_000, "col_5")
+MISSING_KEY = Key(1_772_366_400_000_000, f"{MISSING_ID}col_5")
 DELIVERY_KEY = Key(1_772_366_400_000_000, "dlv_0000000000000005")
 TEST = Mode.TEST
-_SELECT = 21
-"""SQLite's number for the permission to run a SELECT."""
 
 
 def listed(**terms: Any) -> Callable[[Store, Any], object]:
@@ -67,6 +67,12 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     ),
     "missing events alone": lambda s, _: s.deliveries.page_with_missing(
         TEST, where=DeliveryFilter(only_missing=True)
+    ),
+    "newer missing events": lambda s, _: s.deliveries.page_with_missing(
+        TEST, where=DeliveryFilter(only_missing=True), newer_than=MISSING_KEY
+    ),
+    "older missing events": lambda s, _: s.deliveries.page_with_missing(
+        TEST, where=DeliveryFilter(only_missing=True), older_than=MISSING_KEY
     ),
     "missing events of an hour": lambda s, noon: s.deliveries.count_missing(
         TEST, since=noon, until=noon + timedelta(hours=1)
@@ -224,6 +230,12 @@ NARROW: dict[str, tuple[Callable[[Store, Any], object], str]] = {
         ),
         "ix_collection_mode_amount_id",
     ),
+    "missing events": (CALLS["missing events alone"], "ix_collection_missing_event"),
+    "newer missing events": (CALLS["newer missing events"], "ix_collection_missing_event"),
+    "older missing events": (
+        CALLS["older missing events"],
+        "ix_collection_missing_event (mode=? AND final_seen_at>? AND (final_seen_at,id)<(?,?))",
+    ),
     "unwell deliveries": (CALLS["unwell deliveries"], "ix_delivery_unwell"),
     "rejected deliveries": (
         lambda s, _: s.deliveries.page(TEST, where=DeliveryFilter(verdicts=(Verdict.REJECTED,))),
@@ -355,40 +367,3 @@ def test_the_arrivals_of_an_event_are_found_through_it_and_the_few_others(
         any(index in step for index in {*indexes, "INTEGER PRIMARY KEY (rowid=?)"})
         for step in steps
     ), steps
-
-
-BOUNDED: dict[str, Callable[[Store, int], object]] = {
-    "newest page": lambda s, limit: s.collections.page(TEST, limit=limit),
-    "older page": lambda s, limit: s.collections.page(TEST, older_than=KEY, limit=limit),
-    "reference": lambda s, limit: s.collections.by_reference(TEST, "INV-000001", limit=limit),
-    "phone": lambda s, limit: s.collections.by_phone(TEST, "255754000001", limit=limit),
-    "beginning": lambda s, limit: s.collections.by_prefix(TEST, "INV", limit=limit),
-    "metadata": lambda s, limit: s.collections.by_metadata(TEST, "A-1", limit=limit),
-    "open intents": lambda s, limit: s.intents.still_open(TEST, limit=limit),
-    "open intents by a part": lambda s, limit: s.intents.still_open(
-        TEST, reference_part="NV-1", limit=limit
-    ),
-    "note": lambda s, limit: s.notes.search(TEST, "SJ31", limit=limit),
-}
-
-
-@pytest.mark.parametrize("name", list(BOUNDED))
-def test_what_is_asked_again_with_another_limit_is_not_planned_again(
-    sqlite_store: Store, name: str
-) -> None:
-    planned: list[int] = []
-
-    def allow(action: int, *_: object) -> int:
-        planned.append(action)
-        return 0
-
-    pooled = sqlite_store._engines.reader.raw_connection()
-    # Whenever SQLite plans a SELECT it asks whether that is allowed.
-    driver: Any = pooled.driver_connection
-    driver.set_authorizer(allow)
-    pooled.close()
-    BOUNDED[name](sqlite_store, 50)
-    assert _SELECT in planned
-    planned.clear()
-    BOUNDED[name](sqlite_store, 40)
-    assert _SELECT not in planned

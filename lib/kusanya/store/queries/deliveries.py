@@ -185,6 +185,7 @@ A missing event has `_NO_SEQ`, which is below every arrival of its instant.
 _NO_SEQ: Final = -1
 _ABOVE: Final = Key(0, "").just_above.id
 _LAST_SEQ: Final = 2**63 - 1
+_EVER: Final = Key.after_all().value
 _IS_MISSING: Final = (
     collection.c.event_id.is_(None),
     collection.c.final_seen_at.is_not(None),
@@ -232,6 +233,10 @@ def _missing(
         query = query.where(it.final_seen_at >= to_us(where.arrived_from))
     if where.arrived_to is not None:
         query = query.where(it.final_seen_at < to_us(where.arrived_to))
+    elif upto is None:
+        # Without an upper bound SQLite takes the index of all final states for as good as the small
+        # one of missing events, and reads it until it has met a page of them.
+        query = query.where(it.final_seen_at < _EVER)
     place = tuple_(it.final_seen_at, it.id)
     if after is not None:
         # All of them stand below an arrival of their instant.
