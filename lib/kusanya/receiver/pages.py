@@ -123,10 +123,11 @@ class Monitor:
 
 
 async def send_page(send: Send, page: Page, *headers: tuple[bytes, bytes]) -> None:
-    """Send a whole answer, with `headers` beside its type and length."""
+    """Send a whole answer: its length, `headers`, and its type where it says something."""
     # New lists each time: middleware may change what it is handed.
-    length = (b"content-length", b"%d" % len(page.body))
-    every = [(b"content-type", page.content_type), length, *headers]
+    every = [(b"content-length", b"%d" % len(page.body)), *headers]
+    if page.body:
+        every.append((b"content-type", page.content_type))
     await send({"type": "http.response.start", "status": page.status, "headers": every})
     await send({"type": "http.response.body", "body": page.body})
 

@@ -139,6 +139,18 @@ async def test_a_receiver_that_is_about_to_end_is_not_ready_and_goes_on_receivin
     assert (await ask(receiver, method="GET", path="/livez")).status == 200
 
 
+async def test_an_answer_has_a_type_where_it_says_something(
+    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+) -> None:
+    payload = body()
+    receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
+    taken = await ask(receiver, payload, signed(payload))
+    assert (taken.status, taken.headers) == (200, {"content-length": "0"})
+    refused = await ask(receiver, payload, [])
+    assert refused.headers["content-type"] == "text/plain; charset=utf-8"
+    assert refused.headers["content-length"] == str(len(refused.text))
+
+
 async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
     store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
 ) -> None:
