@@ -31,7 +31,9 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
+from kusanya.wording import Language
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.ui import language
 
 # The plug-in names its files .raw and derives ids from the contents, so that one changed cell would
 # rewrite every line of a picture.
@@ -209,6 +211,14 @@ def opened(console: Any) -> Callable[..., AbstractAsyncContextManager[tuple[Cons
             yield app, pilot
 
     return opening
+
+
+@pytest.fixture
+def spoken(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the console speak the language of the test, see `in_both_languages`."""
+    language.use(request.param)
+    yield
+    language.use(Language.ENGLISH)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.console.looking import press, shown, ticked
+from tests.console.picturing import SIZES, in_both_languages, on_every_size
 from textual.pilot import Pilot
 
 from kusanya.alarms import inputs
@@ -24,8 +25,6 @@ from kusanya_console.audit.screen import AuditScreen
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-SIZES = [(80, 24), (120, 36), (160, 50)]
-on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 ACTS = (
     ("juma", "reveal_phone", f"col_{3:016}", "the customer called from 0754 000 003", "revealed"),
     ("asha", "resend", f"evt_{5:016}", "live mode", "done"),
@@ -58,6 +57,7 @@ def exports(folder: Path) -> list[Path]:
     return list(folder.glob("*.csv"))
 
 
+@in_both_languages
 @on_every_size
 def test_the_audit_names_people_acts_and_payments(
     size: tuple[int, int], acts: None, picture: Any

@@ -69,6 +69,10 @@ FILLED_BY_JOINING = {
     "{} sent to the terminal's clipboard and saved to {}": ("{} and saved to {}",),
     "nothing was resent for {}: the sender has no delivery of it; {}": ("{}; {}",),
     "Said: {}.": ("{} Said: {}.",),
+    "{} (answer to the create)": ("{} ({})", "answer to the create"),
+    "{} (event)": ("{} ({})", "event"),
+    "{} (event fetched again)": ("{} ({})", "event fetched again"),
+    "{} (poll)": ("{} ({})", "poll"),
     "the service has no resend; {}": ("the service has no resend", "{}; {}"),
     "off: your role here is {}, and this needs {}": (
         "your role here is {}, and this needs {}", "off: {}",
@@ -256,7 +260,8 @@ def test_every_command_has_its_swahili_words(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_nobody_says_nothing_that_an_entry_is_for_and_every_placeholder_is_kept() -> None:
-    ours = {text for one in COMMANDS for text in (one.label, one.sentence)} | set(Status)
+    ours = {text for one in COMMANDS for text in (one.label, one.sentence)}
+    ours |= {*Status, wording.CONTRADICTION}
     ours |= {one.value.replace("_", " ") for one in (*Source, *AnomalyKind, *Verdict)}
     ours |= {one.code.replace("_", " ") for one in RULES}
     ours |= {f"{{count}} {word}" for word in ours}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.console.looking import lines, press, shown
+from tests.console.picturing import on_two_sizes
 from textual.pilot import Pilot
 
 from kusanya.errors import ConfigurationError
@@ -236,7 +237,7 @@ def test_nothing_is_left_behind_beside_the_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["lists.json"]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+@on_two_sizes
 def test_the_columns_of_live(size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy(30)
     assert picture(size, "C", "j", "space", "j", "j", "space", "plus")

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.console.picturing import MEDIUM, in_both_languages, on_every_size, on_two_sizes
 
 from kusanya.clock import ManualClock
 from kusanya.profiles import parse_endpoint_secrets
@@ -14,10 +15,6 @@ from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery, ServicePicture
 
-SIZES = [(80, 24), (120, 36), (160, 50)]
-on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
-MEDIUM = SIZES[1]
 NEXT = "right_square_bracket"
 SENDER = "left_square_bracket"
 
@@ -42,6 +39,7 @@ def refused(seed: Any, event: Any, at: datetime, **fields: Any) -> None:
     seed.delivered(event, at=at, endpoint="billing", **told | fields)
 
 
+@in_both_languages
 @on_every_size
 def test_a_rejected_delivery_is_tried_again_and_again(
     size: tuple[int, int], seed: Any, made: Any, picture: Any
@@ -66,6 +64,7 @@ def test_a_late_answer_and_the_repeat_that_follows_it(seed: Any, made: Any, pict
     assert picture(MEDIUM, "2")
 
 
+@in_both_languages
 @on_two_sizes
 def test_an_event_that_never_came(
     size: tuple[int, int], seed: Any, clock: ManualClock, picture: Any
@@ -87,6 +86,7 @@ def test_attempts_that_nobody_saw_are_gaps(seed: Any, made: Any, picture: Any) -
     assert picture(MEDIUM, "2")
 
 
+@in_both_languages
 @pytest.mark.parametrize("part", ["body", "headers", "signature"])
 @on_two_sizes
 def test_what_an_arrival_brought(
@@ -125,6 +125,7 @@ def _sent(event: Any, number: int, minutes: float, **fields: Any) -> SentAttempt
     return SentAttempt(**told | fields)
 
 
+@in_both_languages
 @on_two_sizes
 def test_the_senders_log_marks_where_it_differs(
     size: tuple[int, int], seed: Any, made: Any, picture: Any

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.console.looking import press, shown
+from tests.console.picturing import in_both_languages, on_every_size
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
@@ -28,7 +29,6 @@ from kusanya_console.ui.format import plain
 
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
-SIZES = [(80, 24), (120, 36), (160, 50)]
 
 
 @pytest.fixture
@@ -47,7 +47,8 @@ def shift(store: Store, seed: Any, clock: ManualClock, monkeypatch: pytest.Monke
         clock.step(timedelta(hours=hours))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@in_both_languages
+@on_every_size
 def test_the_page(size: tuple[int, int], shift: None, picture: Any) -> None:
     assert picture(size, "8")
 

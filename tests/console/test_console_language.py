@@ -120,13 +120,3 @@ async def test_the_palette_goes_to_english_and_back_on_every_screen(
         assert "● succeeded" in shown(app), "what was drawn before is drawn again"
         assert "imelipwa" not in shown(app)
         assert "reference" in shown(app)
-
-
-@pytest.mark.usefixtures("swahili")
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 50)])
-@pytest.mark.parametrize("pressed", [(), ("question_mark",), ("3", *"INV-482003", "enter")])
-def test_screens_in_swahili(
-    seed: Any, picture: Any, size: tuple[int, int], pressed: tuple[str, ...]
-) -> None:
-    seed.busy(30)
-    assert picture(size, *pressed)

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from tests.console.picturing import MEDIUM, SIZES, in_both_languages, on_every_size, on_two_sizes
+from tests.console.test_console_messages import customers_message
+from textual import events
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
@@ -17,7 +20,6 @@ from kusanya_console.actions.messages import FeedAdvanced, FeedFailed
 from kusanya_console.actions.operator import OperatorActions
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
-SIZES = [(80, 24), (120, 36), (160, 50)]
 SCREENS = {
     "live": (),
     "deliveries": ("2", "exclamation_mark"),
@@ -25,12 +27,10 @@ SCREENS = {
     "health": ("4",),
     "intents": ("5", "j"),
 }
-on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
 on_every_screen = pytest.mark.parametrize("screen", SCREENS)
-MEDIUM = SIZES[1]
 
 
+@in_both_languages
 @on_every_size
 @on_every_screen
 def test_a_busy_screen(screen: str, size: tuple[int, int], seed: Any, picture: Any) -> None:
@@ -40,6 +40,7 @@ def test_a_busy_screen(screen: str, size: tuple[int, int], seed: Any, picture: A
     assert picture(size, *SCREENS[screen], text=typed)
 
 
+@in_both_languages
 @on_two_sizes
 @on_every_screen
 def test_an_empty_screen_says_what_would_stand_there(
@@ -74,6 +75,7 @@ def test_the_pane_takes_the_lists_place_where_there_is_no_room_for_both(
     assert picture((80, 24), "2", "j", "d")
 
 
+@in_both_languages
 def test_the_help_lists_the_keys(picture: Any) -> None:
     assert picture((100, 40), "question_mark")
 
@@ -110,6 +112,7 @@ def test_test_mode_is_told_in_words_and_a_paused_list_says_so(seed: Any, picture
     assert picture(MEDIUM, "P", mode=Mode.TEST)
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_replay_in_live_mode_waits_for_the_word(
     size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
@@ -120,17 +123,20 @@ def test_a_replay_in_live_mode_waits_for_the_word(
         assert picture(size, "5", "j", "R", text="liv", operator=operator)
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_key_that_is_off_says_why(size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy()
     assert picture(size, "c")
 
 
+@in_both_languages
 def test_a_filter_that_cannot_be_read_is_named_under_its_box(seed: Any, picture: Any) -> None:
     seed.busy(20)
     assert picture((80, 24), "slash", text="failed colour:red")
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_decision_asks_what_it_became_and_how_one_knows(
     size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
@@ -162,6 +168,7 @@ def test_the_largest_payments_come_first(seed: Any, picture: Any) -> None:
     assert picture(MEDIUM, "o", "o", "j")
 
 
+@in_both_languages
 @on_two_sizes
 @pytest.mark.parametrize("part", [1, 2, 3], ids=["say", "odd", "json"])
 def test_the_parts_of_a_payment(part: int, size: tuple[int, int], seed: Any, picture: Any) -> None:
@@ -174,6 +181,23 @@ def test_the_parts_of_a_payment(part: int, size: tuple[int, int], seed: Any, pic
 def test_an_unknown_phone_is_not_repeated(size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy(5)
     assert picture(size, "3", text="0799123456")
+
+
+@in_both_languages
+@on_every_size
+def test_a_pasted_message_names_its_payment(  # noqa: PLR0917 - fixtures
+    size: tuple[int, int], seed: Any, clock: ManualClock, console: Any, keys: Any, snap_compare: Any
+) -> None:
+    seed.life(3, at=clock.now() - timedelta(minutes=9))
+    operator = OperatorActions(seed.store, actor="asha", clock=clock, profile="main")
+    app = console(operator=operator)
+
+    async def paste(pilot: Any) -> None:
+        await keys("3")(pilot)
+        app.screen.post_message(events.Paste(customers_message(seed.store)))
+        await keys()(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=paste)
 
 
 def test_a_match_in_the_other_mode_names_the_way_there(
@@ -198,6 +222,7 @@ def test_the_light_theme_on_other_screens(screen: str, seed: Any, picture: Any) 
     assert picture(MEDIUM, *SCREENS[screen], theme="kusanya-light")
 
 
+@in_both_languages
 @on_two_sizes
 @pytest.mark.parametrize("screen", ["live", "health", "intents"])
 def test_a_lost_store_leaves_what_was_known(  # noqa: PLR0917 - fixtures
@@ -232,6 +257,7 @@ def test_a_feed_that_lags_says_by_how_much(
     assert snap_compare(app, terminal_size=MEDIUM, run_before=lag)
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_fuse_near_its_end_and_one_that_is_blown(
     size: tuple[int, int], seed: Any, clock: ManualClock, picture: Any
@@ -263,7 +289,7 @@ def test_creations_that_nobody_works_on_are_told_and_explained(
     assert picture(size, "5", "j", "j")
 
 
-@pytest.mark.parametrize("size", SIZES[:2])
+@on_two_sizes
 def test_a_creation_without_an_answer_is_told_in_the_lookup(
     size: tuple[int, int], seed: Any, picture: Any
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.console.dashboards import USUAL, answering
+from tests.console.picturing import MEDIUM, in_both_languages, on_every_size, on_two_sizes
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
@@ -21,10 +22,6 @@ from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
-SIZES = [(80, 24), (120, 36), (160, 50)]
-on_every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
-MEDIUM = SIZES[1]
 
 
 @pytest.fixture
@@ -64,6 +61,7 @@ NEXT = "right_square_bracket"
 LISTS = {"endpoints": ("j",), "phones": (NEXT, "j"), "faults": (NEXT, NEXT), "keys": (NEXT,) * 3}
 
 
+@in_both_languages
 @on_every_size
 @pytest.mark.parametrize("which", LISTS)
 def test_each_list_of_the_service(which: str, size: tuple[int, int], pictured: Any) -> None:
@@ -82,16 +80,19 @@ def test_read_only_the_acts_are_listed_and_off(pictured: Any) -> None:
     assert pictured(MEDIUM, "6", service_admin=None, operator=None)
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_delete_waits_for_its_word(size: tuple[int, int], pictured: Any) -> None:
     assert pictured(size, "6", "X", *"dele")
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_trial_names_what_it_will_create(size: tuple[int, int], pictured: Any) -> None:
     assert pictured(size, "6", NEXT, "j", "enter")
 
 
+@in_both_languages
 @on_two_sizes
 def test_a_new_secret_is_shown_in_its_dialog(
     size: tuple[int, int], answers: dict[str, Any], pictured: Any

@@ -53,7 +53,7 @@ def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
         spared = slot.state is SlotState.SPARED
         numbers.append((fit("" if spared else f"{slot.number}", step), MUTED))
         times.append((fit("" if slot.at is None else format_instant(slot.at, look), step), PLAIN))
-        ends.append((fit(_outcome(slot, plan, look), step), MUTED))
+        ends.append((f"{fit(_outcome(slot, plan, look), step - 1)} ", MUTED))
     return [*lines, tuple(rail), tuple(numbers), tuple(times), tuple(ends)]
 
 

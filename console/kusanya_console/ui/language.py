@@ -5,7 +5,8 @@ A sentence that the library has filled in already is told by its form: the Engli
 placeholders is matched against it, and what stood in them is put into the Swahili one. What stands
 in a placeholder called {our_…} is a text of ours again, and what stands in {at}, {since} or {until}
 is a time, whose day and month have Swahili names; {our_list} is several texts of ours, a comma
-between.
+between, {our_series} the same with semicolons. {status} is a status: one that the specification
+does not name stays as it came.
 LIVE MODE and TEST MODE stay as they are in every language: nobody may take one for the other.
 """
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from kusanya.wire import Status
 from kusanya.wording import Language
 
 if TYPE_CHECKING:
@@ -117,8 +119,11 @@ def _by_form(text: str) -> str | None:
 
 
 def _value(name: str, value: str) -> str:
-    if name == _LIST:
-        return ", ".join(map(_filled, value.split(", ")))
+    for series, between in _SERIES.items():
+        if name == series:
+            return between.join(map(_filled, value.split(between)))
+    if name == _STATUS:
+        return swahili()[value] if value in _STATUSES else value
     if name.startswith(_OURS):
         return _filled(value)
     return translate_time(value) if name in _TIMES else value
@@ -160,7 +165,9 @@ def _pattern(english: str) -> re.Pattern[str]:
 
 _FIELD: Final = re.compile(r"\{([a-z_]+)\}")
 _OURS: Final = "our_"
-_LIST: Final = "our_list"
+_SERIES: Final = {"our_list": ", ", "our_series": "; "}
+_STATUS: Final = "status"
+_STATUSES: Final = frozenset(Status)
 _TIMES: Final = frozenset({"at", "said_at", "since", "until"})
 """Placeholders of a time."""
 _NUMBERS: Final = frozenset({"all", "count", "total"})
