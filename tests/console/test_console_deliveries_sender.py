@@ -298,7 +298,7 @@ def test_an_answer_that_the_sender_never_heard_is_one(store: Store, seed: Any) -
     first = _arrival(store, seed, 0.6)
     found = compare([_delivery(_attempt(1, 0.5, code=None, error="timeout"))], [first])
     [one] = found.deliveries[0].attempts
-    assert one.differs == "we answered 200; the sender never heard it"
+    assert one.differs == "we answered 200; the sender received no answer"
 
 
 def test_an_arrival_that_no_attempt_explains_is_a_stranger(store: Store, seed: Any) -> None:

@@ -95,7 +95,7 @@ def _differs(attempt: SentAttempt, row: DeliveryRow | None) -> str:
             return ""  # it reached nobody, and nobody saw it
         return f"answered {attempt.status_code}, but not kept by this receiver"
     if attempt.status_code is None:
-        return f"we answered {row.answer}; the sender never heard it"
+        return f"we answered {row.answer}; the sender received no answer"
     if attempt.status_code != row.answer:
         return f"we answered {row.answer}"
     number = attempt_of(row)

@@ -110,7 +110,7 @@ def signature_lines(
         lines += wrapped(translate_filled(vocabulary.reason(row.reason)), width, indent=12)
     if finding is None:
         said = (
-            "What exactly is wrong can be told where the endpoint's secrets are known and the "
+            "What exactly is wrong can be said where the endpoint's secrets are known and the "
             "body is kept: start the console with KUSANYA_SECRETS."
         )
         return [*lines, (), *wrapped(translate(said), width, role=MUTED)]

@@ -170,7 +170,11 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
     if report is None:
         return plainly([((translate("looking through the newest payments"), MUTED),)])
     held = sum(name.startswith("odd:") for name in report.acknowledged)
-    looked = translate("{count} newest payments looked through", count=f"{report.looked_at:,}")
+    looked = (
+        translate("1 payment looked through")
+        if report.looked_at == 1
+        else translate("{count} newest payments looked through", count=f"{report.looked_at:,}")
+    )
     if held:
         looked += translate(", {count} acknowledged", count=f"{held:,}")
     if report.more:
