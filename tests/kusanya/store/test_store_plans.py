@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -148,9 +149,9 @@ def plans(store: Store, call: Callable[[Store, Any], object], noon: Any) -> list
 
 
 @pytest.fixture
-def sqlite_store(tmp_path: Path, make: Any) -> Any:
+def sqlite_store(tmp_path: Path, make: Any, empty_store: Path) -> Any:
     """Return an SQLite store with a few rows."""
-    with Store.open(str(tmp_path / "store.db")) as store:
+    with Store.open(copy(empty_store, tmp_path / "store.db")) as store:
         for number in range(8):
             store.record(
                 make.arrival(number, metadata={"order_id": "A-1"}, description="School fees")
