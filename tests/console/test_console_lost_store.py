@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -24,10 +25,12 @@ class Lossy(Store):
 
 
 @pytest.fixture
-def lossy(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
+def lossy(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, empty_store: Path
+) -> Iterator[Lossy]:
     """Return a store that can be lost."""
     reading = StorePart._reading
-    with Lossy.open(tmp_path / "lossy.db", clock=clock) as store:
+    with Lossy.open(copy(empty_store, tmp_path / "lossy.db"), clock=clock) as store:
 
         def read(part: StorePart, doing: str) -> Any:
             if store.lost:

@@ -1,7 +1,7 @@
 """What a person waits for never scans a table and never sorts a history (SQLite's own plans)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from shutil import copy
@@ -148,16 +148,24 @@ def plans(store: Store, call: Callable[[Store, Any], object], noon: Any) -> list
     return steps
 
 
-@pytest.fixture
-def sqlite_store(tmp_path: Path, make: Any, empty_store: Path) -> Any:
-    """Return an SQLite store with a few rows."""
-    with Store.open(copy(empty_store, tmp_path / "store.db")) as store:
+@pytest.fixture(scope="module")
+def few_rows(tmp_path_factory: pytest.TempPathFactory, make: Any) -> Path:
+    """Return the file of a closed SQLite store with a few rows."""
+    path = tmp_path_factory.mktemp("plans") / "store.db"
+    with Store.open(path) as store:
         for number in range(8):
             store.record(
                 make.arrival(number, metadata={"order_id": "A-1"}, description="School fees")
             )
         while store._act(index_all):
             pass
+    return path
+
+
+@pytest.fixture
+def sqlite_store(few_rows: Path, tmp_path: Path) -> Iterator[Store]:
+    """Return an SQLite store with a few rows."""
+    with Store.open(copy(few_rows, tmp_path / "store.db")) as store:
         yield store
 
 
