@@ -24,7 +24,7 @@ def parse(text: str, *, keys: Collection[str] = KEYS.keys(), whose: str = "rows"
             unwell = True
             continue
         try:
-            term = _term(word)
+            term = _term(word, keys)
         except FilterError as error:
             raise FilterError(str(error), position=position) from None
         if term.key not in keys:
@@ -76,7 +76,7 @@ _PRINTED: Final = re.compile(r"(?<![0-9,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 _TERM: Final = re.compile(r"(?P<key>[A-Za-z]+)(?P<op>:|<=|>=|=|<|>)(?P<rest>.*)", re.DOTALL)
 
 
-def _term(word: str) -> Term:
+def _term(word: str, keys: Collection[str]) -> Term:
     negated = len(word) > 1 and word.startswith("-")
     bare = word[1:] if negated else word
     parts = _TERM.fullmatch(bare)
@@ -84,7 +84,7 @@ def _term(word: str) -> Term:
         return _bare(bare, negated=negated)
     key, op, rest = parts["key"].lower(), parts["op"], parts["rest"]
     if key not in KEYS:
-        raise FilterError(f"{key!r} is no key; there are {', '.join(KEYS)}")
+        raise FilterError(f"{key!r} is no key; there are {', '.join(keys)}")
     if not rest:
         raise FilterError(f"{key}{op} needs a value")
     kind = KEYS[key]
