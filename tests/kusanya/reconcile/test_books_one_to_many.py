@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
+import pytest
 from tests.kit.books import books_of
 
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.tolerance import Tolerance
-from kusanya.reconcile.matching import ledger
+from kusanya.reconcile.matching import breaks, ledger
+from kusanya.reconcile.matching.breaks import BreakRule, Standing
 from kusanya.reconcile.matching.ledger import LedgerMatch
 
 MARCH = period("2026-03")
@@ -174,6 +176,47 @@ def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums
     assert rows["group_key"].loc[[1, 3, 5, 6]].tolist() == ["col_1", "col_2", "row 5", "row 6"]
     hint = "all lines of this reference less all its payments: -100"
     assert rows["suggested_match"].loc[8] == hint
+
+
+def test_a_new_rule_about_amounts_leaves_splits_and_joint_bookings_what_they_are(
+    collections_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twice_or_half = BreakRule(
+        Standing.BREAK,
+        "booked at twice or half the amount",
+        "Correct the amount.",
+        "amount_ledger = 2 * due OR 2 * amount_ledger = due",
+        others_may_complete=True,
+    )
+    rules: dict[str, BreakRule] = {}
+    for code, rule in breaks.LEDGER.items():
+        if code == "amount_mismatch":
+            rules["twice_or_half"] = twice_or_half
+        rules[code] = rule
+    monkeypatch.setattr(breaks, "LEDGER", rules)
+    found = match(
+        collections_of(
+            paid("BOTH", 1_000),
+            paid("BOTH", 1_000),
+            paid("SPLIT", 1_000),
+            paid("ALONE", 1_000),
+        ),
+        {"reference": "BOTH", "amount": 2_000},
+        {"reference": "SPLIT", "amount": 500},
+        {"reference": "SPLIT", "amount": 300},
+        {"reference": "SPLIT", "amount": 200},
+        {"reference": "ALONE", "amount": 2_000},
+    )
+    assert codes(found) == {
+        1: "booked_together",
+        "col_1": "booked_together",
+        "col_2": "booked_together",
+        2: "split_booking",
+        3: "split_booking",
+        4: "split_booking",
+        "col_3": "split_booking",
+        5: "twice_or_half",
+    }
 
 
 def test_a_line_without_a_reference_stands_for_what_is_left_of_its_day(

@@ -24,17 +24,11 @@ from kusanya.reconcile.frames.dtypes import is_missing
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.matching import bank, operator
+from kusanya.reconcile.matching import bank, breaks, operator
 from kusanya.reconcile.matching.bank import BankMatch
 
 LEGS: Final = frozenset({OPERATOR, BANK, FEES})
-_BOOKED_BY: Final = frozenset(
-    {
-        *("operator_chargeback", "operator_reversed", "operator_reversal_alone"),
-        "operator_duplicate",
-    }
-)
-"""Codes whose advice is a line of the books, or a refund."""
+_BOOKED_BY: Final = frozenset(code for code, rule in breaks.OPERATOR.items() if rule.refund_clears)
 _OUT: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _LEFT_ALONE: Final = frozenset({"bank_other_credit", "bank_debit"})
 """Lines of the bank that nothing explains: one of them may be what an open item waited for."""

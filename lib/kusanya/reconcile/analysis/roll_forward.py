@@ -35,8 +35,6 @@ from kusanya.store.records import BreakStatus
 CLEARED: Final = "cleared"
 STILL_OPEN: Final = "still open"
 CHANGED: Final = "changed"
-_REFUNDABLE: Final = frozenset({"double_payment", "late_success"})
-"""Codes whose advice is a refund: a refund in the books clears them."""
 _REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 
@@ -201,7 +199,7 @@ def _orders(item: Item) -> set[tuple[Any, ...]]:
 
 
 def _is_refunded(was: Item, books: pd.DataFrame) -> bool:
-    if was["break_code"] not in _REFUNDABLE or was["reference"] is None:
+    if not _RULES[was["break_code"]].refund_clears or was["reference"] is None:
         return False
     found = books[
         (books["reference"] == was["reference"])

@@ -5,6 +5,7 @@ the bank, add a row to its table here: the query's CASE, the labels and the advi
 The settlement's rows have no condition: `sql/settlement.sql` decides them.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
@@ -35,6 +36,11 @@ class BreakRule(msgspec.Struct, frozen=True):
     (`frames/tolerance.py`); empty where `settlement.sql` decides."""
     waits: bool = False
     """Expected for now, and a break when nothing comes: it is carried into the next period."""
+    others_may_complete: bool = False
+    """A line and a payment that met and differ: further lines or payments may make up for it, so
+    both are tried in split and joint bookings. True of every rule that compares amounts."""
+    refund_clears: bool = False
+    """The advice is to pay back or to book that: such a line of the books clears it."""
 
 
 _B, _E, _O = Standing.BREAK, Standing.EXPECTED, Standing.OK
@@ -48,7 +54,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _B, "a status we do not know", "Ask the provider what it means.", "is_unknown"
     ),
     "double_payment": BreakRule(
-        _B, "the customer paid twice", "Refund the later payment.", "is_second"
+        _B, "the customer paid twice", "Refund the later payment.", "is_second", refund_clears=True
     ),
     "mode_mismatch": BreakRule(
         _B, "the payment is of the other mode", "Correct the booking.", "is_of_other_mode"
@@ -89,7 +95,11 @@ LEDGER: Final[dict[str, BreakRule]] = {
         _B, "paid, not in the books", "Book it.", "paid AND NOT has_line"
     ),
     "late_success": BreakRule(
-        _B, "paid, the books say not", "Deliver, or refund.", "paid AND NOT booked"
+        _B,
+        "paid, the books say not",
+        "Deliver, or refund.",
+        "paid AND NOT booked",
+        refund_clears=True,
     ),
     "still_open": BreakRule(
         _B, "booked while not final", "Poll it, then decide.", "booked AND is_created"
@@ -115,6 +125,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
         "the amounts differ",
         "Correct the amount.",
         "abs(amount_ledger - due) > {amount_tolerance}",
+        others_may_complete=True,
     ),
     "fee_mismatch": BreakRule(
         _B,
@@ -186,7 +197,11 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         _E, "refunded at the operator", "Book it if the books do not say so.", "kind = 'refund'"
     ),
     "operator_chargeback": BreakRule(
-        _B, "charged back at the operator", "Dispute it, or book it.", "kind = 'chargeback'"
+        _B,
+        "charged back at the operator",
+        "Dispute it, or book it.",
+        "kind = 'chargeback'",
+        refund_clears=True,
     ),
     "operator_reversed_unpaid": BreakRule(
         _O,
@@ -199,9 +214,14 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         "taken back at the operator after success",
         "Book it as a refund, or ask the operator.",
         "takes_back OR is_taken_back",
+        refund_clears=True,
     ),
     "operator_reversal_alone": BreakRule(
-        _B, "a reversal of no known payment", "Ask the operator.", "kind = 'reversal'"
+        _B,
+        "a reversal of no known payment",
+        "Ask the operator.",
+        "kind = 'reversal'",
+        refund_clears=True,
     ),
     "operator_other": BreakRule(
         _B,
@@ -216,7 +236,11 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         "is_unanswered AND NOT has_collection",
     ),
     "operator_duplicate": BreakRule(
-        _B, "paid twice at the operator", "Refund the second payment.", "is_second"
+        _B,
+        "paid twice at the operator",
+        "Refund the second payment.",
+        "is_second",
+        refund_clears=True,
     ),
     "operator_not_seen_yet": BreakRule(
         _E,
@@ -385,7 +409,7 @@ def table(rules: dict[str, BreakRule]) -> pd.DataFrame:
     )
 
 
-def break_code(rules: dict[str, BreakRule] = LEDGER) -> str:
+def break_code(rules: dict[str, BreakRule]) -> str:
     """Return the SQL that gives a row of a leg's verdicts its code, by rules with a condition."""
     tried = "\n".join(
         f"WHEN {rule.condition} THEN '{code}'" for code, rule in rules.items() if rule.condition
@@ -394,6 +418,20 @@ def break_code(rules: dict[str, BreakRule] = LEDGER) -> str:
 
 
 def agreeing() -> str:
-    """Return the SQL list of the codes of rows that agree."""
-    codes = (f"'{code}'" for code, rule in LEDGER.items() if rule.standing is Standing.OK)
+    """Return the SQL list of the ledger's codes of rows that agree."""
+    return _codes(lambda rule: rule.standing is Standing.OK)
+
+
+def completed_by_others() -> str:
+    """Return the SQL list of the ledger's codes that split and joint bookings may complete."""
+    return _codes(lambda rule: rule.others_may_complete)
+
+
+def cleared_by_refund() -> str:
+    """Return the SQL list of the ledger's codes whose payments a refund pays back."""
+    return _codes(lambda rule: rule.refund_clears)
+
+
+def _codes(chosen: Callable[[BreakRule], bool]) -> str:
+    codes = (f"'{code}'" for code, rule in LEDGER.items() if chosen(rule))
     return f"({', '.join(codes)})"

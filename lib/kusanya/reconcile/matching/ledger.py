@@ -191,10 +191,16 @@ def _steps() -> dict[str, tuple[str, ...]]:
             _verdicts("close_verdicts", "met_closely"),
             _verdicts("spelled_verdicts", "met_by_spelling"),
         ),
-        "one for many, many for one": (query("ledger_groups"),),
+        "one for many, many for one": (
+            query(
+                "ledger_groups",
+                completed_codes=breaks.completed_by_others(),
+                refunded_codes=breaks.cleared_by_refund(),
+            ),
+        ),
         "payments of one customer": (
             query("ledger_rows"),
-            query("ledger_hints"),
+            query("ledger_hints", completed_codes=breaks.completed_by_others()),
             query("ledger_totals"),
             query("ledger_paid_again"),
         ),
@@ -217,5 +223,5 @@ def _books_from(engine: Engine, period: Period, given: date | None) -> date:
 
 
 def _verdicts(name: str, met: str) -> str:
-    text = query("ledger_verdicts", met=met, break_code=breaks.break_code())
+    text = query("ledger_verdicts", met=met, break_code=breaks.break_code(breaks.LEDGER))
     return f"CREATE TEMP VIEW {name} AS {text}"

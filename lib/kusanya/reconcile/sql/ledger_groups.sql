@@ -41,7 +41,7 @@ repaid AS (
         ) AS place
     FROM first_verdicts AS v
     INNER JOIN every_service AS s ON s.id = v.id
-    WHERE v.break_code IN ('double_payment', 'late_success')
+    WHERE v.break_code IN {refunded_codes}
 )
 
 SELECT r.row_no, p.id
@@ -58,7 +58,7 @@ SELECT
     b.channel, b.amount, b.fee, b.booked_day, b.booked_at, NOT v.has_collection AS is_alone
 FROM first_verdicts AS v
 INNER JOIN every_books AS b ON b.row_no = v.row_no
-WHERE v.booked AND (NOT v.has_collection OR v.break_code = 'amount_mismatch')
+WHERE v.booked AND (NOT v.has_collection OR v.break_code IN {completed_codes})
 UNION ALL
 SELECT
     b.row_no, lower(trim(b.key)) AS spelling, b.reference, b.currency, b.channel, b.amount, b.fee,
@@ -75,7 +75,7 @@ INNER JOIN every_service AS s ON s.id = v.id
 ANTI JOIN refunded AS r ON r.id = v.id
 WHERE v.paid
     AND NOT v.is_contradicted
-    AND (NOT v.has_line OR v.break_code = 'amount_mismatch')
+    AND (NOT v.has_line OR v.break_code IN {completed_codes})
 UNION ALL
 SELECT
     s.id, lower(trim(s.key)) AS spelling, s.currency, s.channel, s.amount, s.fee, s.due,

@@ -65,7 +65,7 @@ crossed AS (
     FROM judged AS j
     INNER JOIN every_books AS b ON b.row_no = j.row_no
     INNER JOIN every_service AS s ON s.id = j.id
-    WHERE j.break_code = 'amount_mismatch'
+    WHERE j.break_code IN {completed_codes}
 ),
 
 swaps AS (
