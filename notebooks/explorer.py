@@ -63,6 +63,7 @@ class Explorer:
     ) -> None:
         self._load, self._timeline = load, timeline
         self.inputs: Inputs | None = None
+        self._filling = False
         begin = mode or os.environ.get(MODE_VARIABLE, "") or "live"
         self.mode = widgets.ToggleButtons(options=["live", "test"], value=begin, description="Mode")
         self.first = widgets.DatePicker(description="From")
@@ -151,6 +152,8 @@ class Explorer:
 
     def _choose(self, _change: Any) -> None:
         """Ask the store for the chosen days; what was loaded for others says nothing about them."""
+        if self._filling:
+            return
         first, last = self.first.value, self.last.value
         if first is None or last is None:
             self._nothing("choose both days")
@@ -169,7 +172,13 @@ class Explorer:
             self.inputs = None
             self._nothing(str(error))
             return
-        self._fill(self.inputs)
+        # Each widget that is given its choices would filter anew: that is done once, at the end.
+        self._filling = True
+        try:
+            self._fill(self.inputs)
+        finally:
+            self._filling = False
+        self._filter(None)
 
     def _nothing(self, why: str) -> None:
         self._chosen = self._chosen.iloc[:0]
@@ -178,8 +187,7 @@ class Explorer:
         self._tell(None)
 
     def _fill(self, inputs: Inputs) -> None:
-        with self.first.hold_trait_notifications(), self.last.hold_trait_notifications():
-            self.first.value, self.last.value = inputs.period.first, inputs.period.last
+        self.first.value, self.last.value = inputs.period.first, inputs.period.last
         for widget, column in (
             (self.channel, "channel"),
             (self.status, "status"),
@@ -193,10 +201,9 @@ class Explorer:
                 *((safe(str(value), 60), value) for value in values),
             ]
             widget.value = before if before in values else ""
-        self._filter(None)
 
     def _filter(self, _change: Any) -> None:
-        if self.inputs is None:
+        if self.inputs is None or self._filling:
             return
         frame, period = self.inputs.frame, self.inputs.period
         day = frame["created_day"]
