@@ -177,14 +177,17 @@ def settled() -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def keys() -> Callable[..., Callable[[Pilot[Any]], Awaitable[None]]]:
-    """Return what presses keys one by one, each after everything before it has settled."""
+    """Return what presses keys one by one, each after everything before it has come to rest.
+
+    Nothing is drawn in between: a picture draws all of its screen anew.
+    """
 
     def pressing(*names: str, text: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
         async def run(pilot: Pilot[Any]) -> None:
-            await settle(pilot)
+            await at_rest(pilot)
             for name in (*names, *text):
                 await pilot.press(name)
-                await settle(pilot)
+                await at_rest(pilot)
 
         return run
 
