@@ -4,12 +4,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya_console.feed import Feed
+from kusanya.wording import Language
+from kusanya_console.feed import Feed, Figures, Tally
+from kusanya_console.lists.figures import collection_figures
+from kusanya_console.ui import language
+from kusanya_console.ui.format import plain
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -154,3 +159,23 @@ def test_health_is_examined_again_although_a_virtual_clock_stands_still(
     seed.answered(seed.collection(1, at=NOON - timedelta(minutes=3)))
     clock.sleep(6)
     assert [one.stuck for one in feed.read().health.stuck] == [1]
+
+
+@pytest.mark.parametrize("spoken", Language, indirect=True)
+@pytest.mark.usefixtures("spoken")
+@pytest.mark.parametrize("succeeded", [36, 1_284, 61_284])
+def test_what_failed_and_what_nobody_knows_is_counted_whole_on_eighty_columns(
+    succeeded: int, store: Store, clock: ManualClock
+) -> None:
+    counts = {"succeeded": succeeded, "created": 127, "failed": 341, "expired": 119, "on_hold": 25}
+    hour = Figures(
+        statuses={status: Tally(count) for status, count in counts.items()},
+        currency="TZS",
+        other_currencies=False,
+    )
+    snapshot = structs.replace(Feed(store, mode=Mode.LIVE, clock=clock).read(), hour=hour)
+    [said] = plain(collection_figures(snapshot, 78, short=True)).splitlines()
+    assert len(said) <= 78
+    for status in ("succeeded", "failed", "expired"):
+        assert f"{language.translate(status)} {counts[status]:,}" in said
+    assert said.endswith("25")

@@ -26,7 +26,7 @@ async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]
         assert listed[:3] == ["INV-431001", "INV-431002", "INV-431003"]
-        assert "unknown 3     next window closes in 1 h 36 min     window closed 1" in lines(app)[2]
+        assert "unknown 3   next window closes in 1 h 36 min   window closed 1" in lines(app)[2]
 
 
 async def test_the_card_offers_a_replay_inside_the_window_and_a_decision_after_it(
@@ -91,7 +91,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]
         assert listed[2:5] == ["INV-431003", "INV-431061", "INV-431059"]
-        assert "unknown 3     stalled 41" in lines(app)[2]
+        assert "unknown 3   stalled 41" in lines(app)[2]
         await pilot.press("j", "j", "j", "j")
         await settled(pilot)
         card = " ".join(" ".join(lines(app)).split())

@@ -159,7 +159,7 @@ def test_an_alarm_names_who_looks_after_it(
 def test_health_counts_a_week(seed: Any, clock: ManualClock, picture: Any) -> None:
     seed.busy(20)
     for n in range(40):
-        seed.life(1000 + n, at=clock.now() - timedelta(hours=4 * n))
+        seed.life(1000 + n, at=clock.now() - timedelta(hours=4 * n, minutes=1))
     assert picture(MEDIUM, "4", "plus", "plus", "j", "j", "j")
 
 

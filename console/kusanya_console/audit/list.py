@@ -105,7 +105,7 @@ def audit_list(mode: Mode) -> ListDefinition[Act]:
         fields=AUDIT,
         empty=(
             "Nobody has acted on this store yet.",
-            "Notes, replays, decisions, reveals and their like stand here with who did them.",
+            "Notes, replays, decisions and reveals stand here with who did them.",
             "? lists the keys.",
         ),
         nothing_passes="No act passes the filter. esc clears it.",

@@ -4,6 +4,7 @@ Pure. Numbers are inferred from the times of what arrived, and the screen says s
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from kusanya.health.report import DeliveryPlan, Slot, SlotState
 from kusanya.store.records import DeliveryRow
@@ -53,7 +54,7 @@ def timeline(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
         spared = slot.state is SlotState.SPARED
         numbers.append((fit("" if spared else f"{slot.number}", step), MUTED))
         times.append((fit("" if slot.at is None else format_instant(slot.at, look), step), PLAIN))
-        ends.append((f"{fit(_outcome(slot, plan, look), step - 1)} ", MUTED))
+        ends.append((f"{fit(_outcome(slot, plan, look, step - 1), step - 1)} ", MUTED))
     return [*lines, tuple(rail), tuple(numbers), tuple(times), tuple(ends)]
 
 
@@ -135,18 +136,21 @@ def _wait(following: Slot, name: str, width: int) -> Run:
     return stroke * left + said + stroke * (width - len(said) - left), MUTED
 
 
-def _outcome(slot: Slot, plan: DeliveryPlan, look: Look) -> str:
+def _outcome(slot: Slot, plan: DeliveryPlan, look: Look, width: int) -> str:
     if slot.arrival is not None:
         return f"{slot.arrival.answer} {safe(slot.arrival.reason or '', 20)}"
     if slot.state is SlotState.PLANNED and slot.at is not None:
         if slot.at == plan.next_at:
-            return (
-                translate("in {time}", time=format_duration(slot.at - look.now))
-                if slot.at > look.now
-                else translate("due now")
-            )
+            return _due(slot.at - look.now, width)
         return translate("last try" if slot.number == ATTEMPTS else "planned")
     return translate(slot.state.value) if slot.state is SlotState.NOT_SEEN else ""
+
+
+def _due(left: timedelta, width: int) -> str:
+    if left <= timedelta():
+        return translate("due now")
+    said = [translate("in {time}", time=format_duration(left, parts=parts)) for parts in (2, 1)]
+    return next((one for one in said if len(one) <= width), said[-1])
 
 
 def _slot_line(slot: Slot, look: Look) -> Line:

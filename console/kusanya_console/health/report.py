@@ -30,7 +30,7 @@ from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 _BLANK: Line = ()
 _FUSE_CELLS = 12
-_LEFT_CELLS = 24
+_LEFT_CELLS = 27
 _SOON = timedelta(hours=6)
 """A fuse with less left is no background any more."""
 _KEYS = {
@@ -167,8 +167,6 @@ def _left(one: EndpointHealth, look: Look) -> Run:
     if blows is None:
         return translate("not lit"), MUTED
     left = blows - look.now
-    said = f"{format_instant(blows, look)}, {format_duration(left)}"
-    whole = translate("{time} left", time=said)
-    # The figure stays whole where the word finds no room.
-    fits = whole if len(whole) <= _LEFT_CELLS else said
-    return fits, FAILED if left < _SOON else MUTED
+    at = format_instant(blows, look)
+    said = translate("{at}, {time} left", at=at, time=format_duration(left))
+    return said, FAILED if left < _SOON else MUTED

@@ -59,10 +59,10 @@ def intent_figures(rows: tuple[IntentRow, ...], look: Look) -> list[Line]:
     line: list[Run] = [
         (f" {translate('unknown')} ", MUTED),
         (f"{len(unknown):,}", WARN if unknown else PLAIN),
-        *([(f"     {translate('stalled')} ", MUTED), (stalled, WARN)] if stalled != "0" else ()),
-        (f"     {translate('next window closes')} ", MUTED),
+        *([(f"   {translate('stalled')} ", MUTED), (stalled, WARN)] if stalled != "0" else ()),
+        (f"   {translate('next window closes')} ", MUTED),
         (translate("in {time}", time=format_duration(min(ahead))) if ahead else "—", PLAIN),
-        (f"     {translate('window closed')} ", MUTED),
+        (f"   {translate('window closed')} ", MUTED),
         (f"{len(sent) - len(ahead):,}", FAILED if len(sent) > len(ahead) else PLAIN),
     ]
     return [tuple(line)]

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
-from kusanya_console.feed import Snapshot, Tally
+from kusanya_console.feed import Figures, Snapshot, Tally
 from kusanya_console.ui.format import Line, fit, format_percent
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
@@ -23,15 +23,9 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
     share = (f"{format_percent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
     wanted = (Status.SUCCEEDED, Status.CREATED, Status.FAILED, Status.EXPIRED)
     if short or width < 100:  # noqa: PLR2004 - the narrow breakpoint
-        counts: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
-        for status in wanted:
-            counts += [
-                (f"   {translate(status.value)} ", MUTED),
-                (f"{hour.of(status).count:,}", _role(status, hour.of(status))),
-            ]
-        return [(*counts, *_others(hour.others, "   "))]
+        return [_counted(hour, wanted, width)]
     wide = min((width - _LABEL - _TAIL) // len(wanted), 28)
-    counts = [(fit(f" {translate('last 60 min')}", _LABEL), MUTED)]
+    counts: list[Run] = [(fit(f" {translate('last 60 min')}", _LABEL), MUTED)]
     trend: list[Run] = [(fit(f" {translate('per minute')}", _LABEL), MUTED)]
     for status in wanted:
         tally = hour.of(status)
@@ -56,6 +50,21 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
     if day.other_currencies:
         money.append((translate(", {currency} only", currency=code), MUTED))
     return [tuple(counts), tuple(trend), tuple(money)]
+
+
+def _counted(hour: Figures, wanted: Sequence[Status], width: int) -> Line:
+    """Return the counts on one line, closer and then without those open where room is short."""
+    lines: list[Line] = []
+    settled = [status for status in wanted if status is not Status.CREATED]
+    for statuses, gap in ((wanted, "   "), (wanted, "  "), (settled, "  ")):
+        line: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
+        for status in statuses:
+            line += [
+                (f"{gap}{translate(status.value)} ", MUTED),
+                (f"{hour.of(status).count:,}", _role(status, hour.of(status))),
+            ]
+        lines.append((*line, *_others(hour.others, gap)))
+    return next((line for line in lines if _width(line) <= width), lines[-1])
 
 
 def delivery_figures(snapshot: Snapshot, missing: int | None, width: int) -> list[Line]:

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from kusanya.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.state.observation import CollectionState, Contradiction, Observation, Source
 from kusanya.text import safe
@@ -169,12 +170,21 @@ def anomaly_of(contradiction: Contradiction) -> Anomaly:
     """Return what is odd about a field for which different facts were observed."""
     kind, sentence, urgent = _CHANGED.get(contradiction.field, _TEXT)
     said = "; ".join(
-        f"{safe(mask_text(value), 60)} ({_SOURCES[source]})"
+        f"{_shown(contradiction.field, value)} ({_SOURCES[source]})"
         for value, source in zip(contradiction.values, contradiction.sources, strict=True)
     )
     return Anomaly(kind=kind, sentence=f"{sentence} Said: {said}.", urgent=urgent)
 
 
+def _shown(field: str, value: str) -> str:
+    if field in _INSTANTS:
+        # As everywhere else: an instant beside another of the same one must not read differently.
+        local = datetime.fromisoformat(value).astimezone(EAT).replace(tzinfo=None)
+        return f"{local.isoformat(sep=' ')} EAT"
+    return safe(mask_text(value), 60)
+
+
+_INSTANTS: Final = frozenset({"completed_at", "created_at"})
 _SOURCES: Final = {
     Source.ANSWER: "answer to the create",
     Source.EVENT: "event",
