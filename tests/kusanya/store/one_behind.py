@@ -28,10 +28,8 @@ from kusanya.webhooks import sign  # noqa: E402
 
 def forget_the_newest() -> None:
     """Make this process one of the revision before."""
-    newest = migrations.REVISIONS[-1]
     know: Any = migrations
     know.REVISIONS = migrations.REVISIONS[:-1]
-    know.ADDITIVE = frozenset(migrations.ADDITIVE - {newest})
 
 
 def receive(store: Store, make: Any, number: int) -> int:

@@ -163,10 +163,11 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
     assert store.record(make.arrival(50)).seq == store.feed.head() - 1
 
 
-def test_every_revision_is_known_by_its_name() -> None:
+def test_every_revision_is_known_by_its_name_and_says_whether_it_only_adds() -> None:
     script = ScriptDirectory(str(Path(migrations.__file__).parent))
-    found = [revision.revision for revision in script.walk_revisions()]
-    assert tuple(reversed(found)) == migrations.REVISIONS
+    found = list(script.walk_revisions())
+    assert tuple(revision.revision for revision in reversed(found)) == migrations.REVISIONS
+    assert {type(revision.module.additive) for revision in found} == {bool}
 
 
 def test_two_that_open_a_new_store_at_once_make_one(url: str) -> None:

@@ -5,6 +5,7 @@ transaction, so that a crash leaves it as it was.
 """
 
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -13,13 +14,9 @@ from sqlalchemy import Connection, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
 
-REVISIONS: Final = tuple(
-    sorted(path.name[1:5] for path in Path(__file__).parent.glob("versions/r[0-9]*.py"))
-)
+_VERSIONS: Final = Path(__file__).parent / "versions"
+REVISIONS: Final = tuple(sorted(path.name[1:5] for path in _VERSIONS.glob("r[0-9]*.py")))
 """Every revision this version knows, oldest first: each is one file."""
-ADDITIVE: Final = frozenset({"0010"})
-"""Revisions that programs of the revision before go on working with: they add tables, and columns
-that may be left out. All of them can be upgraded one after the other, none has to stop."""
 _WORKS_FROM: Final = "works_from"
 """In the store's meta: the oldest revision whose programs can work with the store."""
 MOVING: Final = "moving"
@@ -123,7 +120,7 @@ def upgrade(
 
 def _say_works_from(connection: Connection, to: str) -> None:
     oldest = to
-    while oldest in ADDITIVE:
+    while _is_additive(oldest):
         oldest = REVISIONS[REVISIONS.index(oldest) - 1]
     said = {"name": _WORKS_FROM, "value": oldest}
     connection.execute(text("DELETE FROM store_meta WHERE name = :name"), said)
@@ -131,6 +128,17 @@ def _say_works_from(connection: Connection, to: str) -> None:
         connection.execute(
             text("INSERT INTO store_meta (name, value) VALUES (:name, :value)"), said
         )
+
+
+def _is_additive(number: str) -> bool:
+    """Return what a revision says: that programs of the one before go on working with it.
+
+    Such a revision adds tables, and columns that may be left out. The programs can be upgraded one
+    after the other, none has to stop.
+    """
+    (path,) = _VERSIONS.glob(f"r{number}_*.py")
+    said: bool = import_module(f"{__name__}.versions.{path.stem}").additive
+    return said
 
 
 def _add_months(connection: Connection, now: datetime) -> int:

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+additive = False
 
 _ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _SEQ = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

@@ -9,6 +9,7 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
+additive = False
 
 _ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 

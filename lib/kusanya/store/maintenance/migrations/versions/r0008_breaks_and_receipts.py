@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
+additive = False
 
 _ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _SEQ = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

@@ -9,6 +9,7 @@ from kusanya.store.maintenance.migrations.parting_deliveries import part_by_mont
 
 revision = "0010"
 down_revision = "0009"
+additive = True
 
 
 def upgrade() -> None:
