@@ -298,7 +298,7 @@ def exchange_query(name: str, text: str) -> None:
     """Let a query ask something else."""
     engine: Any = importlib.import_module("kusanya.reconcile.frames.engine")
     engine.files = lambda _package: _Shelf(name, text)
-    engine.query.cache_clear()
+    engine._text.cache_clear()
 
 
 def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
