@@ -55,8 +55,8 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
 def _counted(hour: Figures, wanted: Sequence[Status], width: int) -> Line:
     """Return the counts on one line, closer and then without those open where room is short."""
     lines: list[Line] = []
-    settled = [status for status in wanted if status is not Status.CREATED]
-    for statuses, gap in ((wanted, "   "), (wanted, "  "), (settled, "  ")):
+    final = [status for status in wanted if status is not Status.CREATED]
+    for statuses, gap in ((wanted, "   "), (wanted, "  "), (final, "  ")):
         line: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
         for status in statuses:
             line += [

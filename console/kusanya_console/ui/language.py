@@ -119,9 +119,9 @@ def _by_form(text: str) -> str | None:
 
 
 def _value(name: str, value: str) -> str:
-    for series, between in _SERIES.items():
-        if name == series:
-            return between.join(map(_filled, value.split(between)))
+    between = _SERIES.get(name)
+    if between is not None:
+        return between.join(map(_filled, value.split(between)))
     if name == _STATUS:
         return swahili()[value] if value in _STATUSES else value
     if name.startswith(_OURS):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_,
 
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
+from kusanya.store.queries.collections.terms import phone_spellings
 from kusanya.store.queries.intents.attempts import IntentAttempts
 from kusanya.store.queries.intents.rows import (
     BY_ID,
@@ -232,9 +233,8 @@ class Intents(IntentAttempts):
         leading +, `reference_part` in any case. Only the open ones are looked through, and those
         are few.
         """
-        digits = None if phone is None else clean(phone).removeprefix("+")
         terms = {
-            "phones": None if digits is None else [digits, f"+{digits}"],
+            "phones": None if phone is None else phone_spellings(phone),
             "reference": maybe_clean(reference, NAME_MAX),
             "part": None if reference_part is None else part_of(reference_part, NAME_MAX),
             "amount": amount,
