@@ -18,7 +18,7 @@ from kusanya.reconcile.analysis import (
     roll_forward,
 )
 from kusanya.reconcile.analysis.pages import Page
-from kusanya.reconcile.analysis.roll_forward import RolledForward
+from kusanya.reconcile.analysis.roll_forward import RollForward
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
     BANK_MATCHES,
@@ -197,7 +197,7 @@ class _OpenWork(msgspec.Struct, frozen=True, kw_only=True):
     """What the period leaves to people."""
 
     findings: pd.DataFrame
-    rolled: RolledForward
+    rolled: RollForward
 
 
 def _list_open(

@@ -39,7 +39,7 @@ _REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 
 
-class RolledForward(msgspec.Struct, frozen=True, kw_only=True):
+class RollForward(msgspec.Struct, frozen=True, kw_only=True):
     """How what was carried ended, and what is open now."""
 
     items: pd.DataFrame
@@ -60,13 +60,13 @@ def roll(
     *,
     matched: LedgerMatch | None,
     bank: BankMatch | None = None,
-) -> RolledForward:
+) -> RollForward:
     """Return what is open after a period that begins with what an earlier one left open."""
     new = {item["break_id"]: item for item in columns.dicts(items)}
     own = None if matched is None else matched.rows
     carried = inputs.carried
     if carried is None:
-        return RolledForward(
+        return RollForward(
             items=items,
             carried=columns.empty(CARRIED),
             expected=columns.empty(ITEMS),
@@ -96,7 +96,7 @@ def roll(
     ]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    return RolledForward(
+    return RollForward(
         items=_frame(ITEMS, [*fresh, *left]),
         carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
         expected=_frame(ITEMS, expected),
