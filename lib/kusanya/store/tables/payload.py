@@ -35,7 +35,7 @@ class _StoredFact(msgspec.Struct, array_like=True, frozen=True):
     disputed: str | None = None
 
 
-class _Begun(msgspec.Struct, array_like=True, frozen=True):
+class _StoredFactHead(msgspec.Struct, array_like=True, frozen=True):
     """The first elements of a `_StoredFact`; the others are skipped unread."""
 
     source: str
@@ -45,7 +45,7 @@ class _Begun(msgspec.Struct, array_like=True, frozen=True):
 
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
 _decode: Final = msgspec.msgpack.Decoder(_StoredFact).decode
-_begin: Final = msgspec.msgpack.Decoder(_Begun).decode
+_decode_head: Final = msgspec.msgpack.Decoder(_StoredFactHead).decode
 
 
 def pack(observation: Observation) -> tuple[bytes, bytes]:
@@ -100,7 +100,7 @@ def source_of(payload: bytes) -> Source:
 
     Raises MsgspecError or ValueError for bytes that `pack` did not make.
     """
-    return Source(_begin(payload).source)
+    return Source(_decode_head(payload).source)
 
 
 def mode_of(payload: bytes) -> Mode:
@@ -108,7 +108,7 @@ def mode_of(payload: bytes) -> Mode:
 
     Raises MsgspecError or ValueError for bytes that `pack` did not make.
     """
-    return Mode(_begin(payload).observed_in)
+    return Mode(_decode_head(payload).observed_in)
 
 
 def body_digest(body: bytes) -> bytes:
