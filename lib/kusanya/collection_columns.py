@@ -45,7 +45,7 @@ class ColumnType(StrEnum):
         return self in {ColumnType.NAME, ColumnType.TEXT}
 
 
-class Indexed(StrEnum):
+class IndexScope(StrEnum):
     """Which rows the column's own index holds, in the order of creation."""
 
     NO = "no"
@@ -67,7 +67,7 @@ class CollectionColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A longer text is cut."""
     keys: tuple[tuple[str, FieldType], ...] = ()
     """The filter's keys that ask for it."""
-    indexed: Indexed = Indexed.NO
+    indexed: IndexScope = IndexScope.NO
     harmless: bool = False
     """Whether a text is the service's own or a key: an export has it as it is, a masked copy
     without phones. Any other has its phones masked in an export and is hidden in a masked copy."""
@@ -93,7 +93,7 @@ COLUMNS: Final[tuple[CollectionColumn, ...]] = (
         type=_NAME,
         longest=WORD_MAX,
         keys=(("channel", _WORD),),
-        indexed=Indexed.ALL,
+        indexed=IndexScope.ALL,
         harmless=True,
     ),
     CollectionColumn(
@@ -116,7 +116,7 @@ COLUMNS: Final[tuple[CollectionColumn, ...]] = (
         optional=True,
         longest=WORD_MAX,
         keys=(("code", _WORD),),
-        indexed=Indexed.PRESENT,
+        indexed=IndexScope.PRESENT,
         harmless=True,
     ),
     CollectionColumn(name="failure_message", type=_TEXT, optional=True, harmless=True),

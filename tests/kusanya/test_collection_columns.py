@@ -6,7 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from kusanya.collection_columns import COLUMN_OF_KEY, COLUMNS, CollectionColumn, FieldType, Indexed
+from kusanya.collection_columns import (
+    COLUMN_OF_KEY,
+    COLUMNS,
+    CollectionColumn,
+    FieldType,
+    IndexScope,
+)
 from kusanya.filters import KEYS, parse
 from kusanya.state.fold import LATER
 from kusanya.store.records import CollectionRow
@@ -41,7 +47,7 @@ def test_each_word_is_found_by_its_index_or_row_by_row(key: str) -> None:
     if sought.get(column.name):
         assert (sought[column.name], test) == (("x7",), None)
     else:
-        assert column.indexed is Indexed.NO
+        assert column.indexed is IndexScope.NO
         assert test is not None
         fields = dict.fromkeys(CollectionRow.__struct_fields__, None)
         held: Any = CollectionRow(**{**fields, column.name: "x7"})  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kusanya.collection_columns import COLUMN_OF_KEY, FieldType, Indexed
+from kusanya.collection_columns import COLUMN_OF_KEY, FieldType, IndexScope
 from kusanya.filters import KEYS, Filter, Range, Term, TimeRange
 from kusanya.health.report import attempt_of, attempts_due
 from kusanya.lookup import Subject
@@ -191,7 +191,7 @@ def _seek_collections(  # noqa: PLR0911 - a case each
             return _some(created_from=begin, created_to=end)
         case key if KEYS[key] is FieldType.WORD:
             column = COLUMN_OF_KEY[key]
-            found = column.indexed is not Indexed.NO
+            found = column.indexed is not IndexScope.NO
             return {"words": ((column.name, term.values),)} if found else {}
         case _:
             return {}

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, literal_column
 
-from kusanya.collection_columns import COLUMNS, Indexed
+from kusanya.collection_columns import COLUMNS, IndexScope
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import CollectionFilter, SortOrder
 from kusanya.store.tables.schema import collection
@@ -71,10 +71,10 @@ def _sought(where: CollectionFilter) -> ColumnElement[Any] | None:
         for column in COLUMNS
         if len(wanted.get(column.name, ())) == 1
     }
-    if Indexed.PRESENT in named:
-        return named[Indexed.PRESENT]
+    if IndexScope.PRESENT in named:
+        return named[IndexScope.PRESENT]
     fewer = where.failure_codes or _only_unwell(where) or where.statuses == (Status.CREATED,)
-    return None if fewer else named.get(Indexed.ALL)
+    return None if fewer else named.get(IndexScope.ALL)
 
 
 def _only_unwell(where: CollectionFilter) -> bool:

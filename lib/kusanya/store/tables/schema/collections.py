@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
-from kusanya.collection_columns import COLUMNS, ColumnType, Indexed
+from kusanya.collection_columns import COLUMNS, ColumnType, IndexScope
 from kusanya.store.tables.schema.base import ID, metadata, only
 
 _TYPES: Final[Mapping[ColumnType, Any]] = {
@@ -25,9 +25,9 @@ def _declared() -> Iterator[Column[Any] | Index]:
     for it in COLUMNS:
         # collections.page(where=...), of one value of the column.
         within = ("mode", it.name, "created_at", "id")
-        if it.indexed is Indexed.ALL:
+        if it.indexed is IndexScope.ALL:
             yield Index(None, *within)
-        elif it.indexed is Indexed.PRESENT:
+        elif it.indexed is IndexScope.PRESENT:
             present = only(f"{it.name} IS NOT NULL")
             yield Index(f"ix_collection_{it.name}", *within, **present)
 
