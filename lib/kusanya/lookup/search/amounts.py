@@ -95,7 +95,7 @@ class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
         return one if self.amount == self.up_to else f"{one} to {self.up_to:,}"
 
 
-class _Read(msgspec.Struct):
+class _AmountParts(msgspec.Struct):
     """What of a text has been read so far."""
 
     amounts: tuple[int, ...] = ()
@@ -124,12 +124,12 @@ def read_amount(
         begin=begin,
         end=end,
         at=None if read.clock is None else begin + read.around,
-        is_dated=read != _Read(amounts=read.amounts),
+        is_dated=read != _AmountParts(amounts=read.amounts),
         sentence=_sentence(begin, end, today),
     )
 
 
-def _within(read: _Read, today: datetime, now: datetime) -> tuple[datetime, datetime]:
+def _within(read: _AmountParts, today: datetime, now: datetime) -> tuple[datetime, datetime]:
     """Return the first instant that is meant, and the first one after it."""
     if read.day is None:
         begin = today
@@ -152,7 +152,7 @@ def _sentence(begin: datetime, end: datetime, today: datetime) -> str:
     return on if end - begin == _DAY else f"{begin:%H:%M} to {end:%H:%M} {on}"
 
 
-def _take_part(rest: str, read: _Read) -> int:
+def _take_part(rest: str, read: _AmountParts) -> int:
     word = re.match(r"[a-z]+", rest)
     if word is None or word[0] not in _PARTS or read.part is not None:
         return 0
@@ -160,7 +160,7 @@ def _take_part(rest: str, read: _Read) -> int:
     return word.end()
 
 
-def _take_around(rest: str, read: _Read) -> int:
+def _take_around(rest: str, read: _AmountParts) -> int:
     found = _AROUND.match(rest)
     if found is None or read.clock is None:
         return 0
@@ -172,9 +172,9 @@ def _take_around(rest: str, read: _Read) -> int:
     return found.end()
 
 
-def _read(rest: str, today: date) -> _Read | None:
+def _read(rest: str, today: date) -> _AmountParts | None:
     """Return the amount, the time and the day of a text; None where it says anything else."""
-    read = _Read()
+    read = _AmountParts()
     rest = rest.strip()
     while rest:
         taken = (
@@ -191,7 +191,7 @@ def _read(rest: str, today: date) -> _Read | None:
     return read
 
 
-def _take_amounts(rest: str, read: _Read) -> int:
+def _take_amounts(rest: str, read: _AmountParts) -> int:
     """Take an amount, or the two of a range."""
     low = _MONEY.match(rest)
     if low is None or read.amounts:
@@ -214,7 +214,7 @@ def _filler(rest: str) -> int:
     return 0 if found is None else found.end()
 
 
-def _take_time(rest: str, read: _Read) -> int:
+def _take_time(rest: str, read: _AmountParts) -> int:
     found = _TIME.match(rest)
     if found is None or read.clock is not None:
         return 0
@@ -243,7 +243,7 @@ def _hour(hour: int, named: str) -> int:
             return (hour + 18) % 24
 
 
-def _take_day(rest: str, read: _Read, today: date) -> int:
+def _take_day(rest: str, read: _AmountParts, today: date) -> int:
     if read.day is not None:
         return 0
     read.day, taken = _spoken_day(rest, today)
