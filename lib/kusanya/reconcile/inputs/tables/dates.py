@@ -82,7 +82,7 @@ class Dates(msgspec.Struct, frozen=True):
     """Which way dates of two small numbers were read; None where no cell needed that."""
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _DateCell(msgspec.Struct, frozen=True):
     """One cell: its parts, or the two numbers whose order the column decides."""
 
     year: int
@@ -112,7 +112,7 @@ def read(
     dated = _flags(was_date, len(cells))
     numbered = _flags(was_number, len(cells))
     known = {cell: _written(cell) for cell in {cell for cell in cells if cell is not None}}
-    parts: list[_Written | None] = []
+    parts: list[_DateCell | None] = []
     for cell, serial in zip(cells, numbered, strict=True):
         part = None if cell is None else known[cell]
         parts.append(_of_serial(cell) if serial and cell is not None else part)
@@ -148,7 +148,7 @@ def _flags(which: Any, rows: int) -> list[bool]:
     return [False] * rows if which is None else [bool(flag) for flag in which]
 
 
-def _written(cell: str) -> _Written | None:
+def _written(cell: str) -> _DateCell | None:
     cell = " ".join(cell.split())
     for form in _FORMS:
         found = form.fullmatch(cell)
@@ -170,7 +170,7 @@ def _written(cell: str) -> _Written | None:
         if parts["hour"] is not None and clock is None:
             return None
         open_ = parts.get("first") is not None and day != month
-        return _Written(year, month, day, open_, clock, _offset(parts["offset"]))
+        return _DateCell(year, month, day, open_, clock, _offset(parts["offset"]))
     return None
 
 
@@ -198,7 +198,7 @@ def _offset(text: str | None) -> timedelta | None:
     return -span if text[0] == "-" else span
 
 
-def _of_serial(cell: str) -> _Written | None:
+def _of_serial(cell: str) -> _DateCell | None:
     try:
         days = float(cell)
     except ValueError:
@@ -207,10 +207,10 @@ def _of_serial(cell: str) -> _Written | None:
         return _written(cell)
     at = _EPOCH + timedelta(seconds=round(days * 86_400))
     clock = timedelta(hours=at.hour, minutes=at.minute, seconds=at.second)
-    return _Written(at.year, at.month, at.day, open=False, clock=clock, offset=None)
+    return _DateCell(at.year, at.month, at.day, open=False, clock=clock, offset=None)
 
 
-def _order(texts: list[_Written]) -> tuple[bool | None, bool | None]:
+def _order(texts: list[_DateCell]) -> tuple[bool | None, bool | None]:
     """Return whether the day stands first, and the other answer where some row gives it."""
     proofs = Counter(
         part.day > _TWELVE for part in texts if (part.day > _TWELVE) != (part.month > _TWELVE)
@@ -221,7 +221,7 @@ def _order(texts: list[_Written]) -> tuple[bool | None, bool | None]:
     return first, (not first if len(proofs) > 1 else None)
 
 
-def _against(part: _Written | None, first: bool | None) -> bool:  # noqa: FBT001 - private
+def _against(part: _DateCell | None, first: bool | None) -> bool:  # noqa: FBT001 - private
     """Tell whether a cell proves the other order."""
     if part is None or not part.open:
         return False
@@ -237,7 +237,7 @@ def _example(cells: list[str | None], parts: Any, index: Any, *, day_first: bool
     return index[next(places, 0)] if cells else 0
 
 
-def _looks_swapped(texts: list[_Written], parts: Any, dated: list[bool]) -> bool:
+def _looks_swapped(texts: list[_DateCell], parts: Any, dated: list[bool]) -> bool:
     """Tell whether a spreadsheet took every date it could read the wrong way.
 
     It leaves 13/05/2026 as text and makes 5 December of 12/05/2026: then no text has a day of 12 or
@@ -253,7 +253,7 @@ def _looks_swapped(texts: list[_Written], parts: Any, dated: list[bool]) -> bool
 
 
 def _instant(
-    part: _Written | None,
+    part: _DateCell | None,
     first: bool | None,  # noqa: FBT001 - private
     zone: ZoneInfo,
     *,
