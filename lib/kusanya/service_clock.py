@@ -22,7 +22,7 @@ _TIMEOUT_S: Final = 5.0
 _PATH: Final = "/dashboard/clock"
 
 
-class _Reading(msgspec.Struct, frozen=True):
+class _ClockState(msgspec.Struct, frozen=True):
     now: datetime
     kind: str
     speed: float | None = None
@@ -75,7 +75,7 @@ def parse_clock(text: str, *, max_age_s: float = 0.0) -> Clock:
     return ScaledClock(reading.speed, origin=reading.origin)
 
 
-def _read(url: str) -> _Reading:
+def _read(url: str) -> _ClockState:
     parts = urlsplit(url)
     try:
         connection = http.client.HTTPConnection(
@@ -87,7 +87,7 @@ def _read(url: str) -> _Reading:
             body = answer.read()
         finally:
             connection.close()
-        return msgspec.json.decode(body, type=_Reading)
+        return msgspec.json.decode(body, type=_ClockState)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise ConfigurationError(
             f"no service clock at {url}: is the embedded service running there?"

@@ -80,7 +80,7 @@ class ResponseInfo(msgspec.Struct, frozen=True, kw_only=True):
         return next((value for found, value in self.headers if found.lower() == wanted), None)
 
 
-class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+class _Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """A resource together with the bytes it was read from.
 
     The bytes live outside the fields, so that two readings of the same facts are equal.
@@ -110,7 +110,7 @@ class _Received(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defau
         return {name: v for name, v in msgspec.json.decode(self.raw).items() if name not in known}
 
 
-class Collection(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """A customer payment started by a USSD push, as the service reports it.
 
     Amount and fee are integers in whole units of `currency`. Fields that do not apply yet are None
@@ -148,7 +148,7 @@ class Collection(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=
         )
 
 
-class Event(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+class Event(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """A final state as it was announced: the payload of a webhook and of GET /v1/events/{id}."""
 
     id: str
@@ -161,7 +161,7 @@ class Event(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True)
         return f"Event(id={self.id!r}, type={self.type!r}, mode={self.mode.value!r}, {self.data!r})"
 
 
-class Principal(_Received, frozen=True, kw_only=True, dict=True, omit_defaults=True):
+class Principal(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """Whose API key this is, from GET /v1/whoami."""
 
     key_id: str

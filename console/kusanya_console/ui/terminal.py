@@ -45,9 +45,9 @@ def lasting(driver: type[Driver]) -> type[Driver]:
     if driver.__module__ != "textual.drivers.linux_driver":  # which cannot be loaded everywhere
         return driver
 
-    class Lasting(driver):  # type: ignore[valid-type, misc] # a base that is chosen as it runs
+    class LastingDriver(driver):  # type: ignore[valid-type, misc] # a base that is chosen as it runs
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             self._file: Any = LastingFile(self._file)
 
-    return Lasting
+    return LastingDriver
