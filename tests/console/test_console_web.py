@@ -18,7 +18,7 @@ import pytest
 
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.web.child import SETTINGS, Settings
+from kusanya_console.web.child import SETTINGS, WebSettings
 from kusanya_console.web.process import environment
 from kusanya_console.web.server import CONSOLES_MAX, WebConsole
 
@@ -37,9 +37,9 @@ SURROUNDINGS = {
 }
 
 
-def settings_for(path: Path | str) -> Settings:
+def settings_for(path: Path | str) -> WebSettings:
     """Return the settings of a console on a store."""
-    return Settings(store=str(path), mode=Mode.LIVE, profile="main", clock="real")
+    return WebSettings(store=str(path), mode=Mode.LIVE, profile="main", clock="real")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.cli.command_line import main
 from kusanya_console.cli.console.in_a_browser import WebPlace, door_of
-from kusanya_console.web.child import SETTINGS, Settings
+from kusanya_console.web.child import SETTINGS, WebSettings
 from kusanya_console.web.door import ProxyDoor, Visitor
 from kusanya_console.web.process import environment
 from kusanya_console.web.server import WebConsole
@@ -56,7 +56,7 @@ async def serving(
     pause: Callable[[], Awaitable[object]] = for_ever,
 ) -> AsyncIterator[tuple[WebConsole, aiohttp.ClientSession]]:
     """Serve a store to people whom we, the proxy, name."""
-    settings = Settings(store=str(path), mode=Mode.LIVE, profile="main", clock="real")
+    settings = WebSettings(store=str(path), mode=Mode.LIVE, profile="main", clock="real")
     door = ProxyDoor(HEADER, proxies, role_of)
     console = WebConsole(settings, environ=SURROUNDINGS, door=door, pause=pause)
     await console.start()
@@ -316,7 +316,7 @@ async def test_one_person_opens_so_many_and_leaves_room_for_others(path: Path) -
 
 def test_a_console_is_told_as_much_as_its_role_needs() -> None:
     def told(role: Role | None) -> set[str]:
-        settings = Settings(
+        settings = WebSettings(
             store="x.db", mode=Mode.LIVE, profile="main", clock="real", user="a", role=role
         )
         found = environment(settings, SURROUNDINGS, width=80, height=24)

@@ -47,7 +47,7 @@ def deploy(
     for Grafana. Their README.md says what to do with them. A file that is there with other contents
     is never written over: then nothing is written.
     """
-    from kusanya_console.deploy.files import Settings, render, write
+    from kusanya_console.deploy.files import DeploySettings, render, write
 
     chosen = profile_of(profile)
     its_mode, address = (
@@ -64,7 +64,7 @@ def deploy(
             f"give {' and '.join(missing)}, or have them in profile {chosen.name!r}", code=USAGE
         )
     try:
-        settings = Settings(
+        settings = DeploySettings(
             kind=kind,
             mode=its_mode,
             base_url=address,

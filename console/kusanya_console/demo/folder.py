@@ -18,7 +18,7 @@ from kusanya_console.demo import STORE
 _LOOPBACK: Final = "127.0.0.1"
 
 
-class Settings(msgspec.Struct, kw_only=True):
+class DemoSettings(msgspec.Struct, kw_only=True):
     """What a demo keeps between starts; written with the owner's permissions only."""
 
     service_port: int
@@ -29,7 +29,7 @@ class Settings(msgspec.Struct, kw_only=True):
     test_key: str = ""
 
     def __repr__(self) -> str:
-        return f"Settings(service_port={self.service_port}, receiver_port={self.receiver_port})"
+        return f"DemoSettings(service_port={self.service_port}, receiver_port={self.receiver_port})"
 
 
 class DemoFolder:
@@ -75,19 +75,19 @@ class DemoFolder:
         """Return the log file of the child `name`."""
         return self.path / f"{name}.log"
 
-    def settings(self, *, seed: int) -> Settings:
+    def settings(self, *, seed: int) -> DemoSettings:
         """Return the kept settings, or new ones on free ports."""
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=Settings)
+            return msgspec.json.decode(self._file.read_bytes(), type=DemoSettings)
         except FileNotFoundError:
             service_port, receiver_port = _free_ports(2)
-            return Settings(service_port=service_port, receiver_port=receiver_port, seed=seed)
+            return DemoSettings(service_port=service_port, receiver_port=receiver_port, seed=seed)
         except (OSError, msgspec.MsgspecError) as error:
             raise ConfigurationError(
                 f"{self._file} cannot be read; begin anew with --fresh"
             ) from error
 
-    def keep(self, settings: Settings) -> None:
+    def keep(self, settings: DemoSettings) -> None:
         """Save `settings` whole, readable by the owner alone."""
         beside = self._file.with_suffix(".new")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

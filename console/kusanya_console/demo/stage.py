@@ -14,7 +14,7 @@ from kusanya.profiles import Profile, load
 from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya_console.dashboard.client import DashboardClient
-from kusanya_console.demo.folder import DemoFolder, Settings
+from kusanya_console.demo.folder import DemoFolder, DemoSettings
 from kusanya_console.demo.processes import Child, ChildFailed, child_environment
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -179,4 +179,4 @@ class Stage:
         self.folder.keep(self._settings)
 
 
-__all__ = ["ENDPOINT", "Addresses", "Settings", "Stage"]
+__all__ = ["ENDPOINT", "Addresses", "DemoSettings", "Stage"]

@@ -33,7 +33,7 @@ _UNFIT: Final = re.compile(r"[\s\"'\\$%#{}<>`]")
 """What would mean something else in one of the files."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class DeploySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The values that are put into the templates.
 
     Raises ConfigurationError for a value that would mean something else there.
@@ -74,7 +74,7 @@ class _Template(string.Template):
     )
 
 
-def render(settings: Settings) -> dict[str, str]:
+def render(settings: DeploySettings) -> dict[str, str]:
     """Return the text of each file by its name."""
     folder = files("kusanya_console.deploy") / "templates"
     of_kind = folder / settings.kind.value

@@ -27,7 +27,7 @@ SETTINGS: Final = "KUSANYA_WEB_CONSOLE"
 """The variable that holds the settings."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All that a console for a browser gets: no key, no token."""
 
     user: str = ""
@@ -42,12 +42,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         # The address of a store may hold a password.
-        return f"Settings(profile={self.profile!r}, mode={self.mode.value!r})"
+        return f"WebSettings(profile={self.profile!r}, mode={self.mode.value!r})"
 
 
 def main() -> int:
     """Run one console until it is left; return its exit code."""
-    settings = msgspec.json.decode(os.environ.pop(SETTINGS), type=Settings)
+    settings = msgspec.json.decode(os.environ.pop(SETTINGS), type=WebSettings)
     _end_with_parent(int(sys.argv[1]))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what goes there would stand in our terminal
     from kusanya.profiles import has_bell, key_map
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _of_role(
-    settings: Settings, role: Role, store: "Store", clock: "Clock", stack: ExitStack
+    settings: WebSettings, role: Role, store: "Store", clock: "Clock", stack: ExitStack
 ) -> dict[str, Any]:
     """Return what asks and acts in the person's name, as far as the role goes."""
     from kusanya.profiles import load

@@ -18,7 +18,7 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from kusanya.roles import Role
-from kusanya_console.web.child import SETTINGS, Settings
+from kusanya_console.web.child import SETTINGS, WebSettings
 
 _GIVEN: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "KUSANYA_CONFIG", "NO_COLOR")
 """What a console reads of its surroundings: folders, language, the key map's file."""
@@ -38,7 +38,7 @@ _SMALLEST, _LARGEST = 1, 1_000
 
 
 def environment(
-    settings: Settings, environ: Mapping[str, str], *, width: int, height: int
+    settings: WebSettings, environ: Mapping[str, str], *, width: int, height: int
 ) -> dict[str, str]:
     """Return the whole environment of a console's process: named variables, no others."""
     names = [*_GIVEN]
@@ -63,7 +63,7 @@ class ConsoleService(AppService):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: WebSettings,
         environ: Mapping[str, str],
         *,
         socket: web.WebSocketResponse,

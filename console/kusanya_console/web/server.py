@@ -19,7 +19,7 @@ from aiohttp import WSMsgType, web
 from textual_serve.server import Server, to_int
 
 from kusanya.errors import KusanyaError
-from kusanya_console.web.child import Settings
+from kusanya_console.web.child import WebSettings
 from kusanya_console.web.door import Door, NotAdmitted, ProxyDoor, TokenDoor, Visitor
 from kusanya_console.web.process import ConsoleService, bounded
 
@@ -44,7 +44,7 @@ class WebConsole(Server):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: WebSettings,
         *,
         environ: Mapping[str, str],
         token: str | None = None,
@@ -204,7 +204,7 @@ class WebConsole(Server):
 
 
 async def serve(
-    settings: Settings,
+    settings: WebSettings,
     *,
     host: str = HOST,
     port: int,

@@ -76,10 +76,10 @@ def in_a_browser(
         from kusanya_console.web.server import serve
     except ImportError:
         raise Refused("--web needs more packages: pip install 'kusanya[web]'") from None
-    from kusanya_console.web.child import Settings
+    from kusanya_console.web.child import WebSettings
 
     parse_clock(clock, max_age_s=0.25)  # tells now what a browser could not
-    settings = Settings(
+    settings = WebSettings(
         store=profile.store,
         mode=profile.mode,
         profile=profile.name,
