@@ -8,7 +8,7 @@ import msgspec
 from tests.kit.payments import by_event, polled
 
 from kusanya.alarms.notices.messages import Message
-from kusanya.alarms.notices.targets import Target
+from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
 from kusanya.clock import ManualClock
 from kusanya.errors import NotificationError
@@ -54,12 +54,14 @@ class WatchedShop:
         self.inbox = Inbox(clock)
         self._number = 0
 
-    def watcher(self, by: str = "one:1:a", *targets: Target, store: Any = None) -> AlarmWatcher:
+    def watcher(
+        self, by: str = "one:1:a", *targets: NoticeTarget, store: Any = None
+    ) -> AlarmWatcher:
         """Return a watcher that sends to the inbox, or to other targets."""
         return AlarmWatcher(
             store or self.store,
             Mode.LIVE,
-            targets or (Target("inbox", self.inbox.send),),
+            targets or (NoticeTarget("inbox", self.inbox.send),),
             by=by,
             clock=self.clock,
         )

@@ -8,7 +8,7 @@ from kusanya.filters import Filter
 from kusanya_console.ui.format import Line
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class HealthTarget(msgspec.Struct, frozen=True, kw_only=True):
     """What stands behind a line: its name for people, where enter leads, what A acknowledges."""
 
     key: str
@@ -25,7 +25,7 @@ class Entry(msgspec.Struct, frozen=True):
     """One line of the report; lines of one sentence share a target, the first bears the cursor."""
 
     line: Line
-    target: Target | None = None
+    target: HealthTarget | None = None
     first: bool = True
 
 
@@ -41,12 +41,12 @@ def plainly(lines: Iterable[Line]) -> list[Entry]:
     return [Entry(line) for line in lines]
 
 
-def leading(lines: Iterable[Line], target: Target) -> list[Entry]:
+def leading(lines: Iterable[Line], target: HealthTarget) -> list[Entry]:
     """Return lines that lead to one thing."""
     return [Entry(line, target, first=n == 0) for n, line in enumerate(lines)]
 
 
-def targets(sections: Iterable[Section]) -> list[Target]:
+def targets(sections: Iterable[Section]) -> list[HealthTarget]:
     """Return what the cursor may stand on, from above."""
     return [
         entry.target

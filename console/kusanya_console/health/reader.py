@@ -17,7 +17,7 @@ from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health
 from kusanya.text import safe
 from kusanya_console.commands import DELIVERIES, INTENTS, LIVE
-from kusanya_console.health.lines import Target
+from kusanya_console.health.lines import HealthTarget
 from kusanya_console.ui import vocabulary
 
 _SCREENS: Final = {
@@ -60,9 +60,9 @@ def senders_word(name: str, found: Reading) -> SenderEndpoint | None:
     return next((one for one in inputs.sender if inputs.our_name(one) == name), None)
 
 
-def alarm_target(alarm: Alarm) -> Target:
+def alarm_target(alarm: Alarm) -> HealthTarget:
     """Return what leads to the rows behind an alarm."""
-    return Target(
+    return HealthTarget(
         key=alarm.key,
         name=alarm.name,
         screen=_SCREENS[alarm.rows],
@@ -71,9 +71,9 @@ def alarm_target(alarm: Alarm) -> Target:
     )
 
 
-def endpoint_target(one: EndpointHealth, found: Reading) -> Target:
+def endpoint_target(one: EndpointHealth, found: Reading) -> HealthTarget:
     """Return what leads to the arrivals of an endpoint."""
-    return Target(
+    return HealthTarget(
         key=f"endpoint:{one.endpoint}",
         name=f"endpoint {safe(one.endpoint, 40)}",
         screen=DELIVERIES,
@@ -82,9 +82,9 @@ def endpoint_target(one: EndpointHealth, found: Reading) -> Target:
     )
 
 
-def channel_target(channel: str, found: Reading) -> Target:
+def channel_target(channel: str, found: Reading) -> HealthTarget:
     """Return what leads to the open prompts of a channel."""
-    return Target(
+    return HealthTarget(
         key=f"open:{channel}",
         name=f"open prompts of {vocabulary.channel(channel)}",
         screen=LIVE,

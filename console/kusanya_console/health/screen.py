@@ -30,7 +30,7 @@ from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.detail import card_head
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.health.lines import Section, Target, targets
+from kusanya_console.health.lines import HealthTarget, Section, targets
 from kusanya_console.health.notice import notice
 from kusanya_console.health.reader import Reading
 from kusanya_console.health.report import health_lines, report
@@ -86,7 +86,7 @@ class HealthScreen(ConsoleScreen):
         self._figures: HealthFigures | None = None
         self._scanner = AnomalyScanner(context.store, mode=context.mode)
         self._counting = False
-        self._lines_of: list[Target | None] = []
+        self._lines_of: list[HealthTarget | None] = []
         self._pointed = False
 
     def compose_body(self) -> ComposeResult:
@@ -206,7 +206,7 @@ class HealthScreen(ConsoleScreen):
     # --- keys ----------------------------------------------------------------------------------
 
     @property
-    def target(self) -> Target | None:
+    def target(self) -> HealthTarget | None:
         """Return what the cursor stands on."""
         found = (one for one in self._lines_of if one is not None and one.key == self.cursor)
         return next(found, None)

@@ -9,7 +9,7 @@ from kusanya.health.causes import Cause, Causes, Window, begins
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.commands import LIVE
-from kusanya_console.health.lines import Entry, Target, leading, plainly
+from kusanya_console.health.lines import Entry, HealthTarget, leading, plainly
 from kusanya_console.health.reader import Reading, channel_target
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
@@ -107,13 +107,13 @@ def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line
     return columns(zip(runs, shape, strict=True))
 
 
-def _cause_target(cause: Cause, found: Reading) -> Target:
+def _cause_target(cause: Cause, found: Reading) -> HealthTarget:
     if cause.word in {"expired", "no code"}:
         status = Status.EXPIRED if cause.word == "expired" else Status.FAILED
         term = Term("status", (status.value,))
     else:
         term = Term("code", (cause.word,))
-    return Target(
+    return HealthTarget(
         key=f"cause:{cause.word}",
         name=safe(cause.word, 60),
         screen=LIVE,
@@ -203,7 +203,7 @@ def odd(found: Reading, look: Look, width: int) -> list[Entry]:
         )
         lines = [(*head, *said[0][1:]), *said[1:]]
         name = f"{reference}: {translate(one.anomaly.kind.value.replace('_', ' '))}"
-        target = Target(key=one.id, name=name, story=one.row.id, alarm=one.id)
+        target = HealthTarget(key=one.id, name=name, story=one.row.id, alarm=one.id)
         entries += leading(lines, target)
     if len(report.found) > _ANOMALIES_SHOWN:
         rest = len(report.found) - _ANOMALIES_SHOWN

@@ -26,7 +26,7 @@ from kusanya_service.delivery.address_policy import (
     HostUnresolved,
 )
 from kusanya_service.delivery.resolver import Resolve
-from kusanya_service.delivery.urls import Target, parse_url
+from kusanya_service.delivery.urls import EndpointUrl, parse_url
 from kusanya_service.errors import code_places
 from kusanya_service.simulation.faults import NO_CHANGE, PIECES, PayloadChange, pieces_of
 from kusanya_service.simulation.timeline import SECOND_MS
@@ -115,7 +115,7 @@ class HttpSender:
         self._trust.load_verify_locations(ca_file or certifi.where())
         self._within_s = within_s
         self._pools: dict[int, httpcore.AsyncConnectionPool] = {}
-        self._targets: dict[int, Target] = {}
+        self._targets: dict[int, EndpointUrl] = {}
 
     async def send(
         self, endpoint: Endpoint, request: SignedRequest, change: PayloadChange = NO_CHANGE
@@ -187,7 +187,7 @@ class HttpSender:
             await response.aclose()
         return _classify(response.status)
 
-    def _target(self, endpoint: Endpoint) -> Target:
+    def _target(self, endpoint: Endpoint) -> EndpointUrl:
         target = self._targets.get(endpoint.seq)
         if target is None:
             target = self._targets[endpoint.seq] = parse_url(endpoint.url, endpoint.mode)

@@ -20,7 +20,7 @@ _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST: Final = re.compile(r"[a-z0-9._\-]+|[0-9a-f:.]+")
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class EndpointUrl(msgspec.Struct, frozen=True, kw_only=True):
     """Where a delivery goes: the parts that the HTTP request is made of."""
 
     scheme: str
@@ -37,7 +37,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def parse_url(url: str, mode: str) -> Target:
+def parse_url(url: str, mode: str) -> EndpointUrl:
     """Take an endpoint's URL apart; raises ApiError 422 for one that no delivery goes to."""
     if len(url) > URL_MAX_LENGTH or _UNPRINTABLE.search(url):
         raise _refused(f"the url has at most {URL_MAX_LENGTH} characters, none of them blank")
@@ -56,7 +56,7 @@ def parse_url(url: str, mode: str) -> Target:
         raise _refused("the url has no fragment")
     if port == 0:
         raise _refused("the url names no port 0")
-    return Target(
+    return EndpointUrl(
         scheme=parts.scheme,
         host=_host(parts),
         port=port or _PORTS[parts.scheme],

@@ -229,17 +229,21 @@ def test_an_acknowledged_alarm_is_silent_and_its_next_outbreak_is_not(shop: Watc
 def test_an_address_that_takes_nothing_is_an_alarm_and_gets_the_message_later(
     shop: WatchedShop,
 ) -> None:
-    from kusanya.alarms.notices.targets import Target
+    from kusanya.alarms.notices.targets import NoticeTarget
 
     broken, other = shop.inbox, WatchedShop(shop.store, shop.clock).inbox
-    watcher = shop.watcher("one:1:a", Target("broken", broken.send), Target("other", other.send))
+    watcher = shop.watcher(
+        "one:1:a", NoticeTarget("broken", broken.send), NoticeTarget("other", other.send)
+    )
     broken.full = True
     shop.delivered(answer=400)
     shop.run([watcher], HOUR, every=MINUTE)
     assert broken.messages == []
     assert other.codes == ["failing", "unsent"]
     assert "notifications do not reach broken since" in other.messages[-1][1].body
-    restarted = shop.watcher("two:2:b", Target("broken", broken.send), Target("other", other.send))
+    restarted = shop.watcher(
+        "two:2:b", NoticeTarget("broken", broken.send), NoticeTarget("other", other.send)
+    )
     broken.full = False
     shop.run([restarted], HOUR, every=MINUTE)
     assert broken.codes == ["failing", "unsent", "+unsent:broken"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kusanya.alarms.notices.targets import Target
+    from kusanya.alarms.notices.targets import NoticeTarget
     from kusanya.alarms.notices.watcher import AlarmWatcher
     from kusanya.clock import Clock
     from kusanya.errors import KusanyaError
@@ -26,7 +26,7 @@ class AlarmThread:
         self,
         store: "Store",
         mode: "Mode",
-        targets: "Sequence[Target]",
+        targets: "Sequence[NoticeTarget]",
         *,
         by: str,
         clock: "Clock",

@@ -15,7 +15,7 @@ _PROGRAM_S: Final = 30.0
 """Longer is not waited for a program."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class NoticeTarget(msgspec.Struct, frozen=True):
     """One place that messages go to; `send` raises NotificationError."""
 
     name: str
@@ -23,7 +23,7 @@ class Target(msgspec.Struct, frozen=True):
     send: Callable[[Message], None]
 
 
-def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[Target, ...]:
+def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[NoticeTarget, ...]:
     """Return the targets of addresses and of command lines, which no shell reads.
 
     A program gets a message's data as JSON on its standard input, and has taken it when it ends
@@ -35,7 +35,7 @@ def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[Target, ...]:
         for place, url in enumerate(urls, start=1)
     ]
     return (
-        *(Target(name, _to(url)) for name, url in zip(shown, urls, strict=True)),
+        *(NoticeTarget(name, _to(url)) for name, url in zip(shown, urls, strict=True)),
         *(_program(line) for line in programs),
     )
 
@@ -48,7 +48,7 @@ def _to(url: str) -> Callable[[Message], None]:
     return send
 
 
-def _program(line: str) -> Target:
+def _program(line: str) -> NoticeTarget:
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -74,4 +74,4 @@ def _program(line: str) -> Target:
             raise NotificationError(f"it ended with {ended.returncode}")
 
     # Its arguments may hold a secret.
-    return Target(f"program {words[0]}", send)
+    return NoticeTarget(f"program {words[0]}", send)

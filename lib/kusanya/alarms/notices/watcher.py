@@ -22,7 +22,7 @@ from kusanya.alarms.alarm import Alarm, AlarmList, Severity, runbook_of
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
 from kusanya.alarms.notices.messages import Message, compose, joined
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
-from kusanya.alarms.notices.targets import Target
+from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.rules import raised
 from kusanya.business_day import format_instant
 from kusanya.clock import Clock
@@ -50,7 +50,7 @@ class AlarmWatcher:
         self,
         store: Store,
         mode: Mode,
-        targets: Sequence[Target],
+        targets: Sequence[NoticeTarget],
         *,
         by: str,
         clock: Clock,
@@ -170,7 +170,7 @@ class AlarmWatcher:
             if not notices.save(self._mode, book, by=self._by):
                 return
 
-    def _send_to(self, target: Target, book: NoticeBook) -> NoticeBook:
+    def _send_to(self, target: NoticeTarget, book: NoticeBook) -> NoticeBook:
         mine = [one for one in book.pending if one.target == target.name]
         others = tuple(one for one in book.pending if one.target != target.name)
         unsent = tuple(one for one in book.unsent if one.target != target.name)
@@ -224,7 +224,7 @@ class AlarmWatcher:
                 _log.warning("not sent", extra={"target": name, "trouble": reason})
 
 
-def _try(target: Target, message: Message) -> str | None:
+def _try(target: NoticeTarget, message: Message) -> str | None:
     """Send a message; return why it was not taken, or None."""
     try:
         target.send(message)
@@ -233,7 +233,7 @@ def _try(target: Target, message: Message) -> str | None:
     return None
 
 
-def _of(target: Target, mine: Sequence[PendingNotice]) -> dict[str, str | int]:
+def _of(target: NoticeTarget, mine: Sequence[PendingNotice]) -> dict[str, str | int]:
     codes = {alarm["code"] for one in mine for alarm in one.data.get("alarms", ())}
     return {"target": target.name, "messages": len(mine), "alarms": ",".join(sorted(codes))}
 
@@ -243,7 +243,7 @@ def _again(one: PendingNotice, now: datetime) -> PendingNotice:
     return msgspec.structs.replace(one, tries=one.tries + 1, next_at=now + pause)
 
 
-def _without_strangers(book: NoticeBook, targets: dict[str, Target]) -> NoticeBook:
+def _without_strangers(book: NoticeBook, targets: dict[str, NoticeTarget]) -> NoticeBook:
     """Return the book without what waits for targets that are not given any more."""
     return msgspec.structs.replace(
         book,
