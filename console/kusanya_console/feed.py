@@ -1,7 +1,7 @@
 """The feed: what changed in the store since we last looked, as one frozen snapshot a tick.
 
 `Feed.read` runs on one thread, one call at a time, and never on the event loop. It starts at the
-feed's head before it counts, so an overlap is possible and a gap is not. Figures come from rollups:
+feed's head before it counts, so an overlap is possible and a gap is not. Counts come from rollups:
 no call costs more when the history is longer.
 """
 
@@ -47,7 +47,7 @@ class Tally(msgspec.Struct, frozen=True):
     fee: int = 0
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class CollectionCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of one span of time, in one mode, sums in `currency` alone."""
 
     statuses: dict[str, Tally]
@@ -91,9 +91,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The feed has been read up to here."""
     at: datetime
     """When the store was read."""
-    hour: Figures
+    hour: CollectionCounts
     """Of the last 60 minutes."""
-    day: Figures
+    day: CollectionCounts
     arrivals: Arrivals
     trends: dict[str, tuple[int, ...]]
     """Per status, collections by the minute of their creation; the last is the present minute."""
@@ -207,7 +207,7 @@ class Feed:
             self._inputs = last = self._alarms.read(now=now)
         return last
 
-    def _figures(self, now: datetime) -> tuple[Figures, Figures, Arrivals]:
+    def _figures(self, now: datetime) -> tuple[CollectionCounts, CollectionCounts, Arrivals]:
         turn = _hour(now)
         until = turn + _HOUR
         rollups = self._store.rollups.collections(self._mode, since=day_start(now), until=until)
@@ -284,7 +284,7 @@ def _hour(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0)
 
 
-def _sum(rollups: Sequence[RollupRow]) -> Figures:
+def _sum(rollups: Sequence[RollupRow]) -> CollectionCounts:
     currencies: Counter[str] = Counter()
     for row in rollups:
         currencies[row.currency] += row.count
@@ -297,7 +297,7 @@ def _sum(rollups: Sequence[RollupRow]) -> Figures:
         if row.currency == currency:
             amounts[row.status] += row.amount
             fees[row.status] += row.fee
-    return Figures(
+    return CollectionCounts(
         statuses={
             status: Tally(count, amounts[status], fees[status])
             for status, count in counts.items()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench_signature import BODY
 from harness import Row
-from load import Figures, drive, post
+from load import LoadResult, drive, post
 from servers import free_port, running
 
 from kusanya.webhooks import sign
@@ -23,7 +23,7 @@ _number = itertools.count()
 
 def measure() -> list[Row]:
     """Return the rows of this room."""
-    found: dict[str, list[Figures]] = {"ours": [], "shared": [], "common": [], "bare": []}
+    found: dict[str, list[LoadResult]] = {"ours": [], "shared": [], "common": [], "bare": []}
     with tempfile.TemporaryDirectory() as folder:
         # The server runs as a user of its own when we are root, and has to come by.
         Path(folder).chmod(0o755)
@@ -79,20 +79,20 @@ def measure() -> list[Row]:
     ]
 
 
-def _ours(store: str) -> Figures:
+def _ours(store: str) -> LoadResult:
     port = free_port()
     program = ["-m", "kusanya_console.cli", "receive", f"--port={port}", f"--store={store}"]
     with running(program, port, KUSANYA_SECRETS=f"shop={SECRET}", KUSANYA_MODE="test"):
         return _drive(port)
 
 
-def _peer(name: str, *file: str) -> Figures:
+def _peer(name: str, *file: str) -> LoadResult:
     port = free_port()
     with running(["peers.py", name, str(port), *file], port):
         return _drive(port)
 
 
-def _drive(port: int) -> Figures:
+def _drive(port: int) -> LoadResult:
     # The first batches of each load their modules and prepare their statements.
     drive(port, _deliveries(WARMING), connections=64)
     found = drive(port, _deliveries(DELIVERIES), connections=64)

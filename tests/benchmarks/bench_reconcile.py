@@ -23,7 +23,7 @@ from harness import Row, table
 ROWS: Final = 1_000_000
 ROUNDS: Final = 3
 _SIDES: Final = Path(__file__).with_name("reconcile_sides.py")
-Figures = dict[str, list[dict[str, Any]]]
+Runs = dict[str, list[dict[str, Any]]]
 
 
 def measure() -> list[Row]:
@@ -48,7 +48,7 @@ def measure() -> list[Row]:
     ]
 
 
-def rows_of(found: Figures, size: str, *, goal_mb: int) -> list[Row]:
+def rows_of(found: Runs, size: str, *, goal_mb: int) -> list[Row]:
     """Return the rows that every size has."""
     return [
         _row(f"{size} x {size} against a bare scan", found, "decode", goal=1 / 3),
@@ -64,9 +64,9 @@ def rows_of(found: Figures, size: str, *, goal_mb: int) -> list[Row]:
     ]
 
 
-def turns(folder: Path, sides: Sequence[str], *, rounds: int) -> Figures:
+def turns(folder: Path, sides: Sequence[str], *, rounds: int) -> Runs:
     """Run the sides in turns, each a process of its own."""
-    found: Figures = {side: [] for side in sides}
+    found: Runs = {side: [] for side in sides}
     for _ in range(rounds):
         for side in sides:
             command = [sys.executable, str(_SIDES), side, str(folder)]
@@ -76,7 +76,7 @@ def turns(folder: Path, sides: Sequence[str], *, rounds: int) -> Figures:
     return found
 
 
-def _row(what: str, found: Figures, other: str, *, goal: float) -> Row:
+def _row(what: str, found: Runs, other: str, *, goal: float) -> Row:
     return Row(
         what=what,
         unit="CPU s",

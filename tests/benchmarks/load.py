@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a load found."""
 
     per_second: float
@@ -66,10 +66,10 @@ def _itself(caller: _Caller) -> _Caller:
     return caller
 
 
-def drive(port: int, requests: list[bytes], *, connections: int) -> Figures:
+def drive(port: int, requests: list[bytes], *, connections: int) -> LoadResult:
     """Send `requests` over `connections` and return what was found."""
 
-    async def run() -> Figures:
+    async def run() -> LoadResult:
         loop = asyncio.get_running_loop()
         shared = iter(requests)
         callers: list[_Caller] = []
@@ -85,7 +85,7 @@ def drive(port: int, requests: list[bytes], *, connections: int) -> Figures:
         took = time.perf_counter() - began
         latencies = sorted(one for caller in callers for one in caller.latencies)
         assert len(latencies) == len(requests), "some requests were not answered"
-        return Figures(
+        return LoadResult(
             per_second=len(latencies) / took,
             p50_ms=latencies[len(latencies) // 2] * 1000,
             p99_ms=latencies[int(len(latencies) * 0.99)] * 1000,

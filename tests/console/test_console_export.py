@@ -19,7 +19,7 @@ from kusanya.store.records import CollectionRow, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.lists.export import COLLECTIONS, Form, write_list
+from kusanya_console.lists.export import COLLECTIONS, ExportFormat, write_list
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.live.screen import COLLECTION_LIST
 
@@ -158,7 +158,7 @@ def test_raw_csv_gives_every_value_back_exactly(
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"
-    write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    write_list(awkward, COLLECTIONS, target, form=ExportFormat.RAW, stopped=lambda: False)
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     assert [row["reference"] for row in rows] == list(AWKWARD)
@@ -173,7 +173,7 @@ def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"
-    write_list(awkward, COLLECTIONS, target, form=Form.RAW, stopped=lambda: False)
+    write_list(awkward, COLLECTIONS, target, form=ExportFormat.RAW, stopped=lambda: False)
     lines = target.read_bytes().decode().split("\r\n")
     [seven] = [line for line in lines if line.count(',"7",')]
     assert seven.split(",")[6].isdigit(), "an amount is bare"
@@ -186,17 +186,17 @@ def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_ac
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.jsonl"
-    write_list(awkward, COLLECTIONS, target, form=Form.LINES, stopped=lambda: False)
+    write_list(awkward, COLLECTIONS, target, form=ExportFormat.LINES, stopped=lambda: False)
     raw = target.read_bytes()
     assert [json.loads(line) for line in raw.splitlines()] == kept(awkward)
     assert set(raw) <= {*range(32, 127), 10}
 
 
-@pytest.mark.parametrize("form", [Form.RAW, Form.LINES])
+@pytest.mark.parametrize("form", [ExportFormat.RAW, ExportFormat.LINES])
 async def test_the_palette_offers_the_forms_for_programs(
-    opened: Opened, seed: Any, tmp_path: Path, settled: Settled, form: Form
+    opened: Opened, seed: Any, tmp_path: Path, settled: Settled, form: ExportFormat
 ) -> None:
-    asked = {Form.RAW: "export raw csv", Form.LINES: "export json lines"}[form]
+    asked = {ExportFormat.RAW: "export raw csv", ExportFormat.LINES: "export json lines"}[form]
     seed.busy(5)
     async with opened(folder=tmp_path) as (_app, pilot):
         await pilot.press("ctrl+p", *("space" if c == " " else c for c in asked))
@@ -214,7 +214,11 @@ def test_an_export_of_the_same_second_takes_another_name(
     target = tmp_path / "kusanya-list.raw.csv"
     target.write_text("an earlier export")
     ended = write_list(
-        collection_pages(store, clock), COLLECTIONS, target, form=Form.RAW, stopped=lambda: False
+        collection_pages(store, clock),
+        COLLECTIONS,
+        target,
+        form=ExportFormat.RAW,
+        stopped=lambda: False,
     )
     assert target.read_text() == "an earlier export"
     assert ended.file == tmp_path / "kusanya-list-2.raw.csv"

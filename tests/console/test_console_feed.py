@@ -11,7 +11,7 @@ from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.feed import Feed, Figures, Tally
+from kusanya_console.feed import CollectionCounts, Feed, Tally
 from kusanya_console.lists.figures import collection_figures
 from kusanya_console.ui import language
 from kusanya_console.ui.format import plain
@@ -168,7 +168,7 @@ def test_what_failed_and_what_nobody_knows_is_counted_whole_on_eighty_columns(
     succeeded: int, store: Store, clock: ManualClock
 ) -> None:
     counts = {"succeeded": succeeded, "created": 127, "failed": 341, "expired": 119, "on_hold": 25}
-    hour = Figures(
+    hour = CollectionCounts(
         statuses={status: Tally(count) for status, count in counts.items()},
         currency="TZS",
         other_currencies=False,

@@ -21,7 +21,7 @@ class HealthTarget(msgspec.Struct, frozen=True, kw_only=True):
     alarm: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class HealthEntry(msgspec.Struct, frozen=True):
     """One line of the report; lines of one sentence share a target, the first bears the cursor."""
 
     line: Line
@@ -29,24 +29,24 @@ class Entry(msgspec.Struct, frozen=True):
     first: bool = True
 
 
-class Section(msgspec.Struct, frozen=True):
+class HealthSection(msgspec.Struct, frozen=True):
     """One part of the report, which zoom can show alone."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[HealthEntry, ...]
 
 
-def plainly(lines: Iterable[Line]) -> list[Entry]:
+def plainly(lines: Iterable[Line]) -> list[HealthEntry]:
     """Return lines that lead nowhere."""
-    return [Entry(line) for line in lines]
+    return [HealthEntry(line) for line in lines]
 
 
-def leading(lines: Iterable[Line], target: HealthTarget) -> list[Entry]:
+def leading(lines: Iterable[Line], target: HealthTarget) -> list[HealthEntry]:
     """Return lines that lead to one thing."""
-    return [Entry(line, target, first=n == 0) for n, line in enumerate(lines)]
+    return [HealthEntry(line, target, first=n == 0) for n, line in enumerate(lines)]
 
 
-def targets(sections: Iterable[Section]) -> list[HealthTarget]:
+def targets(sections: Iterable[HealthSection]) -> list[HealthTarget]:
     """Return what the cursor may stand on, from above."""
     return [
         entry.target

@@ -5,7 +5,7 @@ from typing import Final
 from kusanya.alarms.alarm import Alarm, Severity
 from kusanya.wording import Wording, outage_notice
 from kusanya_console.health.lines import HealthTarget
-from kusanya_console.health.reader import Reading
+from kusanya_console.health.reader import HealthReading
 from kusanya_console.ui import vocabulary
 
 _OF_NETWORKS: Final = ("stuck", "failure_rate")
@@ -17,7 +17,7 @@ _ELSEWHERE: Final = (
 )
 
 
-def notice(found: Reading, target: HealthTarget | None) -> tuple[Wording, Wording] | str:
+def notice(found: HealthReading, target: HealthTarget | None) -> tuple[Wording, Wording] | str:
     """Return the notice in English and in Swahili, or why there is none.
 
     Only of the alarm under the cursor: the notice says that a network is at fault, to every

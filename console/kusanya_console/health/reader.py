@@ -27,7 +27,7 @@ _SCREENS: Final = {
 }
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class HealthReading(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the report says, as of one instant."""
 
     inputs: AlarmInputs
@@ -54,7 +54,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return next((alarm.id for alarm in self.alarms if alarm.key == key), "")
 
 
-def senders_word(name: str, found: Reading) -> SenderEndpoint | None:
+def senders_word(name: str, found: HealthReading) -> SenderEndpoint | None:
     """Return the sender's endpoint that delivers to ours."""
     inputs = found.inputs
     return next((one for one in inputs.sender if inputs.our_name(one) == name), None)
@@ -71,7 +71,7 @@ def alarm_target(alarm: Alarm) -> HealthTarget:
     )
 
 
-def endpoint_target(one: EndpointHealth, found: Reading) -> HealthTarget:
+def endpoint_target(one: EndpointHealth, found: HealthReading) -> HealthTarget:
     """Return what leads to the arrivals of an endpoint."""
     return HealthTarget(
         key=f"endpoint:{one.endpoint}",
@@ -82,7 +82,7 @@ def endpoint_target(one: EndpointHealth, found: Reading) -> HealthTarget:
     )
 
 
-def channel_target(channel: str, found: Reading) -> HealthTarget:
+def channel_target(channel: str, found: HealthReading) -> HealthTarget:
     """Return what leads to the open prompts of a channel."""
     return HealthTarget(
         key=f"open:{channel}",

@@ -11,8 +11,8 @@ from kusanya.alarms.alarm import Alarm
 from kusanya.health.endpoints import EndpointHealth, format_failures
 from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
-from kusanya_console.health.lines import Entry, Section, leading, plainly
-from kusanya_console.health.reader import Reading, alarm_target, endpoint_target, senders_word
+from kusanya_console.health.lines import HealthEntry, HealthSection, leading, plainly
+from kusanya_console.health.reader import HealthReading, alarm_target, endpoint_target, senders_word
 from kusanya_console.health.tables import WIDE, causes, odd, prompts
 from kusanya_console.screens.status_line import alarm_role
 from kusanya_console.ui.format import (
@@ -48,24 +48,28 @@ _ALARMS = 6
 """So many alarms of one rule have a sentence of their own; the rest are counted."""
 
 
-def report(found: Reading, look: Look, width: int) -> tuple[Section, ...]:
+def report(found: HealthReading, look: Look, width: int) -> tuple[HealthSection, ...]:
     """Return the whole report, the alarms first."""
     return (
-        Section("alarms", tuple(_alarms(found, look, width))),
-        Section("endpoints, as the sender must see them", tuple(_endpoints(found, look, width))),
-        Section(
+        HealthSection("alarms", tuple(_alarms(found, look, width))),
+        HealthSection(
+            "endpoints, as the sender must see them", tuple(_endpoints(found, look, width))
+        ),
+        HealthSection(
             translate(
                 "failures, {our_window}, by who can act on them",
                 our_window=translate(found.window.value),
             ),
             tuple(causes(found, width)),
         ),
-        Section("open prompts and the time to a final state", tuple(prompts(found, look, width))),
-        Section("odd payments", tuple(odd(found, look, width))),
+        HealthSection(
+            "open prompts and the time to a final state", tuple(prompts(found, look, width))
+        ),
+        HealthSection("odd payments", tuple(odd(found, look, width))),
     )
 
 
-def health_lines(found: Reading, look: Look, width: int) -> list[Line]:
+def health_lines(found: HealthReading, look: Look, width: int) -> list[Line]:
     """Return the report as lines, each section under its title."""
     lines: list[Line] = []
     for place, section in enumerate(report(found, look, width)):
@@ -75,8 +79,8 @@ def health_lines(found: Reading, look: Look, width: int) -> list[Line]:
     return lines
 
 
-def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
-    entries: list[Entry] = []
+def _alarms(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
+    entries: list[HealthEntry] = []
     if found.lost_at is not None:
         lost = (
             f"✕ store lost: it cannot be read since {format_instant(found.lost_at, look)}. "
@@ -95,7 +99,7 @@ def _alarms(found: Reading, look: Look, width: int) -> list[Entry]:
     return entries or plainly([((translate("● nothing is failing, silent or stuck"), PLAIN),)])
 
 
-def _alarm_lines(alarm: Alarm, found: Reading, look: Look, width: int) -> list[Line]:
+def _alarm_lines(alarm: Alarm, found: HealthReading, look: Look, width: int) -> list[Line]:
     said = translate_filled(" ".join(filter(None, (alarm.text, _KEYS.get(alarm.code)))))
     lines = wrapped(said, width, role=alarm_role(alarm.severity))
     held = found.acknowledgement(alarm.id)
@@ -106,7 +110,7 @@ def _alarm_lines(alarm: Alarm, found: Reading, look: Look, width: int) -> list[L
     return lines
 
 
-def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
+def _endpoints(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     if not found.health.endpoints:
         return plainly([((translate("no delivery has arrived within seven days"), MUTED),)])
     shape: tuple[int, ...] = (12, 10, 12, 12, -8, _FUSE_CELLS, _LEFT_CELLS)
@@ -124,11 +128,11 @@ def _endpoints(found: Reading, look: Look, width: int) -> list[Entry]:
             _left(one, look),
         )
         line = columns((runs[n], shape[n]) for n in kept)
-        entries.append(Entry(line, endpoint_target(one, found)))
+        entries.append(HealthEntry(line, endpoint_target(one, found)))
     return entries
 
 
-def _state(one: EndpointHealth, found: Reading, look: Look) -> Run:
+def _state(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
     """Return how an endpoint stands: the sender's word first, then what arrived here.
 
     Healthy takes a store that can be read and a success of the last minutes. Where nothing is

@@ -30,9 +30,9 @@ from kusanya_console.collections.cards import spoken
 from kusanya_console.collections.detail import card_head
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.health.lines import HealthTarget, Section, targets
+from kusanya_console.health.lines import HealthSection, HealthTarget, targets
 from kusanya_console.health.notice import notice
-from kusanya_console.health.reader import Reading
+from kusanya_console.health.reader import HealthReading
 from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
@@ -157,12 +157,12 @@ class HealthScreen(ConsoleScreen):
         """Draw in the new time format."""
         self._show()
 
-    def _reading(self) -> Reading | None:
+    def _reading(self) -> HealthReading | None:
         snapshot, counted = self._snapshot, self._figures
         if snapshot is None:
             return None
         inputs, look = snapshot.alarm_inputs.with_sender(self.context.sender), self.context.look
-        found = Reading(
+        found = HealthReading(
             inputs=inputs,
             alarms=raised(inputs, format_time=lambda at: format_instant(at, look)),
             lost_at=self.lost_at,
@@ -182,7 +182,7 @@ class HealthScreen(ConsoleScreen):
                 lambda width: self._drawn(report(found, look, width - _MARGIN), width)
             )
 
-    def _drawn(self, sections: tuple[Section, ...], width: int) -> list[Line]:
+    def _drawn(self, sections: tuple[HealthSection, ...], width: int) -> list[Line]:
         keys = [target.key for target in targets(sections)]
         if self.cursor not in keys or not self._pointed:
             self.cursor = keys[0] if keys else None  # worst first, until a person points
@@ -316,7 +316,7 @@ class HealthScreen(ConsoleScreen):
         else:
             self.post_message(ActionRequested("catching up", queries.catch_up))
 
-    def _text(self, found: Reading) -> str:
+    def _text(self, found: HealthReading) -> str:
         look, store = self.context.dated_look, self.context.store
         head = card_head(
             "health report",

@@ -9,8 +9,8 @@ from kusanya.health.causes import Cause, Causes, Window, begins
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.commands import LIVE
-from kusanya_console.health.lines import Entry, HealthTarget, leading, plainly
-from kusanya_console.health.reader import Reading, channel_target
+from kusanya_console.health.lines import HealthEntry, HealthTarget, leading, plainly
+from kusanya_console.health.reader import HealthReading, channel_target
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,
@@ -46,7 +46,7 @@ _GROUPS = {
 _COUNTED_AS = {"expired": EXPIRED, "no code": NO_CODE}
 
 
-def causes(found: Reading, width: int) -> list[Entry]:
+def causes(found: HealthReading, width: int) -> list[HealthEntry]:
     """Return failures and expiries of the window, grouped by who can act on them."""
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
@@ -73,7 +73,7 @@ def causes(found: Reading, width: int) -> list[Entry]:
             total = sum(cause.count for cause in mine)
             entries += plainly([((f"{translate(title)}: {total:,}", MUTED),)])
         entries += [
-            Entry(_cause(cause, named, shape), _cause_target(cause, found)) for cause in mine
+            HealthEntry(_cause(cause, named, shape), _cause_target(cause, found)) for cause in mine
         ]
     return entries
 
@@ -107,7 +107,7 @@ def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line
     return columns(zip(runs, shape, strict=True))
 
 
-def _cause_target(cause: Cause, found: Reading) -> HealthTarget:
+def _cause_target(cause: Cause, found: HealthReading) -> HealthTarget:
     if cause.word in {"expired", "no code"}:
         status = Status.EXPIRED if cause.word == "expired" else Status.FAILED
         term = Term("status", (status.value,))
@@ -121,7 +121,7 @@ def _cause_target(cause: Cause, found: Reading) -> HealthTarget:
     )
 
 
-def _within(found: Reading) -> tuple[Term, ...]:
+def _within(found: HealthReading) -> tuple[Term, ...]:
     now = found.health.at
     begin = begins(found.window, now).astimezone(EAT)
     if found.window is Window.HOUR:
@@ -129,7 +129,7 @@ def _within(found: Reading) -> tuple[Term, ...]:
     return (Term("at", (TimeRange(begin.date(), None),)),)
 
 
-def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
+def prompts(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     """Return open prompts by their age, and how long prompts take, channel by channel."""
     opened = {one.channel: one for one in found.health.stuck}
     timed = {one.channel: one for one in found.times}
@@ -152,7 +152,7 @@ def prompts(found: Reading, look: Look, width: int) -> list[Entry]:
             none if took is None else (format_duration(took.p95), PLAIN),
         )
         entries.append(
-            Entry(columns((runs[n], shape[n]) for n in kept), channel_target(channel, found))
+            HealthEntry(columns((runs[n], shape[n]) for n in kept), channel_target(channel, found))
         )
     if found.health.more_open:
         more = "more are open than were looked at: the oldest 1,000 are counted"
@@ -164,7 +164,7 @@ def _some(count: int, role: str = PLAIN) -> Run:
     return (f"{count:,}", role if count else MUTED)
 
 
-def odd(found: Reading, look: Look, width: int) -> list[Entry]:
+def odd(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     """Return what is odd among the newest payments, each with its sentence."""
     report = found.anomalies
     if report is None:

@@ -35,7 +35,7 @@ from kusanya_console.intents.reader import (
     load_details,
     load_intents,
 )
-from kusanya_console.lists.export import CREATIONS, Form
+from kusanya_console.lists.export import CREATIONS, ExportFormat
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.ui import language, vocabulary
 from kusanya_console.ui.format import Line, spread
@@ -211,7 +211,7 @@ class IntentsScreen(IntentActions):
         """Say how many are marked."""
         self._foot()
 
-    def action_export(self, form: str = Form.SHEET.name) -> None:
+    def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the intents that are marked, or else those that are listed, to a file."""
         rows = tuple(self.table.marked.values()) or self.table.window.rows
         which = "Export the {count} listed intents"

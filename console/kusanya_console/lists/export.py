@@ -33,7 +33,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """Full-width signs begin a formula too where a spreadsheet is set to an East Asian language."""
 
 
-class Form(StrEnum):
+class ExportFormat(StrEnum):
     """How a list is written; the value is what the file's name ends with."""
 
     SHEET = ".csv"
@@ -116,7 +116,7 @@ def write_list(
     fields: Mapping[str, Callable[[R], Value]],
     target: Path,
     *,
-    form: Form = Form.SHEET,
+    form: ExportFormat = ExportFormat.SHEET,
     stopped: Callable[[], bool],
 ) -> ActionResult:
     """Write every row of the list to `target` and say where it went.
@@ -131,7 +131,7 @@ def write_list(
         growing.unlink(missing_ok=True)
         handle = os.open(growing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         # Spreadsheets need the mark to read UTF-8; programs stumble over it.
-        encoding = "utf-8-sig" if form is Form.SHEET else "utf-8"
+        encoding = "utf-8-sig" if form is ExportFormat.SHEET else "utf-8"
         with open(handle, "w", encoding=encoding, newline="") as file:  # noqa: PTH123 - a handle
             rows = _write(pages, fields, _WRITERS[form](file, list(fields)), stopped)
         if rows is None:
@@ -214,7 +214,7 @@ def _lines(file: IO[str], names: list[str]) -> Rows:
     return write
 
 
-_WRITERS: Final = {Form.SHEET: _sheet, Form.RAW: _raw, Form.LINES: _lines}
+_WRITERS: Final = {ExportFormat.SHEET: _sheet, ExportFormat.RAW: _raw, ExportFormat.LINES: _lines}
 
 
 def _exact(value: Value) -> str:

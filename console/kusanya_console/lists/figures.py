@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
-from kusanya_console.feed import Figures, Snapshot, Tally
+from kusanya_console.feed import CollectionCounts, Snapshot, Tally
 from kusanya_console.ui.format import Line, fit, format_percent
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
@@ -52,7 +52,7 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
     return [tuple(counts), tuple(trend), tuple(money)]
 
 
-def _counted(hour: Figures, wanted: Sequence[Status], width: int) -> Line:
+def _counted(hour: CollectionCounts, wanted: Sequence[Status], width: int) -> Line:
     """Return the counts on one line, closer and then without those open where room is short."""
     lines: list[Line] = []
     final = [status for status in wanted if status is not Status.CREATED]

@@ -12,7 +12,7 @@ from kusanya.store.records import Key, SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.messages import ActionRequested
 from kusanya_console.actions.saved_views import SavedView
-from kusanya_console.lists.export import Form
+from kusanya_console.lists.export import ExportFormat
 from kusanya_console.lists.list_view import ListUpdate, ListView
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import MARKED_MOST
@@ -224,7 +224,7 @@ class ListScreen(ListView[R]):
         if window.reached is not None:
             self._load(lambda: ListUpdate(pages.older(window)))
 
-    def action_export(self, form: str = Form.SHEET.name) -> None:
+    def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
         pages, records = self.pages(), self.definition.records
         what = f"Export the {records} that pass the filter"

@@ -15,7 +15,7 @@ from kusanya_console.actions.messages import ActionRequested, CopyRequested
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.lists.column_dialog import ColumnDialog
-from kusanya_console.lists.export import Form, Value, write_list
+from kusanya_console.lists.export import ExportFormat, Value, write_list
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.arrangement import Arrangement
 from kusanya_console.ui.columns import Column, Heading
@@ -136,7 +136,7 @@ class TableScreen(PaymentScreen, Generic[R]):
         form: str,
     ) -> None:
         """Ask for a file and write rows to it on a thread."""
-        chosen = Form[form]
+        chosen = ExportFormat[form]
         at = self.context.look.now.astimezone(EAT)
         name = f"kusanya-{self.context.mode.value}-{records}-{at:%Y%m%d-%H%M%S}"
 

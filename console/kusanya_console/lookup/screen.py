@@ -22,7 +22,7 @@ from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.lists.export import MATCHES, Form
+from kusanya_console.lists.export import MATCHES, ExportFormat
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lookup.matches import (
@@ -318,7 +318,7 @@ class LookupScreen(TableScreen[LookupRecord]):
             return None
         return self.selection_of(record_of(self._details))
 
-    def action_export(self, form: str = Form.SHEET.name) -> None:
+    def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the matches that are marked, or else all of them, to a file."""
         rows = tuple(self.table.marked.values()) or self.table.window.rows
         if not rows:

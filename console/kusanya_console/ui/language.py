@@ -129,7 +129,7 @@ def _value(name: str, value: str) -> str:
     return translate_time(value) if name in _TIMES else value
 
 
-class _Form(msgspec.Struct, frozen=True):
+class _SentenceForm(msgspec.Struct, frozen=True):
     """An entry with placeholders: what its English sentences look like, and the Swahili one."""
 
     pattern: re.Pattern[str]
@@ -137,7 +137,7 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 @cache
-def _forms() -> tuple[_Form, ...]:
+def _forms() -> tuple[_SentenceForm, ...]:
     entries = [
         (one.msgid, one.msgstr)
         for one in _entries()
@@ -145,7 +145,7 @@ def _forms() -> tuple[_Form, ...]:
     ]
     # What says most by itself first: a form of few letters fits too much.
     entries.sort(key=lambda entry: len(_FIELD.sub("", entry[0])), reverse=True)
-    return tuple(_Form(_pattern(english), said) for english, said in entries)
+    return tuple(_SentenceForm(_pattern(english), said) for english, said in entries)
 
 
 def _pattern(english: str) -> re.Pattern[str]:

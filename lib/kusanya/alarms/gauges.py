@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _READ_EVERY_S: Final = 10.0
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
+class GaugeReading(msgspec.Struct, frozen=True, kw_only=True):
     """One reading."""
 
     at: datetime
@@ -56,7 +56,7 @@ class StoreGauges:
         self._reader = AlarmReader(store, mode)
         self._lock = threading.Lock()
         self._read_at: float | None = None
-        self._figures: Figures | None = None
+        self._figures: GaugeReading | None = None
 
     def refresh(self) -> None:
         """Read the store, unless that was done seconds ago."""
@@ -70,11 +70,11 @@ class StoreGauges:
             except StoreError:
                 self._figures = None
 
-    def _read(self) -> Figures:
+    def _read(self) -> GaugeReading:
         now = self._clock.now()
         inputs = self._reader.read(now=now)
         beats = [one.polled_at for one in self._store.poll_leases.pollers(self._mode)]
-        return Figures(
+        return GaugeReading(
             at=now,
             inputs=inputs,
             alarms=raised(inputs, format_time=str),
@@ -109,7 +109,7 @@ READABLE: Final = Metric[tuple[Mode, bool]](
     labels=("mode",),
     read=lambda it: [((it[0].value,), int(it[1]))],
 )
-METRICS: Final[tuple[Metric[Figures], ...]] = (
+METRICS: Final[tuple[Metric[GaugeReading], ...]] = (
     Metric(
         name="kusanya_alarm",
         help="1 for each alarm that stands.",

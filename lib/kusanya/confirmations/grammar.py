@@ -43,7 +43,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression, re.IGNORECASE)
 
 
-class Form(msgspec.Struct, frozen=True):
+class MessageForm(msgspec.Struct, frozen=True):
     """One kind of message of an issuer."""
 
     direction: Direction
@@ -61,12 +61,12 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
 
     issuer: str
     channel: str | None
-    forms: tuple[Form, ...]
+    forms: tuple[MessageForm, ...]
     check: Check | None = None
     is_numeric: bool = False
     """Whether its receipts have digits alone, so that an O in one can only be a 0."""
 
-    def confirmation(self, form: Form, found: re.Match[str]) -> Confirmation:
+    def confirmation(self, form: MessageForm, found: re.Match[str]) -> Confirmation:
         """Return what a message that fits one of the forms says."""
         parts = found.groupdict()
         at, precision = read_time(parts.get("date"), parts.get("time"))
@@ -101,7 +101,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
 Templates = Mapping[Direction, Sequence[str]]
 
 
-def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[Form, ...]:
+def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[MessageForm, ...]:
     """Return the forms of an issuer whose {receipt} is the given expression."""
     parts = {
         "{receipt}": rf"(?<![A-Za-z0-9])(?P<receipt>{receipt})(?![A-Za-z0-9])",
@@ -115,7 +115,7 @@ def forms(receipt: str, *, english: Templates, swahili: Templates) -> tuple[Form
         "{gap}": r".{0,200}?",
     }
     return tuple(
-        Form(direction, language, _expanded(template, parts))
+        MessageForm(direction, language, _expanded(template, parts))
         for language, of_language in ((Language.ENGLISH, english), (Language.SWAHILI, swahili))
         for direction, templates in of_language.items()
         for template in templates

@@ -36,7 +36,7 @@ from kusanya.wire import Mode
 from kusanya.wording import Language
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the file says of one profile."""
 
     mode: Mode | None = None
@@ -54,7 +54,7 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The whole of `config.toml`."""
 
     default_profile: str = DEFAULT_PROFILE
-    profiles: dict[str, Section] = {}
+    profiles: dict[str, ProfileSection] = {}
     keys: dict[str, str] = {}
     """The console's key map: command id to key."""
     theme: str = "kusanya"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kusanya.errors import ConfigurationError
-from kusanya.profiles.config_file import Section, config_path, default_store, read_config
+from kusanya.profiles.config_file import ProfileSection, config_path, default_store, read_config
 from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
 from kusanya.profiles.secret_files import SecretText, find_secret
 from kusanya.secret import Secret, signing_secret
@@ -30,7 +30,7 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
             f"no profile {chosen!r} in {config_path(environ)}; there: {known}. Choose one with "
             "--profile, KUSANYA_PROFILE or default_profile in that file"
         )
-    section = file.profiles.get(chosen, Section())
+    section = file.profiles.get(chosen, ProfileSection())
     mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
     api_key, signing = find_secret("API_KEY", environ), find_secret("SECRETS", environ)
     return Profile(

@@ -98,7 +98,7 @@ def explain(
     """Return why the verifier accepts or refuses a delivery.
 
     `now` is the time of receipt in unix seconds. `also` holds the secrets of other endpoints by
-    name, to find a delivery that went to the wrong door. Raises TypeError for a str payload and
+    name, to find a delivery that went to the wrong owner. Raises TypeError for a str payload and
     ValueError for no secret or an empty one.
     """
     at = SystemClock().now().timestamp() if now is None else now
@@ -188,17 +188,17 @@ def _untangle(
     error: SignatureError,
 ) -> _Diagnosis:
     """Return the likely cause of an error that is not about time."""
-    parts = _Parts.of(header)
-    doors = [_Door(None, index, key) for index, key in enumerate(_keys(secrets))]
-    doors += [_Door(name, None, key) for name, held in also.items() for key in _keys(held)]
+    parts = _HeaderParts.of(header)
+    owners = [_SecretOwner(None, index, key) for index, key in enumerate(_keys(secrets))]
+    owners += [_SecretOwner(name, None, key) for name, held in also.items() for key in _keys(held)]
     if parts is not None:
-        diagnosis = next(_diagnoses(payload, parts, doors, error), None)
+        diagnosis = next(_diagnoses(payload, parts, owners, error), None)
         if diagnosis is not None:
             return diagnosis
     return _Diagnosis(error.reason, _PLAIN[type(error)])
 
 
-class _Door(msgspec.Struct, frozen=True):
+class _SecretOwner(msgspec.Struct, frozen=True):
     """One secret that might have signed, and whose it is."""
 
     endpoint: str | None
@@ -206,7 +206,7 @@ class _Door(msgspec.Struct, frozen=True):
     key: bytes
 
     def __repr__(self) -> str:
-        return f"_Door({self.endpoint!r})"
+        return f"_SecretOwner({self.endpoint!r})"
 
     @property
     def whose(self) -> str:
@@ -216,14 +216,14 @@ class _Door(msgspec.Struct, frozen=True):
         return _Diagnosis(cause, sentence, self.endpoint, self.index)
 
 
-class _Parts(msgspec.Struct, frozen=True):
+class _HeaderParts(msgspec.Struct, frozen=True):
     """A header read with every leniency: what might be its t, and its values by name."""
 
     timestamps: tuple[bytes, ...]
     values: tuple[tuple[str, bytes], ...]
 
     @classmethod
-    def of(cls, header: str | bytes | None) -> "_Parts | None":
+    def of(cls, header: str | bytes | None) -> "_HeaderParts | None":
         raw = header.encode("utf-8", "replace") if isinstance(header, str) else header or b""
         found = re.findall(rb"([A-Za-z0-9_]{1,16})\s*=\s*\"?([^,;\"\s]{1,256})", raw[:8192])
         stamps = tuple(value for name, value in found if name.lower() == b"t")
@@ -233,79 +233,83 @@ class _Parts(msgspec.Struct, frozen=True):
 
 
 def _diagnoses(
-    payload: bytes, parts: _Parts, doors: Sequence[_Door], error: SignatureError
+    payload: bytes, parts: _HeaderParts, owners: Sequence[_SecretOwner], error: SignatureError
 ) -> Iterator[_Diagnosis]:
     for stamp in parts.timestamps:
-        for door in doors:
-            yield from _by_header(payload, stamp, parts, door, error)
+        for owner in owners:
+            yield from _by_header(payload, stamp, parts, owner, error)
     for stamp in parts.timestamps:
-        for door in doors:
-            yield from _by_secret(payload, stamp, parts, door)
+        for owner in owners:
+            yield from _by_secret(payload, stamp, parts, owner)
     for change, body in bodies(payload):
         for stamp in parts.timestamps:
-            for door in doors:
-                if _fits(parts, _hex(door.key, stamp + b"." + body)):
-                    yield door.diagnosis(
+            for owner in owners:
+                if _fits(parts, _hex(owner.key, stamp + b"." + body)):
+                    yield owner.diagnosis(
                         change.value,
                         f"The body was changed on its way: {SENTENCES[change]}. Without that it "
-                        f"would be authentic{door.whose}.",
+                        f"would be authentic{owner.whose}.",
                     )
 
 
 def _by_header(
-    payload: bytes, stamp: bytes, parts: _Parts, door: _Door, error: SignatureError
+    payload: bytes, stamp: bytes, parts: _HeaderParts, owner: _SecretOwner, error: SignatureError
 ) -> Iterator[_Diagnosis]:
     """Yield what is wrong with the header alone: body and secret fit."""
-    expected = _hex(door.key, stamp + b"." + payload)
+    expected = _hex(owner.key, stamp + b"." + payload)
     for name, value in parts.values:
         given = value.lower()
         if given == expected and name == "v1" and value == given:
             if isinstance(error, SignatureMismatch):
-                yield door.diagnosis(
+                yield owner.diagnosis(
                     "other_endpoint",
-                    f"It is authentic{door.whose}: the service sends it to the wrong address, or "
+                    f"It is authentic{owner.whose}: the service sends it to the wrong address, or "
                     "this endpoint has the wrong secret.",
                 )
             elif isinstance(error, DuplicateSignature):
-                yield door.diagnosis(
+                yield owner.diagnosis(
                     "duplicated",
-                    f"The signature came twice and one of them is authentic{door.whose}: a proxy "
+                    f"The signature came twice and one of them is authentic{owner.whose}: a proxy "
                     "copies or joins headers.",
                 )
             elif isinstance(error, TimestampNotInteger):
-                yield door.diagnosis(
-                    "timestamp_form", f"It was signed{door.whose}, but with a t that is no integer."
+                yield owner.diagnosis(
+                    "timestamp_form",
+                    f"It was signed{owner.whose}, but with a t that is no integer.",
                 )
             else:
-                yield door.diagnosis(
+                yield owner.diagnosis(
                     "rewritten_header",
-                    f"The header was rewritten on its way; what it says is authentic{door.whose}.",
+                    f"The header was rewritten on its way; what it says is authentic{owner.whose}.",
                 )
         elif given == expected and name != "v1":
-            yield door.diagnosis(
+            yield owner.diagnosis(
                 "other_scheme",
                 f"The signature is right, but it is called {name} and not v1.",
             )
         elif given == expected:
-            yield door.diagnosis(
+            yield owner.diagnosis(
                 "uppercase", "The signature is right, but not in lowercase letters."
             )
         elif len(given) >= _PREFIX and expected.startswith(given):
-            yield door.diagnosis(
-                "truncated", f"The signature is right as far as it goes, but it is cut{door.whose}."
+            yield owner.diagnosis(
+                "truncated",
+                f"The signature is right as far as it goes, but it is cut{owner.whose}.",
             )
         elif value.rstrip(b"=") == base64.b64encode(bytes.fromhex(expected.decode())).rstrip(b"="):
-            yield door.diagnosis("base64", "The signature is right, but in base64 and not in hex.")
+            yield owner.diagnosis("base64", "The signature is right, but in base64 and not in hex.")
 
 
-def _by_secret(payload: bytes, stamp: bytes, parts: _Parts, door: _Door) -> Iterator[_Diagnosis]:
+def _by_secret(
+    payload: bytes, stamp: bytes, parts: _HeaderParts, owner: _SecretOwner
+) -> Iterator[_Diagnosis]:
     """Yield what is wrong with the key or with what was signed: the body fits."""
     message = stamp + b"." + payload
-    if _fits(parts, _hex(door.key, payload)):
-        yield door.diagnosis("body_alone", "It was signed without its t: this is another scheme.")
-    for key in _spellings(door.key):
+    if _fits(parts, _hex(owner.key, payload)):
+        yield owner.diagnosis("body_alone", "It was signed without its t: this is another scheme.")
+    for key in _spellings(owner.key):
         if _fits(parts, _hex(key, message)):
-            yield door.diagnosis(
+            yield owner.diagnosis(
                 "secret_spelling",
                 "The secret is the right one, spelled differently: the key is the whole whsec_ "
                 "string, without white space around it and not decoded.",
@@ -330,7 +334,7 @@ _PREFIX: Final = 8
 """Hex digits that a cut signature must still have to be no chance."""
 
 
-def _fits(parts: _Parts, expected: bytes) -> bool:
+def _fits(parts: _HeaderParts, expected: bytes) -> bool:
     return any(value.lower() == expected for _, value in parts.values)
 
 

@@ -17,8 +17,8 @@ def test_a_secret_that_was_copied_without_its_beginning_is_told(payload: bytes) 
 
 
 def test_a_secret_is_never_in_the_repr_of_what_forensics_tries() -> None:
-    door = forensics._Door("shop", 0, SECRET.encode())
-    assert repr(door) == "_Door('shop')"
+    door = forensics._SecretOwner("shop", 0, SECRET.encode())
+    assert repr(door) == "_SecretOwner('shop')"
 
 
 def test_a_secret_that_is_no_base64_is_not_tried_decoded(payload: bytes) -> None:

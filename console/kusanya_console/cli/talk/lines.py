@@ -16,7 +16,7 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
-from kusanya_console.feed import Figures, Snapshot
+from kusanya_console.feed import CollectionCounts, Snapshot
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import format_money, format_percent, format_text
 from kusanya_console.ui.language import translate, translate_filled
@@ -138,7 +138,7 @@ def _word(status: str) -> str:
     return translate(status) if status in set(Status) else status
 
 
-def _counts(figures: Figures) -> str:
+def _counts(figures: CollectionCounts) -> str:
     said = [f"{figures.of(status).count:,} {translate(status.value)}" for status in Status]
     if figures.others:
         said.append(translate("{count} in another state", count=f"{figures.others:,}"))

@@ -26,7 +26,7 @@ from kusanya.reconcile.frames.quality import UNREAD_LINE, FileTotal, Quality
 from kusanya.reconcile.matching import breaks
 
 
-class Role(StrEnum):
+class LineRole(StrEnum):
     """How a line of a statement adds up."""
 
     OPENING = "opening"
@@ -37,17 +37,17 @@ class Role(StrEnum):
     MEMO = "memo"
 
 
-SUMMED: Final = frozenset({Role.OPENING, Role.ADJUSTMENT})
+SUMMED: Final = frozenset({LineRole.OPENING, LineRole.ADJUSTMENT})
 _ROLES: Final = {
-    "gross": Role.OPENING,
-    "fees": Role.ADJUSTMENT,
-    "net": Role.SUBTOTAL,
-    "service total": Role.COUNTED,
-    "payouts total": Role.COUNTED,
-    "paid out": Role.COUNTED,
-    "open balance": Role.MEMO,
-    UNREAD_LINE: Role.MEMO,
-    "unexplained": Role.DIFFERENCE,
+    "gross": LineRole.OPENING,
+    "fees": LineRole.ADJUSTMENT,
+    "net": LineRole.SUBTOTAL,
+    "service total": LineRole.COUNTED,
+    "payouts total": LineRole.COUNTED,
+    "paid out": LineRole.COUNTED,
+    "open balance": LineRole.MEMO,
+    UNREAD_LINE: LineRole.MEMO,
+    "unexplained": LineRole.DIFFERENCE,
 }
 """The lines of a bridge that are no code; a first line is the opening, any other a memo."""
 _WORDS: Final = {
@@ -75,20 +75,26 @@ def is_bridge(frame: pd.DataFrame) -> bool:
     return set(BRIDGE.columns) <= set(frame.columns) and "part" not in frame
 
 
-def roles(lines: Sequence[str]) -> list[Role]:
+def roles(lines: Sequence[str]) -> list[LineRole]:
     """Return how each line of one bridge adds up; `lines` are those of one currency, in order."""
     is_code = breaks.EVERY.__contains__
     ends = next((at for at, line in enumerate(lines) if line == "unexplained"), len(lines))
     return [
         _ROLES.get(line)
-        or (Role.OPENING if at == 0 else Role.ADJUSTMENT if is_code(line) else _side(at, ends))
+        or (
+            LineRole.OPENING
+            if at == 0
+            else LineRole.ADJUSTMENT
+            if is_code(line)
+            else _side(at, ends)
+        )
         for at, line in enumerate(lines)
     ]
 
 
-def _side(at: int, ends: int) -> Role:
+def _side(at: int, ends: int) -> LineRole:
     # The other side's total stands right above what is unexplained.
-    return Role.COUNTED if at == ends - 1 else Role.MEMO
+    return LineRole.COUNTED if at == ends - 1 else LineRole.MEMO
 
 
 def statement(bridges: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
@@ -107,7 +113,17 @@ def statement(bridges: Iterable[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
 def _part(title: str, bridge: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     part, _, missing = title.partition(": ")
     if bridge.empty or missing:
-        yield part, None, None, Role.MEMO, missing or "nothing to compare", None, None, None, None
+        yield (
+            part,
+            None,
+            None,
+            LineRole.MEMO,
+            missing or "nothing to compare",
+            None,
+            None,
+            None,
+            None,
+        )
     keys = [name for name in ("channel", "currency") if name in bridge]
     rules = breaks.EVERY
     for _, lines in bridge.groupby(keys, sort=False, dropna=False):
@@ -116,9 +132,9 @@ def _part(title: str, bridge: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
         for row, role in zip(columns.records(lines), roles(names), strict=True):
             channel = row.channel if "channel" in keys else None
             amount = None if pd.isna(row.amount) else int(row.amount)
-            if role is Role.COUNTED:
+            if role is LineRole.COUNTED:
                 yield (
-                    *(part, channel, row.currency, Role.SUBTOTAL, ADJUSTED),
+                    *(part, channel, row.currency, LineRole.SUBTOTAL, ADJUSTED),
                     *(None, None, None, adjusted),
                 )
             adjusted += (amount or 0) if role in SUMMED else 0
@@ -126,10 +142,10 @@ def _part(title: str, bridge: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
             words = rule.meaning if rule else _WORDS.get(row.line, row.line)
             yield (
                 *(part, channel, row.currency, role),
-                DIFFERENCE if role is Role.DIFFERENCE else words,
+                DIFFERENCE if role is LineRole.DIFFERENCE else words,
                 row.line if rule else None,
                 rule.standing.value if rule else None,
-                None if role is Role.DIFFERENCE else int(row.rows),
+                None if role is LineRole.DIFFERENCE else int(row.rows),
                 amount,
             )
 
@@ -139,7 +155,7 @@ def balances(lines: pd.DataFrame) -> pd.DataFrame:
     columns.check(lines, RECONCILIATION)
     rows = []
     for _, part in lines.groupby(["part", "channel", "currency"], sort=False, dropna=False):
-        counted = part.loc[part["role"] == Role.COUNTED.value, "amount"]
+        counted = part.loc[part["role"] == LineRole.COUNTED.value, "amount"]
         if counted.empty:
             continue
         sums = dict.fromkeys(("balance", "breaks", "carried"), 0)
@@ -149,7 +165,7 @@ def balances(lines: pd.DataFrame) -> pd.DataFrame:
             if role in SUMMED and not pd.isna(amount):
                 is_break = not pd.isna(standing) and standing == "break"
                 adjustment = "breaks" if is_break else "carried"
-                sums["balance" if role == Role.OPENING else adjustment] += int(amount)
+                sums["balance" if role == LineRole.OPENING else adjustment] += int(amount)
         adjusted, other = sum(sums.values()), int(counted.iloc[0])
         first = part.iloc[0]
         key = (first["part"], first["channel"], first["currency"])

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.reconcile.analysis import findings
-from kusanya.reconcile.analysis.reconciliation import Role
+from kusanya.reconcile.analysis.reconciliation import LineRole
 from kusanya.reconcile.analysis.report import Report
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.notebook import views
@@ -163,13 +163,13 @@ def _lines(sheet: Sheet, frame: pd.DataFrame, row: int) -> int:
 
 
 def _part(sheet: Sheet, lines: pd.DataFrame, first: int) -> int:
-    roles = [Role(role) for role in lines["role"]]
+    roles = [LineRole(role) for role in lines["role"]]
     values = [None if pd.isna(value) else int(value) for value in lines["amount"]]
     places = list(range(len(lines)))
     sums = statement_sums(roles, places, values, _AMOUNT, first)
     for at, (line, role) in enumerate(zip(columns.records(lines), roles, strict=True)):
         row = first + at
-        is_sum = role in (Role.SUBTOTAL, Role.COUNTED, Role.DIFFERENCE)
+        is_sum = role in (LineRole.SUBTOTAL, LineRole.COUNTED, LineRole.DIFFERENCE)
         sheet.write((row, _WORDS), line.line, f"line{SUM}" if is_sum else "line")
         if is_sum:
             for place in range(_WORDS + 1, _ROWS):

@@ -34,7 +34,7 @@ class Line(msgspec.Struct, frozen=True):
     text: str
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One balanced entry of a day."""
 
     number: str
@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Journals(msgspec.Struct, frozen=True, kw_only=True):
     """The entries of a period in the currency of the account map."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     other_currencies: Mapping[str, int]
     """How many postings of other currencies are left out: each needs an account map of its own."""
 
@@ -121,11 +121,11 @@ def _lines(row: Any, accounts: AccountMap) -> Iterable[Line]:
     return [each for each in made if each is not None]
 
 
-def _entry(day: date, lines: list[Line], accounts: AccountMap, run_id: str) -> Entry:
+def _entry(day: date, lines: list[Line], accounts: AccountMap, run_id: str) -> JournalEntry:
     apart = sum(line.amount for line in lines)
     if apart:
         raise PackRefused(f"the postings of {day} do not balance: debits - credits = {apart:,}")
-    return Entry(
+    return JournalEntry(
         number=f"{run_id[:_NUMBER_HEX]}-{day:%Y%m%d}-{accounts.currency}",
         day=day,
         memo=f"Mobile money of {day}, run {run_id}",

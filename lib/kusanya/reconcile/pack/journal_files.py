@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from kusanya.reconcile.pack.account_map import AccountMap
-from kusanya.reconcile.pack.journal_entries import Entry
+from kusanya.reconcile.pack.journal_entries import JournalEntry
 from kusanya.reconcile.pack.tables import escape_formula
 
 _XERO_LINES: Final = 300
@@ -14,7 +14,7 @@ _XERO_LINES: Final = 300
 Row = tuple[Any, ...]
 
 
-def files(entries: Sequence[Entry], accounts: AccountMap, form: str) -> list[bytes]:
+def files(entries: Sequence[JournalEntry], accounts: AccountMap, form: str) -> list[bytes]:
     """Return the files to import in a form of FORMS: one, or more where a file is limited.
 
     An entry is never split. Text that a spreadsheet would take for a formula is escaped.
@@ -49,7 +49,7 @@ def _sides(amount: int) -> tuple[int | str, int | str]:
     return (amount, "") if amount > 0 else ("", -amount)
 
 
-def _quickbooks(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
+def _quickbooks(entry: JournalEntry, accounts: AccountMap) -> Iterator[Row]:
     day = entry.day.strftime(accounts.quickbooks.date_format)
     for line in entry.lines:
         sides = _sides(line.amount)
@@ -57,7 +57,7 @@ def _quickbooks(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
         yield (*head, line.account, *sides, line.text)
 
 
-def _xero(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
+def _xero(entry: JournalEntry, accounts: AccountMap) -> Iterator[Row]:
     # Xero has no number of its own here: lines of one narration and date are one journal.
     narration = f"{entry.number} {entry.memo}"
     for line in entry.lines:
@@ -65,7 +65,7 @@ def _xero(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
         yield (*head, accounts.xero.tax_rate, line.amount)
 
 
-def _odoo(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
+def _odoo(entry: JournalEntry, accounts: AccountMap) -> Iterator[Row]:
     # The external id lets a second import find the entry; it holds no dot beside the module's.
     head: Row = (
         *(f"kusanya_{entry.number.replace('-', '_').lower()}", "entry", entry.number),
@@ -77,7 +77,9 @@ def _odoo(entry: Entry, accounts: AccountMap) -> Iterator[Row]:
         head = ("",) * len(head)
 
 
-FORMS: Final[dict[str, tuple[Row, Callable[[Entry, AccountMap], Iterator[Row]], int | None]]] = {
+FORMS: Final[
+    dict[str, tuple[Row, Callable[[JournalEntry, AccountMap], Iterator[Row]], int | None]]
+] = {
     "quickbooks": (
         (
             *("*JournalNo", "*JournalDate", "Currency", "Memo"),

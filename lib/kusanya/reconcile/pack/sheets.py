@@ -9,7 +9,7 @@ import pandas as pd
 
 from kusanya.reconcile.analysis import reconciliation
 from kusanya.reconcile.analysis.pages import Page
-from kusanya.reconcile.analysis.reconciliation import Role
+from kusanya.reconcile.analysis.reconciliation import LineRole
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.notebook import layout, views
 from kusanya.reconcile.pack import cells
@@ -219,13 +219,13 @@ def _bridge_sums(frame: pd.DataFrame) -> dict[Place, Any]:
         found |= {
             (at, column): due
             for at, due in statement_sums(roles, places, values, column, HEAD + 1).items()
-            if roles[places.index(at)] is Role.DIFFERENCE
+            if roles[places.index(at)] is LineRole.DIFFERENCE
         }
     return found
 
 
 def statement_sums(
-    roles: list[Role], places: list[int], values: list[int | None], column: int, first: int
+    roles: list[LineRole], places: list[int], values: list[int | None], column: int, first: int
 ) -> dict[int, Any]:
     """Return what the subtotals and the difference of one statement are, as formulas, by place.
 
@@ -233,14 +233,14 @@ def statement_sums(
     """
     found: dict[int, Any] = {}
     summed = [at for at, role in enumerate(roles) if role in reconciliation.SUMMED]
-    counted = [at for at, role in enumerate(roles) if role is Role.COUNTED]
+    counted = [at for at, role in enumerate(roles) if role is LineRole.COUNTED]
     for at, role in enumerate(roles):
-        if role not in (Role.SUBTOTAL, Role.DIFFERENCE):
+        if role not in (LineRole.SUBTOTAL, LineRole.DIFFERENCE):
             continue
         parts = [part for part in summed if part < at]
         rows, amounts = [first + places[part] for part in parts], [values[part] for part in parts]
         due = cells.sum_of(column, rows, amounts)
-        if role is Role.DIFFERENCE and counted and isinstance(due, Formula):
+        if role is LineRole.DIFFERENCE and counted and isinstance(due, Formula):
             other = values[counted[0]] or 0
             cell = f"{cells.letters_of(column)}{first + places[counted[0]] + 1}"
             due = Formula(f"{due.text}-{cell}", due.value - other)

@@ -15,8 +15,8 @@ from kusanya.reconcile.inputs.bank.entries import (
     COMPLETED,
     NO_AMOUNT,
     NO_DATE,
+    BankEntry,
     Entries,
-    Entry,
     check_size,
     cut,
     moved,
@@ -67,7 +67,7 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._open: list[Any] = []
-        self._entries: list[Entry] = []
+        self._entries: list[BankEntry] = []
         self._balances: list[int | None] = []
         self._notes: list[str] = []
         self._moved: list[int | None] = []
@@ -147,7 +147,7 @@ def _signed(element: Any) -> int | None:
     return -amount if _text(element, "CdtDbtInd") == "DBIT" else amount
 
 
-def _entry(row: int, element: Any, currency: str | None) -> Entry:
+def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
     sum_ = _find(element, "Amt")
     own = (sum_.get("Ccy") if sum_ is not None else None) or currency
     amount = _signed(element)
@@ -164,7 +164,7 @@ def _entry(row: int, element: Any, currency: str | None) -> Entry:
         *(part.text or "" for part in element.iterfind(".//{*}Ustrd")),
         _text(element, "AddtlNtryInf"),
     )
-    return Entry(
+    return BankEntry(
         row=row,
         at=at,
         day=day,

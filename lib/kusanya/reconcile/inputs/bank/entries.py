@@ -25,7 +25,7 @@ NO_AMOUNT: Final = "amount is not a whole number"
 NO_DATE: Final = "the booking date cannot be read"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class BankEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a bank's statement."""
 
     row: int
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Entries(msgspec.Struct, frozen=True, kw_only=True):
     """The entries of a file, in its order, with their running balances where it has them."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[BankEntry, ...]
     balances: tuple[int | None, ...] = ()
     notes: tuple[str, ...] = ()
     moved: tuple[int | None, ...] = ()
@@ -91,7 +91,7 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
                     amount=entry.amount,
                 )
 
-    def _total(self, good: list[Entry]) -> FileTotal | None:
+    def _total(self, good: list[BankEntry]) -> FileTotal | None:
         """Return what the balances of all statements say that their entries come to."""
         stated = [each for each in self.moved if each is not None]
         if not stated or len(stated) < len(self.moved):
@@ -108,7 +108,7 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _movements(
-    pairs: list[tuple[Entry, int | None]], name: str, *, leg: str, cutoff: timedelta
+    pairs: list[tuple[BankEntry, int | None]], name: str, *, leg: str, cutoff: timedelta
 ) -> pd.DataFrame:
     """Return the movements of entries, each with its balance."""
     good = [entry for entry, _ in pairs]
@@ -136,7 +136,7 @@ def _movements(
     )
 
 
-def _moments(good: list[Entry], cutoff: timedelta) -> tuple[Any, Any]:
+def _moments(good: list[BankEntry], cutoff: timedelta) -> tuple[Any, Any]:
     """Return instants and business days; a day without a time is one already."""
     days = pd.Series([entry.day for entry in good], dtype="object")
     midnights = pd.to_datetime(days).astype("datetime64[us]")
@@ -169,11 +169,13 @@ def moved(opening: int | None, closing: int | None) -> int | None:
     return None if opening is None or closing is None else closing - opening
 
 
-def _booked(entries: Iterable[Entry]) -> int:
+def _booked(entries: Iterable[BankEntry]) -> int:
     return sum(entry.amount or 0 for entry in entries if entry.status == COMPLETED)
 
 
-def running(opening: int | None, closing: int | None, entries: Iterable[Entry]) -> list[int | None]:
+def running(
+    opening: int | None, closing: int | None, entries: Iterable[BankEntry]
+) -> list[int | None]:
     """Return the balance after each entry; nothing where the entries do not lead to the end."""
     listed = list(entries)
     counted = [entry.amount or 0 if entry.status == COMPLETED else 0 for entry in listed]

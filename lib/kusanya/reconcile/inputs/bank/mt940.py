@@ -13,8 +13,8 @@ from typing import Any, Final
 from kusanya.reconcile.inputs.bank.entries import (
     NO_AMOUNT,
     NO_DATE,
+    BankEntry,
     Entries,
-    Entry,
     check_size,
     cut,
     moved,
@@ -43,7 +43,7 @@ def read(name: str, data: bytes) -> Entries:
     # Its complaints quote what they could not read.
     logging.getLogger("mt940").disabled = True
     text = data.decode("utf-8-sig", errors="replace")
-    entries: list[Entry] = []
+    entries: list[BankEntry] = []
     balances: list[int | None] = []
     notes: list[str] = []
     ends: list[int | None] = []
@@ -94,14 +94,16 @@ def _balance(value: str) -> tuple[str | None, int | None]:
     return found[2], amount if amount is None or found[1] == "C" else -amount
 
 
-def _entry(line: int, value: str, more: str, currency: str | None) -> Entry:
+def _entry(line: int, value: str, more: str, currency: str | None) -> BankEntry:
     library: Any = import_module("mt940")
     details = " ".join(more.split())[:_TEXT_MAX]
     text = f":20:1\n:60F:C000101{currency or 'TZS'}0,\n:61:{value.rstrip()[:_LINE_MAX]}"
     try:
         (found,) = library.parse(text)
     except (RuntimeError, ValueError, ArithmeticError, LookupError, TypeError):
-        return Entry(row=line, currency=currency, reason="the line cannot be read", column=":61:")
+        return BankEntry(
+            row=line, currency=currency, reason="the line cannot be read", column=":61:"
+        )
     said = found.data
     amount: Decimal = said["amount"].amount
     signed = whole(str(amount))
@@ -112,7 +114,7 @@ def _entry(line: int, value: str, more: str, currency: str | None) -> Entry:
         reason = "the statement names no currency"
     returned = kind[1:] in _RETURNED or str(said.get("status") or "").startswith("R")
     extra = " ".join(str(said.get("extra_details") or "").split())
-    return Entry(
+    return BankEntry(
         row=line,
         day=day,
         currency=currency,

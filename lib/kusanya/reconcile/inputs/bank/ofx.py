@@ -12,8 +12,8 @@ from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs.bank.entries import (
     NO_AMOUNT,
     NO_DATE,
+    BankEntry,
     Entries,
-    Entry,
     check_size,
     cut,
     running,
@@ -47,7 +47,7 @@ def read(name: str, data: bytes) -> Entries:
         raise InputRefused(f"{name} is not OFX that can be read") from None
     if root is None:
         raise InputRefused(f"{name} is not OFX that can be read: it has no element")
-    entries: list[Entry] = []
+    entries: list[BankEntry] = []
     balances: list[int | None] = []
     for statement in (*root.iter("STMTRS"), *root.iter("CCSTMTRS")):
         currency = (statement.findtext("CURDEF") or "").strip() or None
@@ -74,7 +74,7 @@ def _check_depth(name: str, data: bytes) -> None:
                 raise InputRefused(f"{name} is not OFX: its elements lie too deep in one another")
 
 
-def _entry(row: int, element: Any, currency: str | None) -> Entry:
+def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
     def said(tag: str) -> str:
         return (element.findtext(tag) or "").strip()
 
@@ -91,7 +91,7 @@ def _entry(row: int, element: Any, currency: str | None) -> Entry:
     days_only = len(said("DTPOSTED").partition("[")[0]) <= 8  # noqa: PLR2004 - YYYYMMDD
     kind = said("TRNTYPE").upper()
     details = " ".join(f"{said('NAME')} {said('MEMO')}".split())
-    return Entry(
+    return BankEntry(
         row=row,
         at=None if days_only else at,
         day=at.date() if days_only and at is not None else None,
