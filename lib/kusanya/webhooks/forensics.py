@@ -98,7 +98,7 @@ def explain(
     """Return why the verifier accepts or refuses a delivery.
 
     `now` is the time of receipt in unix seconds. `also` holds the secrets of other endpoints by
-    name, to find a delivery that went to the wrong owner. Raises TypeError for a str payload and
+    name, to find a delivery that went to the wrong endpoint. Raises TypeError for a str payload and
     ValueError for no secret or an empty one.
     """
     at = SystemClock().now().timestamp() if now is None else now
