@@ -147,7 +147,7 @@ class _Run:
             self.progress(Progress(done=self.done, total=self.total))
 
 
-class _Page(msgspec.Struct, frozen=True):
+class _WorkPage(msgspec.Struct, frozen=True):
     work: list[_Work]
     beyond: int = 0
     """How many more there are that the limit leaves out."""
@@ -176,11 +176,11 @@ def _unchecked_events(
         yield list(page.rows)
 
 
-def _limited(pages: Iterable[list[_Work]], limit: int | None) -> Iterator[_Page]:
+def _limited(pages: Iterable[list[_Work]], limit: int | None) -> Iterator[_WorkPage]:
     for page in pages:
         room = len(page) if limit is None else min(limit, len(page))
         limit = None if limit is None else limit - room
-        yield _Page(page[:room], beyond=len(page) - room)
+        yield _WorkPage(page[:room], beyond=len(page) - room)
 
 
 def catch_up(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kusanya.profiles import EndpointSecret
 from kusanya.store.records import DeliveryBody, DeliveryRow
-from kusanya.webhooks.forensics import Finding, explain
+from kusanya.webhooks.forensics import DeliveryFinding, explain
 
 
 class Forensics:
@@ -17,7 +17,7 @@ class Forensics:
         self._secrets = {one.name: one.secrets for one in endpoints}
         self._header = signature_header.lower().encode()
 
-    def explain(self, row: DeliveryRow, body: DeliveryBody) -> Finding | None:
+    def explain(self, row: DeliveryRow, body: DeliveryBody) -> DeliveryFinding | None:
         """Return what is the matter, or None without its body or its endpoint's secrets."""
         mine = self._secrets.get(row.endpoint)
         if body.body is None or not mine:

@@ -9,7 +9,7 @@ from kusanya.health.report import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, de
 from kusanya.store import Store
 from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow, MissingEventRow
 from kusanya.text import safe
-from kusanya.webhooks.forensics import Finding
+from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya.webhooks.schedule import plan
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.reader import ServiceReader
@@ -30,7 +30,7 @@ class DeliveryDetails(msgspec.Struct, frozen=True, kw_only=True):
     """The arrivals of the same event at all our endpoints."""
     plan: DeliveryPlan | None
     body: DeliveryBody | None = None
-    finding: Finding | None = None
+    finding: DeliveryFinding | None = None
 
 
 class SenderLog(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from kusanya.limits import SIGNATURE_TOLERANCE_S
 from kusanya.privacy import mask_json, redact
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
-from kusanya.webhooks.forensics import Finding
+from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya_console.deliveries.signed import signed_runs
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, labelled, wrapped
@@ -96,7 +96,11 @@ def header_lines(held: DeliveryBody | None, width: int) -> list[Line]:
 
 
 def signature_lines(
-    row: DeliveryRow, held: DeliveryBody | None, finding: Finding | None, look: Look, width: int
+    row: DeliveryRow,
+    held: DeliveryBody | None,
+    finding: DeliveryFinding | None,
+    look: Look,
+    width: int,
 ) -> list[Line]:
     """Return what the signature says, and for a rejected delivery what is the matter with it."""
     rejected = row.verdict is Verdict.REJECTED

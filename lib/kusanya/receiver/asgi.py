@@ -21,7 +21,7 @@ from kusanya.receiver.classification import answer_text
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import DeliveryHandler, Follower, Journal
 from kusanya.receiver.metrics import Gauges
-from kusanya.receiver.pages import Page, Pages, Receive, Scope, Send, send_page
+from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryReceipt
 from kusanya.wire import Mode
@@ -145,11 +145,11 @@ class Receiver:
             return
         except Refusal as refusal:
             handler.refused(refusal, partial(sender_of, scope))
-            await send_page(send, Page(refusal.status, refusal.text), LAST, *refusal.headers)
+            await send_page(send, PageAnswer(refusal.status, refusal.text), LAST, *refusal.headers)
             return
         arrival = durable.arrival
         last = (LAST,) if self._pages.is_draining else ()
-        await send_page(send, Page(arrival.answer, answer_text(arrival).encode()), *last)
+        await send_page(send, PageAnswer(arrival.answer, answer_text(arrival).encode()), *last)
         handler.acknowledged(durable, partial(sender_of, scope))
 
     async def _page(self, scope: Scope, send: Send) -> None:
@@ -160,7 +160,7 @@ class Receiver:
             return
         refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
         self._handler.refused(refusal, partial(sender_of, scope))
-        await send_page(send, Page(refusal.status, refusal.text), *refusal.headers)
+        await send_page(send, PageAnswer(refusal.status, refusal.text), *refusal.headers)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         # The store belongs to the program that opened it: it is neither opened nor closed here.

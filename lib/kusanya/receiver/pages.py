@@ -31,7 +31,7 @@ _CAUSES: Final = (
 )
 
 
-class Page(msgspec.Struct, frozen=True):
+class PageAnswer(msgspec.Struct, frozen=True):
     """The answer to a request for one page."""
 
     status: int
@@ -64,21 +64,21 @@ class Pages:
         self.is_draining = False
         """Whether the process is about to end: not ready any more, though it still works."""
 
-    async def answer(self, method: str, path: str) -> Page | None:
+    async def answer(self, method: str, path: str) -> PageAnswer | None:
         """Return the page at `path`, or None where there is none."""
         if method not in {"GET", "HEAD"}:
             return None
         if path == "/livez":
-            return Page(200, b"ok")
+            return PageAnswer(200, b"ok")
         if path in {"/readyz", "/healthz"}:
             return await self._readiness()
         if path == "/metrics" and self._exposition is not None:
             return await self._metrics(self._exposition)
         return None
 
-    async def _readiness(self) -> Page:
+    async def _readiness(self) -> PageAnswer:
         if self.is_draining:
-            return Page(503, b"about to end: send to another one")
+            return PageAnswer(503, b"about to end: send to another one")
         # One question at a time: a store that hangs must not collect a thread per probe.
         loop = asyncio.get_running_loop()
         if self._proof is None or self._proof.done() or self._proof.get_loop() is not loop:
@@ -86,18 +86,18 @@ class Pages:
         try:
             await asyncio.wait_for(asyncio.shield(self._proof), self._wait_s)
         except TimeoutError:
-            return Page(503, b"the store does not answer")
+            return PageAnswer(503, b"the store does not answer")
         except StoreError as error:
-            return Page(503, _reason(error))
-        return Page(200, b"ok")
+            return PageAnswer(503, _reason(error))
+        return PageAnswer(200, b"ok")
 
-    async def _metrics(self, exposition: Exposition) -> Page:
+    async def _metrics(self, exposition: Exposition) -> PageAnswer:
         if self._gauges is not None:
             await self._refreshed(self._gauges)
         found = exposition()
         if found is None:
-            return Page(404, b"install prometheus-client for metrics")
-        return Page(200, *found)
+            return PageAnswer(404, b"install prometheus-client for metrics")
+        return PageAnswer(200, *found)
 
     async def _refreshed(self, gauges: Gauges) -> None:
         # One reading at a time. A store that hangs leaves what was read last.
@@ -119,10 +119,10 @@ class Monitor:
         if scope["type"] != "http":
             raise ValueError(f"the pages are read over HTTP, not {scope['type']}")
         page = await self._pages.answer(scope["method"], scope["path"])
-        await send_page(send, page or Page(404, b"there are /livez, /readyz and /metrics"))
+        await send_page(send, page or PageAnswer(404, b"there are /livez, /readyz and /metrics"))
 
 
-async def send_page(send: Send, page: Page, *headers: tuple[bytes, bytes]) -> None:
+async def send_page(send: Send, page: PageAnswer, *headers: tuple[bytes, bytes]) -> None:
     """Send a whole answer: its length, `headers`, and its type where it says something."""
     # New lists each time: middleware may change what it is handed.
     every = [(b"content-length", b"%d" % len(page.body)), *headers]

@@ -18,7 +18,7 @@ from kusanya.receiver.asgi import LAST, Receiver, sender_of
 from kusanya.receiver.background_resolution import Rest
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import Gauges
-from kusanya.receiver.pages import Page, Pages, Receive, Scope, Send, send_page
+from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.telemetry.metrics import expose
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -102,7 +102,7 @@ class WaitingReceiver:
                 return
             refusal = Refusal(405, "deliveries are POSTed", (b"allow", b"POST"))
         log_refusal(refusal, partial(sender_of, scope))
-        await send_page(send, Page(refusal.status, refusal.text), LAST, *refusal.headers)
+        await send_page(send, PageAnswer(refusal.status, refusal.text), LAST, *refusal.headers)
 
     def _open(self) -> None:
         pause, said = _PAUSE_FIRST_S, ""

@@ -38,7 +38,7 @@ from kusanya.wire import decode_event
 Secrets = AnySecret | Sequence[AnySecret]
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What is the matter with one delivery."""
 
     authentic: bool
@@ -94,7 +94,7 @@ def explain(
     now: float | None = None,
     tolerance: int = SIGNATURE_TOLERANCE_S,
     also: Mapping[str, Secrets] | None = None,
-) -> Finding:
+) -> DeliveryFinding:
     """Return why the verifier accepts or refuses a delivery.
 
     `now` is the time of receipt in unix seconds. `also` holds the secrets of other endpoints by
@@ -113,7 +113,7 @@ def explain(
         reason = error.reason
     else:
         return _authentic(payload, signed.secret_index, skew)
-    return Finding(
+    return DeliveryFinding(
         authentic=False,
         reason=reason,
         cause=diagnosis.cause,
@@ -124,7 +124,7 @@ def explain(
     )
 
 
-def _authentic(payload: bytes, secret_index: int, skew: int | None) -> Finding:
+def _authentic(payload: bytes, secret_index: int, skew: int | None) -> DeliveryFinding:
     word, sentence = "authentic", "The delivery is authentic, and its body is an event."
     try:
         event = decode_event(payload)
@@ -134,7 +134,7 @@ def _authentic(payload: bytes, secret_index: int, skew: int | None) -> Finding:
     else:
         if event.data.mode != event.mode:
             sentence = "The delivery is authentic, but event and collection differ in mode."
-    return Finding(
+    return DeliveryFinding(
         authentic=True,
         reason=word,
         cause=word,

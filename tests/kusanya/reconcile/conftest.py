@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.analysis.pages import Page
+from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.inputs.store.normalisation import normalise
 from kusanya.reconcile.pack import html_page
 
 Make = Callable[..., pd.DataFrame]
-Draw = Callable[[Page], bytes | None]
+Draw = Callable[[ReportPage], bytes | None]
 
 
 def at(text: str) -> datetime:
@@ -41,7 +41,7 @@ def pictures_drawn_once() -> Iterator[None]:
         yield
 
 
-def _drawn_once(known: dict[bytes, bytes | None], draw: Draw, page: Page) -> bytes | None:
+def _drawn_once(known: dict[bytes, bytes | None], draw: Draw, page: ReportPage) -> bytes | None:
     key = pickle.dumps((page.name, page.frame))
     if key not in known:
         known[key] = draw(page)

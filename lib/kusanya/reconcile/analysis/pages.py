@@ -51,7 +51,7 @@ ORDER BY currency
 _NO_PROOF: Final = "not proven: no {} was given"
 
 
-class Page(msgspec.Struct, frozen=True):
+class ReportPage(msgspec.Struct, frozen=True):
     """One table of the report: a short name for files and sheets, a title, the rows."""
 
     name: str
@@ -76,18 +76,18 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def front(
-    inputs: Inputs, settled: SettlementMatch | None, rest: tuple[Page, ...]
-) -> tuple[Page, ...]:
+    inputs: Inputs, settled: SettlementMatch | None, rest: tuple[ReportPage, ...]
+) -> tuple[ReportPage, ...]:
     """Return the pages that stand first: statement, providers, totals of files."""
     frames = {page.name: page.frame for page in rest}
     bridges = [(page.title, page.frame) for page in rest if reconciliation.is_bridge(page.frame)]
     paid_out = None if settled is None else settled.rows
     lines = reconciliation.statement(bridges)
     return (
-        Page("balances", "Every bridge in one line", reconciliation.balances(lines)),
-        Page("reconciliation", "Reconciliation statement", lines),
-        Page("providers", "By provider", reconciliation.providers(frames["fees"], paid_out)),
-        Page(
+        ReportPage("balances", "Every bridge in one line", reconciliation.balances(lines)),
+        ReportPage("reconciliation", "Reconciliation statement", lines),
+        ReportPage("providers", "By provider", reconciliation.providers(frames["fees"], paid_out)),
+        ReportPage(
             "control_totals",
             "Totals of the files",
             reconciliation.controls(frames["lines"], inputs.quality, inputs.movements),
@@ -95,59 +95,61 @@ def front(
     )
 
 
-def of_books(matched: LedgerMatch | None) -> Iterator[Page]:
+def of_books(matched: LedgerMatch | None) -> Iterator[ReportPage]:
     """Yield the pages of the books; without books each is empty, and its title says so."""
-    yield Page("bridge", _title("From the ledger to the service", matched), _bridge(matched))
-    yield Page("breaks", _title("Breaks, worst first", matched), _rows(matched))
+    yield ReportPage("bridge", _title("From the ledger to the service", matched), _bridge(matched))
+    yield ReportPage("breaks", _title("Breaks, worst first", matched), _rows(matched))
     yield _pairs(matched)
-    yield Page("ageing", _title("Breaks by age in days", matched), _ageing(matched))
-    yield Page("double_payments", "Double payments and what to refund", _doubles(matched))
+    yield ReportPage("ageing", _title("Breaks by age in days", matched), _ageing(matched))
+    yield ReportPage("double_payments", "Double payments and what to refund", _doubles(matched))
 
 
-def of_payouts(settled: SettlementMatch | None) -> Iterator[Page]:
+def of_payouts(settled: SettlementMatch | None) -> Iterator[ReportPage]:
     """Yield the pages of the settlement statement."""
-    yield Page(
+    yield ReportPage(
         "settlement",
         _title("What was paid out", settled, "statement"),
         columns.empty(PAYOUTS) if settled is None else worst_first(settled.rows),
     )
-    yield Page(
+    yield ReportPage(
         "settlement_bridge",
         _title("From gross to what was paid out", settled, "statement"),
         columns.empty(BRIDGE) if settled is None else settled.bridge,
     )
 
 
-def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Page]:
+def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[ReportPage]:
     """Yield the pages of the operator's or the bank's leg; `rows` is the schema of its lines."""
     wants = f"{name}'s statement"
-    yield Page(
+    yield ReportPage(
         name,
         _title(f"Lines of the {name}, worst first", leg, wants),
         columns.empty(rows) if leg is None else leg.rows,
     )
-    yield Page(
+    yield ReportPage(
         f"{name}_bridge",
         _title(title, leg, wants),
         columns.empty(LEG_BRIDGE) if leg is None else leg.bridge,
     )
 
 
-def of_fees(inputs: Inputs, charged: pd.DataFrame, priced: fees.TariffCheck) -> Iterator[Page]:
+def of_fees(
+    inputs: Inputs, charged: pd.DataFrame, priced: fees.TariffCheck
+) -> Iterator[ReportPage]:
     """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
-    yield Page("fees", "Fees by business day and channel", priced.daily)
+    yield ReportPage("fees", "Fees by business day and channel", priced.daily)
     booked = postings.postings(inputs, priced.daily)
-    yield Page("postings", "What to book, by business day and channel", booked)
-    yield Page("tariff", "The tariff that was charged", charged)
-    yield Page("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)
+    yield ReportPage("postings", "What to book, by business day and channel", booked)
+    yield ReportPage("tariff", "The tariff that was charged", charged)
+    yield ReportPage("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)
     moved = fees.drifted(inputs.collections, period=inputs.period)
-    yield Page("fee_drift", "Fees that moved", moved)
+    yield ReportPage("fee_drift", "Fees that moved", moved)
 
 
-def of_failures(inputs: Inputs) -> Iterator[Page]:
+def of_failures(inputs: Inputs) -> Iterator[ReportPage]:
     """Yield the pages of what did not succeed."""
     codes = failures.pareto(inputs.collections, period=inputs.period)
-    yield Page("failure_codes", "Why attempts did not succeed", codes)
+    yield ReportPage("failure_codes", "Why attempts did not succeed", codes)
     recovered = failures.recovery(
         inputs.collections,
         period=inputs.period,
@@ -155,16 +157,16 @@ def of_failures(inputs: Inputs) -> Iterator[Page]:
         recovery_days=inputs.tolerance.recovery_days,
         small_n=inputs.tolerance.small_n,
     )
-    yield Page("recovery", "What came back after a failure", recovered)
+    yield ReportPage("recovery", "What came back after a failure", recovered)
 
 
-def of_files(inputs: Inputs) -> Iterator[Page]:
+def of_files(inputs: Inputs) -> Iterator[ReportPage]:
     """Yield the pages of what was read, and of what could not be."""
-    yield Page("inputs", "What was read", quality.account(*inputs.quality))
+    yield ReportPage("inputs", "What was read", quality.account(*inputs.quality))
     lines = ledger.lines(inputs.ledger, inputs.statement, period=inputs.period)
-    yield Page("lines", "Lines of the files, in the period and outside it", lines)
-    yield Page("unread", "Rows that could not be read", quality.unread(*inputs.quality))
-    yield Page("remarks", "Rows that were not simply kept", quality.remarks(*inputs.quality))
+    yield ReportPage("lines", "Lines of the files, in the period and outside it", lines)
+    yield ReportPage("unread", "Rows that could not be read", quality.unread(*inputs.quality))
+    yield ReportPage("remarks", "Rows that were not simply kept", quality.remarks(*inputs.quality))
 
 
 def _title(
@@ -190,22 +192,24 @@ def _rows(matched: LedgerMatch | None) -> pd.DataFrame:
     return worst_first(matched.rows.assign(row_no=numbers, suggested_match=hints))
 
 
-def _pairs(matched: LedgerMatch | None) -> Page:
+def _pairs(matched: LedgerMatch | None) -> ReportPage:
     title = _title("Lines of the books that agree, each with its collection", matched)
     if matched is None:
-        return Page("matched", title, columns.empty(PAIRS))
+        return ReportPage("matched", title, columns.empty(PAIRS))
     if matched.pairs is None:
-        return Page("matched", f"{title}: counted, not listed, of an export", columns.empty(PAIRS))
+        return ReportPage(
+            "matched", f"{title}: counted, not listed, of an export", columns.empty(PAIRS)
+        )
     if isinstance(matched.pairs, pd.DataFrame):
-        return Page("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
+        return ReportPage("matched", title, matched.pairs, sheet_rows=_PAIRS_SHOWN)
     every = Pieces(matched.pairs)
     shown = every.head(_PAIRS_SHOWN)
     if len(shown) == len(every):
-        return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN)
+        return ReportPage("matched", title, shown, sheet_rows=_PAIRS_SHOWN)
     with open_engine(matched.pairs) as engine:
         engine.register("pairs", matched.pairs, PAIRS)
         sums = engine.frame(_PAIRS_SUMMED, _PAIRS_SUMS)
-    return Page("matched", title, shown, sheet_rows=_PAIRS_SHOWN, every=every, sums=sums)
+    return ReportPage("matched", title, shown, sheet_rows=_PAIRS_SHOWN, every=every, sums=sums)
 
 
 def _ageing(matched: LedgerMatch | None) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from kusanya.reconcile.analysis import (
     pages,
     roll_forward,
 )
-from kusanya.reconcile.analysis.pages import Page
+from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.analysis.roll_forward import RollForward
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
@@ -57,7 +57,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     settled: SettlementMatch | None
     operator: OperatorMatch | None = None
     bank: BankMatch | None = None
-    pages: tuple[Page, ...]
+    pages: tuple[ReportPage, ...]
     late: pd.DataFrame
     """What changed in an earlier period since it was closed."""
     findings: pd.DataFrame
@@ -113,7 +113,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             else ReportVerdict.BREAKS
         )
 
-    def page(self, name: str) -> Page:
+    def page(self, name: str) -> ReportPage:
         """Return a page by its name. Raises KeyError for none of that name."""
         for page in self.pages:
             if page.name == name:
@@ -136,10 +136,12 @@ def report(
     delta = columns.empty(DELTA) if late is None else late
     report_step("counting failures")
     rest = (
-        Page("findings", "What needs a person", left.findings),
-        Page("open_items", "What is open, with owner, status and note", left.rolled.items),
-        Page("rolled_forward", "From what was open to what is open", left.rolled.table),
-        Page("carried", "What an earlier period left open, and how it ended", left.rolled.carried),
+        ReportPage("findings", "What needs a person", left.findings),
+        ReportPage("open_items", "What is open, with owner, status and note", left.rolled.items),
+        ReportPage("rolled_forward", "From what was open to what is open", left.rolled.table),
+        ReportPage(
+            "carried", "What an earlier period left open, and how it ended", left.rolled.carried
+        ),
         *pages.of_books(legs.books),
         *pages.of_payouts(legs.payouts),
         *pages.of_leg(
@@ -149,7 +151,7 @@ def report(
         *pages.of_fees(inputs, charged, priced),
         *pages.of_failures(inputs),
         *pages.of_files(inputs),
-        Page("late", "What changed since an earlier close", delta),
+        ReportPage("late", "What changed since an earlier close", delta),
     )
     movements, payouts = carried_legs.to_carry(inputs, left.rolled.items)
     return Report(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.reconcile.analysis.pages import Page
+from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.analysis.report import Report
 from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.notebook import chart, layout, stories, views
@@ -92,7 +92,7 @@ def _css_text(text: str) -> str:
     )
 
 
-def _named(page: Page) -> str:
+def _named(page: ReportPage) -> str:
     return page.name.replace("_", " ")
 
 
@@ -105,7 +105,7 @@ def _fact(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _table(page: Page, found: stories.Stories) -> Any:
+def _table(page: ReportPage, found: stories.Stories) -> Any:
     frame, title = page.frame, page.title
     if "standing" in frame and "break_code" in frame and page.name != "ageing":
         frame = views.differing(page.frame)
@@ -122,7 +122,7 @@ def _table(page: Page, found: stories.Stories) -> Any:
     )
 
 
-def _picture(page: Page) -> bytes | None:
+def _picture(page: ReportPage) -> bytes | None:
     if page.frame.empty:
         return None
     draw = {

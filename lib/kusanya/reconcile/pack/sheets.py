@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.reconcile.analysis import reconciliation
-from kusanya.reconcile.analysis.pages import Page
+from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.analysis.reconciliation import LineRole
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.notebook import layout, views
@@ -92,7 +92,7 @@ def _field(text: str) -> str:
     return text.replace("&", "&&")
 
 
-def fill(sheet: Sheet, page: Page, imprint: Imprint, *, rows: int) -> None:
+def fill(sheet: Sheet, page: ReportPage, imprint: Imprint, *, rows: int) -> None:
     """Write a page's table: at most `rows` rows, its sums as formulas over its own cells."""
     frame = layout.read(page.frame)
     shown = frame.head(rows)
@@ -122,7 +122,7 @@ def fill(sheet: Sheet, page: Page, imprint: Imprint, *, rows: int) -> None:
     _totals(sheet, shown, kinds)
 
 
-def title(page: Page, shown: pd.DataFrame, rows: int) -> str:
+def title(page: ReportPage, shown: pd.DataFrame, rows: int) -> str:
     """Return a page's title and what of it stands in its file only."""
     notes = []
     if page.rows > rows:

@@ -16,7 +16,7 @@ from kusanya.store.maintenance.retention import deliveries_since
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
-from kusanya.store.records import BackupResult, CopyResult, Finding, IntentState, RebuildResult
+from kusanya.store.records import BackupResult, CopyResult, IntentState, RebuildResult, StoreFinding
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
@@ -52,7 +52,7 @@ JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact,
 class Maintenance(StorePart):
     """Checking, rebuilding and copying."""
 
-    def check(self) -> tuple[Finding, ...]:
+    def check(self) -> tuple[StoreFinding, ...]:
         """Return every disagreement of the store with itself; none means that it is sound.
 
         Holds the engine's own integrity, the facts against their digests, the projection against
@@ -62,9 +62,9 @@ class Maintenance(StorePart):
         try:
             return self._checked()
         except StoreDamaged as error:
-            return (Finding(kind="integrity", subject=None, sentence=str(error)),)
+            return (StoreFinding(kind="integrity", subject=None, sentence=str(error)),)
 
-    def _checked(self) -> tuple[Finding, ...]:
+    def _checked(self) -> tuple[StoreFinding, ...]:
         # One moment for all comparisons, while others go on writing.
         with self._reading_one_moment("check the store") as connection:
             found = list(_integrity(connection, sqlite=self._engines.sqlite))
@@ -122,7 +122,7 @@ class Maintenance(StorePart):
         return JournalCopy(self._engines, Path(path), masked=masked)
 
 
-def _few(found: Iterator[Finding]) -> Iterator[Finding]:
+def _few(found: Iterator[StoreFinding]) -> Iterator[StoreFinding]:
     seen: Counter[str] = Counter()
     for finding in found:
         seen[finding.kind] += 1
@@ -130,29 +130,31 @@ def _few(found: Iterator[Finding]) -> Iterator[Finding]:
             yield finding
     for kind, count in seen.items():
         if count > _SHOWN:
-            yield Finding(kind=kind, subject=None, sentence=f"and {count - _SHOWN} more like these")
+            yield StoreFinding(
+                kind=kind, subject=None, sentence=f"and {count - _SHOWN} more like these"
+            )
 
 
-def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[Finding]:
+def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[StoreFinding]:
     if not sqlite:
         return
     for (line,) in connection.execute(text("PRAGMA integrity_check")):
         if line != "ok":
-            yield Finding(
+            yield StoreFinding(
                 kind="integrity",
                 subject=None,
                 sentence=f"the file is damaged: {line}; restore a backup",
             )
     for table, row, parent, _ in connection.execute(text("PRAGMA foreign_key_check")):
-        yield Finding(
+        yield StoreFinding(
             kind="integrity", subject=None, sentence=f"{table} row {row} points to no {parent}"
         )
 
 
-def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
+def _facts_and_projection(connection: Connection) -> Iterator[StoreFinding]:
     sums = empty_sums()
     for pair in projections(connection):
-        if isinstance(pair, Finding):
+        if isinstance(pair, StoreFinding):
             yield pair
             continue
         wanted, kept = pair
@@ -161,7 +163,7 @@ def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
         if kept is not None and wanted is None:
             yield _unfounded(kept.id)
         elif wanted is not None and kept != wanted:
-            yield Finding(
+            yield StoreFinding(
                 kind="projection",
                 subject=wanted.id,
                 sentence="its row is not what its observations say; run kusanya store rebuild",
@@ -169,22 +171,22 @@ def _facts_and_projection(connection: Connection) -> Iterator[Finding]:
     for orphan in orphans(connection):
         yield _unfounded(orphan)
     if kept_sums(connection) != dict(sums):
-        yield Finding(
+        yield StoreFinding(
             kind="rollup",
             subject=None,
             sentence="the sums are not those of the collections; run kusanya store rebuild",
         )
 
 
-def _unfounded(collection_id: str) -> Finding:
-    return Finding(
+def _unfounded(collection_id: str) -> StoreFinding:
+    return StoreFinding(
         kind="projection",
         subject=collection_id,
         sentence="its row follows from no observation; run kusanya store rebuild",
     )
 
 
-def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
+def _counted_deliveries(connection: Connection) -> Iterator[StoreFinding]:
     it, kept = delivery.c, Counter[tuple[Any, ...]]()
     query = select(it.mode, it.arrived_at, it.endpoint, it.verdict, it.reason)
     for mode, at, endpoint, verdict, reason in connection.execute(
@@ -196,14 +198,14 @@ def _counted_deliveries(connection: Connection) -> Iterator[Finding]:
         verified = bucket[3] == "verified"
         # What is rejected or says nothing new is counted whether or not it is kept.
         if number > counted.get(bucket, 0) or (verified and number != counted[bucket]):
-            yield Finding(
+            yield StoreFinding(
                 kind="delivery count",
                 subject=bucket[2],
                 sentence="deliveries of an hour are not counted as they are kept",
             )
 
 
-def _journal(connection: Connection) -> Iterator[Finding]:
+def _journal(connection: Connection) -> Iterator[StoreFinding]:
     head, removed = connection.execute(select(feed_head.c.seq, feed_head.c.removed)).one()
     rows = 0
     for table in JOURNAL:
@@ -212,13 +214,13 @@ def _journal(connection: Connection) -> Iterator[Finding]:
         ).one()
         rows += count
         if last > head:
-            yield Finding(
+            yield StoreFinding(
                 kind="journal",
                 subject=table.name,
                 sentence="the journal is longer than its counter says; restore a backup",
             )
     if rows + removed != head:
-        yield Finding(
+        yield StoreFinding(
             kind="journal",
             subject=None,
             sentence=f"{head - removed} changes were written and {rows} are there; "
@@ -226,7 +228,7 @@ def _journal(connection: Connection) -> Iterator[Finding]:
         )
 
 
-def _events(connection: Connection) -> Iterator[Finding]:
+def _events(connection: Connection) -> Iterator[StoreFinding]:
     first = select(
         event.c.id, event.c.digest, event.c.first_arrived_at, delivery.c.seq, delivery.c.body
     ).outerjoin_from(
@@ -241,20 +243,20 @@ def _events(connection: Connection) -> Iterator[Finding]:
         if seq is None and at < since:
             continue  # let go with its month
         if seq is None:
-            yield Finding(
+            yield StoreFinding(
                 kind="event",
                 subject=event_id,
                 sentence="the delivery that brought it first is missing; restore a backup",
             )
         elif body is not None and body_digest(body) != bytes(digest):
-            yield Finding(
+            yield StoreFinding(
                 kind="event",
                 subject=event_id,
                 sentence="its body is not the one that arrived; restore a backup",
             )
 
 
-def _settled_intents(connection: Connection) -> Iterator[Finding]:
+def _settled_intents(connection: Connection) -> Iterator[StoreFinding]:
     of, it = intent.c, collection.c
     same = (
         (it.mode == of.mode)
@@ -269,7 +271,7 @@ def _settled_intents(connection: Connection) -> Iterator[Finding]:
         ~exists().where(known & same),
     )
     for intent_id, collection_id in connection.execute(query):
-        yield Finding(
+        yield StoreFinding(
             kind="intent",
             subject=intent_id,
             sentence=f"it counts as {collection_id}, whose mode, reference, amount or phone is "
@@ -277,13 +279,13 @@ def _settled_intents(connection: Connection) -> Iterator[Finding]:
         )
 
 
-def _receipts(connection: Connection) -> Iterator[Finding]:
+def _receipts(connection: Connection) -> Iterator[StoreFinding]:
     it, of = receipt.c, collection.c
     query = select(it.receipt, it.collection_id).where(
         ~exists().where((of.id == it.collection_id) & (of.mode == it.mode))
     )
     for said, collection_id in connection.execute(query):
-        yield Finding(
+        yield StoreFinding(
             kind="receipt",
             subject=said,
             sentence=f"its collection {collection_id} is not there; restore a backup",

@@ -45,7 +45,6 @@ from kusanya.store.records.rows import (
     CopyResult,
     Decision,
     ExportResult,
-    Finding,
     IntentRow,
     IntentState,
     MetadataTerm,
@@ -53,6 +52,7 @@ from kusanya.store.records.rows import (
     Repeat,
     RollupRow,
     SortOrder,
+    StoreFinding,
 )
 from kusanya.store.records.watchers import (
     AlarmNotice,
@@ -92,7 +92,6 @@ __all__ = [
     "ErasureResult",
     "EventRow",
     "ExportResult",
-    "Finding",
     "IntentRow",
     "IntentState",
     "Key",
@@ -113,6 +112,7 @@ __all__ = [
     "RestoreResult",
     "RollupRow",
     "SortOrder",
+    "StoreFinding",
     "UnsentNotice",
     "Verdict",
     "missing_event",

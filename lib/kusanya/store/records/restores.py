@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kusanya.store.records.rows import Finding
+from kusanya.store.records.rows import StoreFinding
 
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     """A backup that was made, and whether it was found to be sound."""
 
     backup: Backup
-    findings: tuple[Finding, ...]
+    findings: tuple[StoreFinding, ...]
     """What its check found; where there is anything the store does not remember the backup."""
 
 

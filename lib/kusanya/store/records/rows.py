@@ -264,7 +264,7 @@ class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):
     took_us: int | None
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class StoreFinding(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which a store disagrees with itself, and what to do about it."""
 
     kind: str

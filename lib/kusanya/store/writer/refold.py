@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select, 
 
 from kusanya.errors import StoreUnavailable, WireError
 from kusanya.state.observation import Observation
-from kusanya.store.records import Finding, RebuildResult
+from kusanya.store.records import RebuildResult, StoreFinding
 from kusanya.store.tables.payload import mode_of, pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
 from kusanya.store.writer.batch import Transaction
@@ -51,8 +51,8 @@ def orphans(connection: Connection) -> Sequence[str]:
     return connection.execute(select(collection.c.id).where(~facts).distinct()).scalars().all()
 
 
-def projections(connection: Connection) -> Iterator[Pair | Finding]:
-    """Yield every row as it should be and as it is, and a Finding for each damaged fact."""
+def projections(connection: Connection) -> Iterator[Pair | StoreFinding]:
+    """Yield every row as it should be and as it is, and a StoreFinding for each damaged fact."""
     last = ""
     while True:
         ids = (
@@ -74,7 +74,7 @@ def projections(connection: Connection) -> Iterator[Pair | Finding]:
 
 def _folded(
     connection: Connection, of_facts: ColumnElement[bool], of_rows: ColumnElement[bool]
-) -> Iterator[Pair | Finding]:
+) -> Iterator[Pair | StoreFinding]:
     rows = connection.execute(select(*SELECTED).where(of_rows))
     kept = {(row.id, row.mode): row for row in map(ProjectedRow._make, rows)}
     it = observation.c
@@ -87,7 +87,7 @@ def _folded(
     places: dict[str, int] = {}
     for collection_id, seq, digest, payload in rows:
         read = _read(collection_id, digest, payload)
-        if isinstance(read, Finding):
+        if isinstance(read, StoreFinding):
             yield read
             continue
         facts[collection_id].append(read)
@@ -100,14 +100,14 @@ def _folded(
                 yield row, known
 
 
-def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | Finding:
+def _read(collection_id: str, digest: bytes, payload: bytes) -> Observation | StoreFinding:
     try:
         fact = unpack(payload)
         if pack(fact)[0] == bytes(digest):
             return fact
     except (WireError, msgspec.MsgspecError, ValueError):
         pass
-    return Finding(
+    return StoreFinding(
         kind="fact",
         subject=collection_id,
         sentence="an observation is not the one that was written; restore a backup",
@@ -133,12 +133,12 @@ def rebuild(writing: Transaction) -> RebuildResult:
     return RebuildResult(collections=changed + len(lost), rollups=len(differing))
 
 
-def _replaced(writing: Transaction, pairs: Iterable[Pair | Finding], sums: Sums) -> int:
+def _replaced(writing: Transaction, pairs: Iterable[Pair | StoreFinding], sums: Sums) -> int:
     """Write the rows that differ, add all rows to `sums` and return how many differed."""
     changed: list[ProjectedRow] = []
     gone: list[ProjectedRow] = []
     for pair in pairs:
-        if isinstance(pair, Finding):
+        if isinstance(pair, StoreFinding):
             raise StoreUnavailable(f"{pair.subject}: {pair.sentence}")
         row, known = pair
         if row is not None:

@@ -22,7 +22,7 @@ _SHOWN: Final = 3
 _LEAST_ROWS: Final = 10
 """Fewer rows than this after a change of tariff divide almost any amount."""
 
-Finding = tuple[int, str]
+GapFinding = tuple[int, str]
 """How many rows it concerns, and what was found, in words."""
 
 
@@ -31,7 +31,7 @@ class Hypothesis(msgspec.Struct, frozen=True):
 
     name: str
     meaning: str
-    findings: Callable[[int, pd.DataFrame, Period | None], Iterator[Finding]]
+    findings: Callable[[int, pd.DataFrame, Period | None], Iterator[GapFinding]]
 
 
 def tried(gap: int, rows: pd.DataFrame, period: Period | None) -> pd.DataFrame:
@@ -55,7 +55,7 @@ def tried(gap: int, rows: pd.DataFrame, period: Period | None) -> pd.DataFrame:
     )
 
 
-def _cutoff(gap: int, rows: pd.DataFrame, period: Period | None) -> Iterator[Finding]:
+def _cutoff(gap: int, rows: pd.DataFrame, period: Period | None) -> Iterator[GapFinding]:
     timed = rows[rows["at"].notna()]
     if timed.empty or period is None:
         return
@@ -89,13 +89,13 @@ def _span(begin: Any, end: Any) -> str:
     return f"from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} EAT"
 
 
-def _whole_group(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _whole_group(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     if len(rows) > 1 and abs(int(rows["amount"].sum())) == abs(gap):
         yield len(rows), "all rows together"
     yield from _groups(gap, rows, "amount", "all rows of")
 
 
-def _groups(gap: int, rows: pd.DataFrame, column: str, word: str) -> Iterator[Finding]:
+def _groups(gap: int, rows: pd.DataFrame, column: str, word: str) -> Iterator[GapFinding]:
     for by in ("day", "channel"):
         parts = rows.groupby(by)[column].agg(["sum", "size"])
         for name, part in parts[parts["sum"].abs() == abs(gap)].iterrows():
@@ -104,7 +104,7 @@ def _groups(gap: int, rows: pd.DataFrame, column: str, word: str) -> Iterator[Fi
                 yield int(part["size"]), f"{word} {shown}"
 
 
-def _fee_side(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _fee_side(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     charged = rows[rows["fee"].notna() & (rows["fee"] != 0)]
     if charged.empty:
         return
@@ -115,7 +115,7 @@ def _fee_side(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Findin
         yield 1, f"the fee of {_row(row)}"
 
 
-def _digits(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _digits(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     if gap % 9:
         return
     amounts = rows["amount"].to_numpy(dtype="int64")
@@ -131,17 +131,17 @@ def _digits(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]
             yield 1, f"{_row(row)}: {int(size[place]):,} for {other:,}"
 
 
-def _one_row(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _one_row(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     for row in columns.records(rows[rows["amount"].abs() == abs(gap)]):
         yield 1, _row(row)
 
 
-def _sign(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _sign(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     for row in columns.records(rows[rows["amount"].abs() * 2 == abs(gap)]):
         yield 1, _row(row)
 
 
-def _tariff(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[Finding]:
+def _tariff(gap: int, rows: pd.DataFrame, _: Period | None) -> Iterator[GapFinding]:
     charged = rows[rows["day"].notna() & rows["fee"].notna() & (rows["fee"] > 0)]
     if charged.empty:
         return
