@@ -211,7 +211,7 @@ async def _open_timeline(options: Options, storage: Storage) -> Timeline:
     timeline = make_timeline(
         options.clock, stored, starts_at=options.starts_at, uptime=options.uptime
     )
-    await storage.write(store_clock, timeline.to_store(), extend_claims_ms=timeline.doubtful_ms)
+    await storage.write(store_clock, timeline.to_store(), extend_key_uses_ms=timeline.doubtful_ms)
     return timeline
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kusanya_service.errors import ApiError
-from kusanya_service.http.idempotency import claim, is_kept
+from kusanya_service.http.idempotency import is_kept, key_use
 from kusanya_service.http.requests import parse
 
 scalars = (
@@ -69,9 +69,9 @@ def test_any_bytes_are_read_or_refused_as_malformed(body: bytes) -> None:
 
 
 @given(st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126)), min_size=4))
-def test_a_claim_belongs_to_merchant_mode_path_and_key_together(parts: list[str]) -> None:
+def test_a_use_of_a_key_belongs_to_merchant_mode_path_and_key_together(parts: list[str]) -> None:
     def scope(merchant: str, mode: str, path: str, key: str) -> bytes:
-        return claim(merchant=merchant, mode=mode, path=path, key=key, canonical=b"").scope
+        return key_use(merchant=merchant, mode=mode, path=path, key=key, canonical=b"").scope
 
     merchant, mode, path, key, *_ = parts
     scopes = {

@@ -91,7 +91,7 @@ def use_keys(connection: Any, count: int) -> None:
         body=b"{}",
     )
     for number in range(count):
-        changes.add_claim(connection, number.to_bytes(16), b"", 1, number)
+        changes.add_key_use(connection, number.to_bytes(16), b"", 1, number)
 
 
 def count_keys(connection: Any) -> int:
@@ -104,9 +104,9 @@ async def test_keys_past_their_retention_are_removed_oldest_first_a_few_at_a_tim
     storage: Storage,
 ) -> None:
     await storage.write(use_keys, 600)
-    await storage.write(changes.purge_claims, received_until=399)
+    await storage.write(changes.purge_key_uses, received_until=399)
     assert await storage.write(count_keys) == 600 - 256
-    await storage.write(changes.purge_claims, received_until=399)
+    await storage.write(changes.purge_key_uses, received_until=399)
     assert await storage.write(count_keys) == 200
-    assert queries.claim_answer(storage.reader, (399).to_bytes(16)) is None
-    assert queries.claim_answer(storage.reader, (400).to_bytes(16)) is not None
+    assert queries.key_answer(storage.reader, (399).to_bytes(16)) is None
+    assert queries.key_answer(storage.reader, (400).to_bytes(16)) is not None

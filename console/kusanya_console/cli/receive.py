@@ -38,7 +38,7 @@ _Given = ParamSpec("_Given")
 _Made = TypeVar("_Made")
 
 
-class Policy(StrEnum):
+class DoubleCheckOption(StrEnum):
     """Which deliveries are checked; the receiver's own policies, and none."""
 
     NEVER = "never"
@@ -68,8 +68,9 @@ def receive(
         typer.Option(help="NAME=whsec_... or whsec_...; may repeat. Better in KUSANYA_SECRETS."),
     ] = None,
     double_check: Annotated[
-        Policy, typer.Option(help="Which deliveries to ask the service about, after the answer.")
-    ] = Policy.NEVER,
+        DoubleCheckOption,
+        typer.Option(help="Which deliveries to ask the service about, after the answer."),
+    ] = DoubleCheckOption.NEVER,
     connections: Annotated[
         int, typer.Option(min=1, help="Connections at once; the longest idle gives way.")
     ] = 256,
@@ -137,7 +138,7 @@ def receive(
 
         def make() -> "Receiver":
             opened = command.open(stack)
-            checks = double_check is not Policy.NEVER
+            checks = double_check is not DoubleCheckOption.NEVER
             return app(
                 opened,
                 endpoints,
@@ -250,12 +251,15 @@ def _usable(make: Callable[_Given, _Made], *args: _Given.args, **named: _Given.k
 
 
 def _checks(
-    profile: "Profile", store: "Store", policy: Policy, clock: "Clock", stack: ExitStack
+    profile: "Profile", store: "Store", policy: DoubleCheckOption, clock: "Clock", stack: ExitStack
 ) -> "DoubleCheck":
     from kusanya.receiver import double_check
     from kusanya_console.cli.create import client_of
 
     client = stack.enter_context(client_of(profile))
     return double_check.DoubleCheck(
-        store, {profile.mode: client}, policy=double_check.Policy(policy.value), clock=clock
+        store,
+        {profile.mode: client},
+        policy=double_check.DoubleCheckPolicy(policy.value),
+        clock=clock,
     )

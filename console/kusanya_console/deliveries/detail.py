@@ -5,7 +5,7 @@ from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
 from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog
 from kusanya_console.deliveries.sender import sender_lines
-from kusanya_console.deliveries.tabs import Tab, body_lines, header_lines, signature_lines
+from kusanya_console.deliveries.tabs import DeliveryTab, body_lines, header_lines, signature_lines
 from kusanya_console.deliveries.timeline import slot_lines
 from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Line, Look, wrapped
@@ -14,7 +14,7 @@ from kusanya_console.ui.vocabulary import MUTED, WARN
 
 
 def part_lines(
-    tab: Tab,
+    tab: DeliveryTab,
     row: Arrived,
     look: Look,
     width: int,
@@ -25,9 +25,9 @@ def part_lines(
     listed: bool,
 ) -> list[Line]:
     """Return one part; `listed` adds the attempts to the first where no timeline has room."""
-    if tab is Tab.SENDER:
+    if tab is DeliveryTab.SENDER:
         return _sender(row, sender, mine, look, width)
-    if tab is not Tab.ATTEMPTS:
+    if tab is not DeliveryTab.ATTEMPTS:
         if isinstance(row, MissingEventRow):
             said = "Nothing of it has arrived, so there is nothing to show."
             if mine.rows:
@@ -44,11 +44,11 @@ def part_lines(
 
 
 def _brought(
-    tab: Tab, row: DeliveryRow, mine: DeliveryDetails, look: Look, width: int
+    tab: DeliveryTab, row: DeliveryRow, mine: DeliveryDetails, look: Look, width: int
 ) -> list[Line]:
-    if tab is Tab.BODY:
+    if tab is DeliveryTab.BODY:
         return body_lines(row, mine.body, width)
-    if tab is Tab.HEADERS:
+    if tab is DeliveryTab.HEADERS:
         return header_lines(mine.body, width)
     return signature_lines(row, mine.body, mine.finding, look, width)
 

@@ -27,7 +27,7 @@ from kusanya_console.deliveries.reader import (
     load_sender_log,
 )
 from kusanya_console.deliveries.resending import name_of, resending
-from kusanya_console.deliveries.tabs import Tab, body_text, tab_line
+from kusanya_console.deliveries.tabs import DeliveryTab, body_text, tab_line
 from kusanya_console.deliveries.timeline import attempt_lines
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
@@ -57,11 +57,13 @@ class DeliveriesScreen(ListScreen[Arrived]):
         self._sender_at = 0.0
         self._asking_sender = False
         self.tabs = tuple(
-            tab for tab in Tab if tab is not Tab.SENDER or context.service is not None
+            tab
+            for tab in DeliveryTab
+            if tab is not DeliveryTab.SENDER or context.service is not None
         )
 
     @property
-    def tab(self) -> Tab:
+    def tab(self) -> DeliveryTab:
         """Return which part of the detail is shown."""
         return self.tabs[self.part % len(self.tabs)]
 
@@ -108,7 +110,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         """Move ages and the countdown on, and ask the sender again where its log is shown."""
         super().second()
         waited = self.context.monotonic() - self._sender_at
-        if self.tab is Tab.SENDER and waited >= SENDER_EVERY_S:
+        if self.tab is DeliveryTab.SENDER and waited >= SENDER_EVERY_S:
             self._fetch_sender()
         self._show_card()
 
@@ -135,7 +137,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         super().show_fetched(what, value)
         if what == "details":
             self._details = value
-            if self.tab is Tab.SENDER:
+            if self.tab is DeliveryTab.SENDER:
                 self._fetch_sender()
         elif what == "missing":
             self._missing = value
@@ -158,7 +160,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
 
     def show_part(self) -> None:
         """Show the part of the detail that was asked for."""
-        if self.tab is Tab.SENDER:
+        if self.tab is DeliveryTab.SENDER:
             self._fetch_sender()
         self._show_card()
 

@@ -27,7 +27,7 @@ _LONGEST: Final = 2_000
 _HEADERS: Final = 60
 
 
-class Tab(StrEnum):
+class DeliveryTab(StrEnum):
     """What the pane shows of an arrival."""
 
     ATTEMPTS = "attempts"
@@ -37,7 +37,7 @@ class Tab(StrEnum):
     SENDER = "sender"
 
 
-def tab_line(tabs: tuple[Tab, ...], here: Tab) -> Line:
+def tab_line(tabs: tuple[DeliveryTab, ...], here: DeliveryTab) -> Line:
     """Return the names of the tabs; a mark says which one is shown, colour or not."""
     return tuple(
         (f"{'▸' if tab is here else ' '}{translate(tab.value)}", _role(tab is here)) for tab in tabs

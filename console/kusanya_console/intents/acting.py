@@ -15,7 +15,7 @@ from kusanya_console.intents.cards import (
     decision_warning,
     replay_facts,
 )
-from kusanya_console.intents.decide import DecideScreen, Decision
+from kusanya_console.intents.decide import DecideScreen, DecisionInput
 from kusanya_console.intents.reader import DecisionCheck, check_decision
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
@@ -70,7 +70,7 @@ class IntentActions(TableScreen[IntentRow]):
             return
         operator, row = may
 
-        def compare(decided: Decision | None) -> None:
+        def compare(decided: DecisionInput | None) -> None:
             if decided is not None:
                 self.fetch("decision", lambda: check_decision(operator, row, decided))
 

@@ -23,7 +23,7 @@ _WHY_LONGEST = 300
 _ID_LONGEST = 120
 
 
-class Decision(msgspec.Struct, frozen=True):
+class DecisionInput(msgspec.Struct, frozen=True):
     """What a person found out."""
 
     collection_id: str | None
@@ -31,7 +31,7 @@ class Decision(msgspec.Struct, frozen=True):
     why: str
 
 
-class DecideScreen(ModalScreen[Decision]):
+class DecideScreen(ModalScreen[DecisionInput]):
     """Asks what became of a creation; dismissed with None it asks for nothing."""
 
     BINDINGS = [("escape", "dismiss(None)", "Cancel.")]  # noqa: RUF012 - Textual reads it
@@ -129,4 +129,4 @@ class DecideScreen(ModalScreen[Decision]):
             self._complain(wrong)
             return
         became = self._said("became")
-        self.dismiss(Decision(None if became == _NOTHING else became, self._said("why")))
+        self.dismiss(DecisionInput(None if became == _NOTHING else became, self._said("why")))

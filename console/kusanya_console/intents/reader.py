@@ -15,7 +15,7 @@ from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.intents.decide import Decision
+from kusanya_console.intents.decide import DecisionInput
 
 _UNKNOWN_LISTED: Final = 200
 _OTHERS_LISTED: Final = 200
@@ -47,12 +47,12 @@ class DecisionCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a person says became of an intent, and what is known of the collection they name."""
 
     intent: IntentRow
-    said: Decision
+    said: DecisionInput
     candidate: Candidate | None = None
     refused: bool = False
 
 
-def check_decision(operator: OperatorActions, row: IntentRow, said: Decision) -> DecisionCheck:
+def check_decision(operator: OperatorActions, row: IntentRow, said: DecisionInput) -> DecisionCheck:
     """Compare the collection that is named with the intent; raises StoreError."""
     if said.collection_id is None:
         return DecisionCheck(intent=row, said=said)

@@ -13,7 +13,7 @@ from kusanya.alarms.sender import SenderEndpoint
 from kusanya_console.actions.results import READ_ONLY
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import ServiceKey, ServicePicture
-from kusanya_console.service.tables import Fault, Tab, Thing
+from kusanya_console.service.tables import Fault, ServiceTab, Thing
 from kusanya_console.ui.format import Line, cell, fit, rule, wrapped
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
@@ -34,7 +34,7 @@ class ServiceAction(StrEnum):
 class ActionContext(msgspec.Struct, frozen=True, kw_only=True):
     """Where a key is pressed: the list, what the cursor points at, and how the service stands."""
 
-    tab: Tab
+    tab: ServiceTab
     thing: Thing | None
     picture: ServicePicture
     no_trial: str = ""
@@ -65,7 +65,11 @@ def _use(at: ActionContext) -> str:
 
 
 def _add(at: ActionContext) -> str:
-    return "" if at.tab in {Tab.ENDPOINTS, Tab.KEYS} else "endpoints and keys can be added"
+    return (
+        ""
+        if at.tab in {ServiceTab.ENDPOINTS, ServiceTab.KEYS}
+        else "endpoints and keys can be added"
+    )
 
 
 def _enable(at: ActionContext) -> str:
@@ -108,16 +112,16 @@ _WHY: Final[Mapping[ServiceAction, Callable[[ActionContext], str]]] = {
 def _labels(at: ActionContext) -> list[tuple[ServiceAction, str]]:
     clock = (ServiceAction.ADVANCE, "advance the clock…")
     match at.tab:
-        case Tab.ENDPOINTS:
+        case ServiceTab.ENDPOINTS:
             mine = [(ServiceAction.ENABLE, "enable…"), (ServiceAction.ROTATE, "rotate its secret…")]
             held = [*mine, (ServiceAction.DELETE, "delete it…")] if at.thing is not None else []
             return [*held, (ServiceAction.ADD, "add an endpoint…"), clock]
-        case Tab.PHONES:
+        case ServiceTab.PHONES:
             return [(ServiceAction.USE, "create a test collection…"), clock]
-        case Tab.FAULTS:
+        case ServiceTab.FAULTS:
             on = isinstance(at.thing, Fault) and at.thing.rule is not None
             put = "end this fault…" if on else "put it in force…"
             return [(ServiceAction.USE, put), (ServiceAction.NO_FAULTS, "end all faults…"), clock]
-        case Tab.KEYS:
+        case ServiceTab.KEYS:
             mine = [(ServiceAction.DELETE, "revoke it…")] if at.thing is not None else []
             return [*mine, (ServiceAction.ADD, "make a key of this mode…"), clock]

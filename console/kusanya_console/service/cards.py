@@ -13,7 +13,7 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import ServiceKey, ServicePicture
-from kusanya_console.service.tables import Fault, Tab, Thing, fuse, mode, state
+from kusanya_console.service.tables import Fault, ServiceTab, Thing, fuse, mode, state
 from kusanya_console.service.words import FAULTS
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
@@ -49,7 +49,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 def figures(
     picture: ServicePicture | None,
     lost: tuple[str, datetime] | None,
-    tab: Tab,
+    tab: ServiceTab,
     look: Look,
     width: int,
 ) -> list[Line]:
@@ -68,7 +68,7 @@ def figures(
         since = translate("last known shown; since {at}", at=at)
         lines.append(((" ", PLAIN), (f"{since} {translate_filled(lost[0])}", FAILED)))
     line: list[Run] = [(" ", PLAIN)]
-    for one in Tab:
+    for one in ServiceTab:
         here = one is tab
         line += [(f"{'▸' if here else ' '}{translate(one.value)} ", ACCENT if here else MUTED)]
         line += [*_held(one, picture), ("    ", PLAIN)]
@@ -88,20 +88,20 @@ def _clock(picture: ServicePicture, look: Look) -> list[Run]:
     return [now, ("   ", PLAIN), cell(time.kind, MUTED, limit=20), (fast, MUTED)]
 
 
-def _held(tab: Tab, picture: ServicePicture) -> list[Run]:
+def _held(tab: ServiceTab, picture: ServicePicture) -> list[Run]:
     match tab:
-        case Tab.ENDPOINTS:
+        case ServiceTab.ENDPOINTS:
             off = sum(one.is_disabled for one in picture.endpoints)
             counted: list[Run] = [(f"{len(picture.endpoints):,}", PLAIN)]
             said = translate("✕ {count} disabled", count=off)
             return [*counted, (f" {said}", FAILED)] if off else counted
-        case Tab.PHONES:
+        case ServiceTab.PHONES:
             return [("15", PLAIN)]
-        case Tab.FAULTS:
+        case ServiceTab.FAULTS:
             count = sum(rule.left != 0 for rule in picture.faults)
             said = translate("{count} in force", count=count)
             return [(said, WARN)] if count else [(translate("none"), PLAIN)]
-        case Tab.KEYS:
+        case ServiceTab.KEYS:
             return [(f"{sum(key.revoked_at is None for key in picture.keys):,}", PLAIN)]
 
 

@@ -18,7 +18,7 @@ from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.service.actions import ActionContext, ServiceAction, disabled_reason
 from kusanya_console.service.cards import Trial
 from kusanya_console.service.dialogs import AskScreen
-from kusanya_console.service.tables import Fault, Tab, state
+from kusanya_console.service.tables import Fault, ServiceTab, state
 from kusanya_console.service.view import ServiceView
 from kusanya_console.service.words import parse_duration, parse_fault_rule
 from kusanya_console.ui.format import cell, format_duration
@@ -156,7 +156,7 @@ class ServiceScreen(ServiceView):
             return
         service_admin, at = may
         mode = self.context.mode
-        if at.tab is Tab.KEYS:
+        if at.tab is ServiceTab.KEYS:
             said = translate("a new API key of {mode} mode", mode=mode.value)
             facts: Facts = (("key", (said, STRONG)),)
             warning = "Anybody who has it can create collections. It is shown once, in a dialog."

@@ -22,7 +22,7 @@ from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
 
 
-class Tab(StrEnum):
+class ServiceTab(StrEnum):
     """The lists, in their order."""
 
     ENDPOINTS = "endpoints"
@@ -54,26 +54,26 @@ def _column(number: int, title: str, width: int, **options: int | bool) -> Colum
     return Column(title, width, lambda item, _look: item.cells[number], **options)  # type: ignore[arg-type] # the options of Column
 
 
-COLUMNS: Final[dict[Tab, tuple[Column[Item], ...]]] = {
-    Tab.ENDPOINTS: (
+COLUMNS: Final[dict[ServiceTab, tuple[Column[Item], ...]]] = {
+    ServiceTab.ENDPOINTS: (
         _column(0, "sent to", 24, grows=40),
         _column(1, "mode", 4),
         _column(2, "state", 10),
         _column(3, "disable fuse, 72 h", 22, grows=20, rank=1),
     ),
-    Tab.PHONES: (
+    ServiceTab.PHONES: (
         _column(0, "phone", 12),
         _column(1, "comes to", 21),
         _column(2, "what happens", 30, grows=20, rank=1),
     ),
-    Tab.FAULTS: (
+    ServiceTab.FAULTS: (
         _column(0, "fault", 18),
         _column(1, "state", 10),
         _column(2, "strikes", 25, grows=10),
         _column(3, "struck", 6, right=True),
         _column(4, "what goes wrong", 20, grows=20, rank=1),
     ),
-    Tab.KEYS: (
+    ServiceTab.KEYS: (
         _column(0, "key", 20, grows=18, names=True),
         _column(1, "mode", 4),
         _column(2, "access", 6),
@@ -84,16 +84,16 @@ COLUMNS: Final[dict[Tab, tuple[Column[Item], ...]]] = {
 }
 
 
-def items(tab: Tab, picture: ServicePicture, look: Look) -> tuple[Item, ...]:
+def items(tab: ServiceTab, picture: ServicePicture, look: Look) -> tuple[Item, ...]:
     """Return the lines of one list; a key that works stands before a revoked one."""
     match tab:
-        case Tab.ENDPOINTS:
+        case ServiceTab.ENDPOINTS:
             return tuple(_endpoint(one, look) for one in picture.endpoints)
-        case Tab.PHONES:
+        case ServiceTab.PHONES:
             return tuple(_phone(one) for one in SCRIPTED)
-        case Tab.FAULTS:
+        case ServiceTab.FAULTS:
             return tuple(_fault(one) for one in all_faults(picture))
-        case Tab.KEYS:
+        case ServiceTab.KEYS:
             ranked = sorted(picture.keys, key=lambda key: key.revoked_at is not None)
             return tuple(_key(one, look) for one in ranked)
 

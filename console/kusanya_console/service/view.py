@@ -28,7 +28,7 @@ from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.service.actions import ActionContext, action_lines
 from kusanya_console.service.cards import Trial, card, figures, tried
 from kusanya_console.service.dialogs import SecretScreen
-from kusanya_console.service.tables import COLUMNS, Fault, Item, Tab, Thing, items
+from kusanya_console.service.tables import COLUMNS, Fault, Item, ServiceTab, Thing, items
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
@@ -57,12 +57,12 @@ class ServiceView(ConsoleScreen):
     def __init__(self, context: AppContext) -> None:
         super().__init__(context)
         look = context.look
-        self.tables: dict[Tab, RecordTable[Item]] = {
-            tab: RecordTable(COLUMNS[tab], look=look, id=f"table-{tab.value}") for tab in Tab
+        self.tables: dict[ServiceTab, RecordTable[Item]] = {
+            tab: RecordTable(COLUMNS[tab], look=look, id=f"table-{tab.value}") for tab in ServiceTab
         }
         for table in self.tables.values():
             table.follow = False
-        self.tab = Tab.ENDPOINTS
+        self.tab = ServiceTab.ENDPOINTS
         self.picture: ServicePicture | None = None
         self.trials: tuple[Trial, ...] = ()
         self._lost: tuple[str, datetime] | None = None
@@ -195,8 +195,8 @@ class ServiceView(ConsoleScreen):
 
     def _empty(self) -> list[Line]:
         what = {
-            Tab.ENDPOINTS: "No endpoint is registered: events go nowhere.",
-            Tab.KEYS: "There is no API key: nobody can create a collection.",
+            ServiceTab.ENDPOINTS: "No endpoint is registered: events go nowhere.",
+            ServiceTab.KEYS: "There is no API key: nobody can create a collection.",
         }.get(self.tab, "")
         return [((translate(what), PLAIN),), ((translate("A adds one. ? lists the keys."), MUTED),)]
 
@@ -218,7 +218,7 @@ class ServiceView(ConsoleScreen):
             no_trial="" if service_admin is None else service_admin.trial_disabled_reason(),
         )
 
-    def _open(self, tab: Tab) -> None:
+    def _open(self, tab: ServiceTab) -> None:
         self.tab = tab
         for one, table in self.tables.items():
             table.set_class(one is tab, "-shown")
@@ -237,7 +237,7 @@ class ServiceView(ConsoleScreen):
 
     def action_tab(self, by: int) -> None:
         """Show the next list, or the one before."""
-        tabs = list(Tab)
+        tabs = list(ServiceTab)
         self._open(tabs[(tabs.index(self.tab) + by) % len(tabs)])
 
     def action_pane(self) -> None:

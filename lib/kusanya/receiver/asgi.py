@@ -19,7 +19,7 @@ from kusanya.receiver.admission import Limits, Refusal, admit_size
 from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import answer_text
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.handler import DeliveryHandler, Follower, Journal
+from kusanya.receiver.handler import DeliveryHandler, DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.store import Store
@@ -33,7 +33,7 @@ _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 
 
 def app(
-    store: Journal,
+    store: DeliveryJournal,
     secrets: AnySecrets,
     *,
     mode: Mode | str | None = None,

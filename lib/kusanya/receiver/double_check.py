@@ -29,7 +29,7 @@ from kusanya.wire import Collection, Event, Mode
 _log: Final = logging.getLogger("kusanya.receiver")
 
 
-class Policy(StrEnum):
+class DoubleCheckPolicy(StrEnum):
     """Which deliveries are checked."""
 
     ALWAYS = "always"
@@ -85,7 +85,7 @@ class DoubleCheck(ForkAware):
         store: Store,
         clients: Mapping[Mode, ServiceReader],
         *,
-        policy: Policy = Policy.ON_CONTRADICTION,
+        policy: DoubleCheckPolicy = DoubleCheckPolicy.ON_CONTRADICTION,
         share: float = 0.05,
         clock: Clock | None = None,
         queue_events: int = 1_000,
@@ -210,9 +210,11 @@ class DoubleCheck(ForkAware):
         )
 
     def _wanted(self, arrival: Arrival, receipt: DeliveryReceipt) -> bool:
-        if self._policy is Policy.ALWAYS or receipt.verdict is Verdict.CONFLICT:
+        if self._policy is DoubleCheckPolicy.ALWAYS or receipt.verdict is Verdict.CONFLICT:
             return True
-        if self._policy is Policy.SAMPLED and is_sampled(arrival.event_id or "", self._share):
+        if self._policy is DoubleCheckPolicy.SAMPLED and is_sampled(
+            arrival.event_id or "", self._share
+        ):
             return True
         fact = arrival.observation
         if fact is None or f"collection.{fact.collection.status}" != arrival.event_type:

@@ -42,7 +42,7 @@ _log_accepted: Final = logging.getLogger("kusanya.receiver.accepted")
 thousands a second, and each costs half of what receiving it does."""
 
 
-class Journal(Protocol):
+class DeliveryJournal(Protocol):
     """What the receiver needs of a `Store`."""
 
     @property
@@ -89,7 +89,7 @@ class DeliveryHandler:
 
     def __init__(
         self,
-        store: Journal,
+        store: DeliveryJournal,
         endpoints: Endpoints,
         *,
         clock: Clock,

@@ -20,7 +20,7 @@ from kusanya.http_limits import BoundedProtocol, ConnectionLimits, Server, bound
 from kusanya.receiver.admission import Limits
 from kusanya.receiver.asgi import Receiver, app
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.handler import Follower, Journal
+from kusanya.receiver.handler import DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import Application
 from kusanya.receiver.waiting import WaitingReceiver
@@ -72,7 +72,7 @@ _NO_CONNECTION_LIMITS_GIVEN: Final = ConnectionLimits()
 
 
 def run(
-    store: Journal,
+    store: DeliveryJournal,
     secrets: AnySecrets,
     *,
     host: str = "127.0.0.1",

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 
-class Change(StrEnum):
+class BodyEdit(StrEnum):
     """What was done to a body on its way."""
 
     NEWLINE_ADDED = "newline_added"
@@ -25,14 +25,14 @@ class Change(StrEnum):
 
 
 SENTENCES: Final = {
-    Change.NEWLINE_ADDED: "a line break was added at its end, as tools that save or echo text do",
-    Change.NEWLINE_REMOVED: "the line break at its end was cut off",
-    Change.LINE_ENDINGS: "its line endings were changed",
-    Change.BOM_ADDED: "a byte order mark was put in front of it",
-    Change.BOM_REMOVED: "the byte order mark in front of it was removed",
-    Change.SPACE_AROUND: "white space was added around it",
-    Change.RESERIALISED: "its JSON was parsed and written again: verify the raw bytes instead",
-    Change.REENCODED: "its characters were written in another encoding",
+    BodyEdit.NEWLINE_ADDED: "a line break was added at its end, as tools that save or echo text do",
+    BodyEdit.NEWLINE_REMOVED: "the line break at its end was cut off",
+    BodyEdit.LINE_ENDINGS: "its line endings were changed",
+    BodyEdit.BOM_ADDED: "a byte order mark was put in front of it",
+    BodyEdit.BOM_REMOVED: "the byte order mark in front of it was removed",
+    BodyEdit.SPACE_AROUND: "white space was added around it",
+    BodyEdit.RESERIALISED: "its JSON was parsed and written again: verify the raw bytes instead",
+    BodyEdit.REENCODED: "its characters were written in another encoding",
 }
 
 _Dump = Callable[[Any], str]
@@ -52,24 +52,24 @@ _FORMS: Final[tuple[_Dump, ...]] = tuple(
 """The ways in which common programs write JSON."""
 
 
-def bodies(payload: bytes) -> Iterator[tuple[Change, bytes]]:
+def bodies(payload: bytes) -> Iterator[tuple[BodyEdit, bytes]]:
     """Yield what `payload` may have been before it was changed, each with the change."""
     if payload.endswith(b"\n"):
-        yield Change.NEWLINE_ADDED, payload.removesuffix(b"\n").removesuffix(b"\r")
-    yield Change.NEWLINE_REMOVED, payload + b"\n"
-    yield Change.NEWLINE_REMOVED, payload + b"\r\n"
+        yield BodyEdit.NEWLINE_ADDED, payload.removesuffix(b"\n").removesuffix(b"\r")
+    yield BodyEdit.NEWLINE_REMOVED, payload + b"\n"
+    yield BodyEdit.NEWLINE_REMOVED, payload + b"\r\n"
     if b"\r\n" in payload:
-        yield Change.LINE_ENDINGS, payload.replace(b"\r\n", b"\n")
+        yield BodyEdit.LINE_ENDINGS, payload.replace(b"\r\n", b"\n")
     elif b"\n" in payload:
-        yield Change.LINE_ENDINGS, payload.replace(b"\n", b"\r\n")
+        yield BodyEdit.LINE_ENDINGS, payload.replace(b"\n", b"\r\n")
     if payload.startswith(codecs.BOM_UTF8):
-        yield Change.BOM_ADDED, payload.removeprefix(codecs.BOM_UTF8)
+        yield BodyEdit.BOM_ADDED, payload.removeprefix(codecs.BOM_UTF8)
     else:
-        yield Change.BOM_REMOVED, codecs.BOM_UTF8 + payload
+        yield BodyEdit.BOM_REMOVED, codecs.BOM_UTF8 + payload
     if (stripped := payload.strip()) != payload:
-        yield Change.SPACE_AROUND, stripped
-    yield from ((Change.RESERIALISED, body) for body in _rewritten(payload))
-    yield from ((Change.REENCODED, body) for body in _reencoded(payload))
+        yield BodyEdit.SPACE_AROUND, stripped
+    yield from ((BodyEdit.RESERIALISED, body) for body in _rewritten(payload))
+    yield from ((BodyEdit.REENCODED, body) for body in _reencoded(payload))
 
 
 def _rewritten(payload: bytes) -> Iterator[bytes]:

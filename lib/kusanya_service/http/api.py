@@ -179,7 +179,7 @@ class Api:
         if not caller.may_write:
             raise ApiError(403, "forbidden", "this API key may only read")
         key = idempotency.read_key(values_of(scope, b"idempotency-key"))
-        claim, new = await self._read_creation(scope, receive, caller, key)
+        use, new = await self._read_creation(scope, receive, caller, key)
         mode = caller.mode.value
         script = self._rules.operators.script_of(new.phone, mode)
         attempt = self._try_number(mode, key)
@@ -187,12 +187,12 @@ class Api:
             cut(scope)
             return
         # Tries are remembered by this process alone: what has its answer keeps it all the same.
-        first = script.first_refused and attempt == 1 and self._earlier_answer(claim) is None
+        first = script.first_refused and attempt == 1 and self._earlier_answer(use) is None
         if first or self._faults.roll(FaultKind.FAIL_BEFORE_COMMIT, key, attempt):
             raise ApiError(500, "internal_error", "a fault was asked for; nothing was kept")
         outcome = await self._storage.write(
             create,
-            claim,
+            use,
             new,
             mode=mode,
             now_ms=self._timeline.now_ms(),
@@ -217,14 +217,14 @@ class Api:
 
     async def _read_creation(
         self, scope: Scope, receive: Receive, caller: Caller, key: str
-    ) -> tuple[idempotency.Claim, NewCollection]:
-        """Return the key's claim and what is to be created. Raises ApiError for what is wrong."""
+    ) -> tuple[idempotency.KeyUse, NewCollection]:
+        """Return the key's use and what is to be created. Raises ApiError for what is wrong."""
         _require_json(scope)
         body = await read_body(scope, receive, BODY_MAX_BYTES)
         if body is None:
             raise ApiError(413, "body_too_large", f"a body has at most {BODY_MAX_BYTES} bytes")
         parsed = parse(body)
-        claim = idempotency.claim(
+        use = idempotency.key_use(
             merchant=self._rules.merchant_id,
             mode=caller.mode.value,
             path=_COLLECTIONS,
@@ -232,19 +232,19 @@ class Api:
             canonical=parsed.canonical,
         )
         try:
-            return claim, validate(parsed.value, self._rules.bounds)
+            return use, validate(parsed.value, self._rules.bounds)
         except ApiError:
-            self._refuse_reused_key(claim)
+            self._refuse_reused_key(use)
             raise
 
-    def _refuse_reused_key(self, claim: idempotency.Claim) -> None:
+    def _refuse_reused_key(self, use: idempotency.KeyUse) -> None:
         """Raise 409 for a key that has an answer: an unacceptable body is another body."""
-        if self._earlier_answer(claim) is not None:
+        if self._earlier_answer(use) is not None:
             raise idempotency.reused()
 
-    def _earlier_answer(self, claim: idempotency.Claim) -> CreateAnswer | KeyConflict | None:
+    def _earlier_answer(self, use: idempotency.KeyUse) -> CreateAnswer | KeyConflict | None:
         """Return what a key was answered with, or None for one that is free."""
-        return earlier_answer(self._storage.reader, claim, self._timeline.monotonic_ms())
+        return earlier_answer(self._storage.reader, use, self._timeline.monotonic_ms())
 
     def _try_number(self, mode: str, key: str) -> int:
         """Return how often a key was sent, this time included, as far as remembered."""

@@ -11,7 +11,7 @@ import msgspec
 
 from kusanya.assumptions import CURRENCY
 from kusanya.wire import Mode, Status
-from kusanya_service.http.idempotency import RETENTION_MS, Claim, is_kept
+from kusanya_service.http.idempotency import RETENTION_MS, KeyUse, is_kept
 from kusanya_service.http.requests import NewCollection
 from kusanya_service.simulation.resources import Collection, encode
 from kusanya_service.simulation.rules import Rules
@@ -37,21 +37,21 @@ class KeyConflict(msgspec.Struct, frozen=True):
 
 
 def earlier_answer(
-    connection: Connection, claim: Claim, monotonic_ms: int
+    connection: Connection, use: KeyUse, monotonic_ms: int
 ) -> CreateAnswer | KeyConflict | None:
     """Return what a key was answered with, or None for one that is free."""
-    found = queries.claim_answer(connection, claim.scope)
+    found = queries.key_answer(connection, use.scope)
     if found is None:
         return None
     body, received_at, answer = found
     if not is_kept(received_at, monotonic_ms):
         return None
-    return CreateAnswer(answer, replayed=True) if body == claim.body else KeyConflict()
+    return CreateAnswer(answer, replayed=True) if body == use.body else KeyConflict()
 
 
 def create(
     connection: Connection,
-    claim: Claim,
+    use: KeyUse,
     new: NewCollection,
     *,
     mode: str,
@@ -60,7 +60,7 @@ def create(
     rules: Rules,
 ) -> CreateAnswer | KeyConflict:
     """Create the collection of a key, or replay what the key was answered with."""
-    earlier = earlier_answer(connection, claim, monotonic_ms)
+    earlier = earlier_answer(connection, use, monotonic_ms)
     if earlier is not None:
         return earlier
     number = changes.next_number(connection, "collection")
@@ -93,7 +93,7 @@ def create(
         due_at=due_at,
         body=encoded,
     )
-    changes.add_claim(connection, claim.scope, claim.body, number, monotonic_ms)
+    changes.add_key_use(connection, use.scope, use.body, number, monotonic_ms)
     if number % _PURGE_EVERY == 0:
-        changes.purge_claims(connection, received_until=monotonic_ms - RETENTION_MS)
+        changes.purge_key_uses(connection, received_until=monotonic_ms - RETENTION_MS)
     return CreateAnswer(encoded, replayed=False, number=number, due_at=due_at)

@@ -19,7 +19,7 @@ RETENTION_MS: Final = span_ms(IDEMPOTENCY_RETENTION)
 HEADER: Final = "Idempotency-Key"
 
 
-class Claim(msgspec.Struct, frozen=True):
+class KeyUse(msgspec.Struct, frozen=True):
     """One use of a key: where it counts and what it was used for."""
 
     scope: bytes
@@ -46,10 +46,10 @@ def read_key(values: list[bytes]) -> str:
     return key
 
 
-def claim(*, merchant: str, mode: str, path: str, key: str, canonical: bytes) -> Claim:
-    """Return the claim of one request."""
+def key_use(*, merchant: str, mode: str, path: str, key: str, canonical: bytes) -> KeyUse:
+    """Return the use that one request makes of its key."""
     scope = hashlib.blake2b(f"{merchant}\0{mode}\0{path}\0{key}".encode(), digest_size=16)
-    return Claim(scope.digest(), hashlib.sha256(canonical).digest())
+    return KeyUse(scope.digest(), hashlib.sha256(canonical).digest())
 
 
 def is_kept(received_ms: int, now_ms: int) -> bool:

@@ -73,10 +73,10 @@ def load_clock(connection: Connection) -> StoredClock:
     )
 
 
-def store_clock(connection: Connection, now: StoredClock, *, extend_claims_ms: int = 0) -> None:
-    """Store the time; idempotency keys live on for `extend_claims_ms` more, in one transaction."""
-    if extend_claims_ms:
-        changes.extend_claims(connection, extend_claims_ms)
+def store_clock(connection: Connection, now: StoredClock, *, extend_key_uses_ms: int = 0) -> None:
+    """Store the time and let idempotency keys live longer, in one transaction."""
+    if extend_key_uses_ms:
+        changes.extend_key_uses(connection, extend_key_uses_ms)
     changes.set_meta(connection, _LAST, str(now.last_ms))
     changes.set_meta(connection, _BOOT, now.uptime.boot if now.uptime else "")
     changes.set_meta(connection, _UPTIME, str(now.uptime.ms if now.uptime else 0))

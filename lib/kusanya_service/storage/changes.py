@@ -59,7 +59,7 @@ def add_collection(
     )
 
 
-def add_claim(
+def add_key_use(
     connection: Connection, scope: bytes, body: bytes, collection: int, received_at: int
 ) -> None:
     """Store what an idempotency key was used for, in place of an expired use."""
@@ -70,12 +70,12 @@ def add_claim(
     )
 
 
-def extend_claims(connection: Connection, by_ms: int) -> None:
+def extend_key_uses(connection: Connection, by_ms: int) -> None:
     """Count all idempotency keys as received later by a span."""
     connection.execute("UPDATE idempotency SET received_at = received_at + ?", (by_ms,))
 
 
-def purge_claims(connection: Connection, *, received_until: int) -> None:
+def purge_key_uses(connection: Connection, *, received_until: int) -> None:
     """Remove a few keys that were received at or before an instant."""
     connection.execute(
         "DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency"

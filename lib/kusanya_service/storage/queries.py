@@ -66,7 +66,7 @@ def event_body(connection: Connection, event_id: str, mode: str) -> bytes | None
     return None if row is None else row[0]
 
 
-def claim_answer(connection: Connection, scope: bytes) -> tuple[bytes, int, bytes] | None:
+def key_answer(connection: Connection, scope: bytes) -> tuple[bytes, int, bytes] | None:
     """Return (body digest, received at, the 202's bytes) of an idempotency key, or None."""
     row: tuple[bytes, int, bytes] | None = connection.execute(
         "SELECT idempotency.body, received_at, created_body FROM idempotency"

@@ -15,7 +15,7 @@ from kusanya.receiver.double_check import (
     CheckOutcome,
     CheckResult,
     DoubleCheck,
-    Policy,
+    DoubleCheckPolicy,
     differing,
     is_sampled,
 )
@@ -84,7 +84,9 @@ def check(store: Store, clock: Clock) -> Check:
     """Return a checker of one delivery that waits for the result."""
 
     def run(
-        service: Service, offered: tuple[Arrival, DeliveryReceipt], policy: Policy = Policy.ALWAYS
+        service: Service,
+        offered: tuple[Arrival, DeliveryReceipt],
+        policy: DoubleCheckPolicy = DoubleCheckPolicy.ALWAYS,
     ) -> CheckResult:
         results: queue.Queue[CheckResult] = queue.Queue()
         with DoubleCheck(
@@ -161,9 +163,9 @@ def test_the_answer_about_another_event_or_mode_is_no_fact(
     assert store.collections.get("col_2", Mode.TEST) is None
 
 
-@pytest.mark.parametrize("policy", [Policy.ON_CONTRADICTION, Policy.SAMPLED])
+@pytest.mark.parametrize("policy", [DoubleCheckPolicy.ON_CONTRADICTION, DoubleCheckPolicy.SAMPLED])
 def test_a_contradiction_is_checked_under_every_policy_and_a_plain_event_is_not(
-    store: Store, clock: Clock, acknowledged: Acknowledged, body: Body, policy: Policy
+    store: Store, clock: Clock, acknowledged: Acknowledged, body: Body, policy: DoubleCheckPolicy
 ) -> None:
     service, results = Service(body()), queue.Queue[CheckResult]()
     with DoubleCheck(
@@ -203,9 +205,9 @@ def test_rejected_repeated_and_other_modes_deliveries_are_not_asked_about(
     store: Store, acknowledged: Acknowledged, body: Body
 ) -> None:
     service = Service(body())
-    with DoubleCheck(store, {Mode.LIVE: service}, policy=Policy.ALWAYS) as checks:
+    with DoubleCheck(store, {Mode.LIVE: service}, policy=DoubleCheckPolicy.ALWAYS) as checks:
         checks.offer(*acknowledged())
-    with DoubleCheck(store, {Mode.TEST: service}, policy=Policy.ALWAYS) as checks:
+    with DoubleCheck(store, {Mode.TEST: service}, policy=DoubleCheckPolicy.ALWAYS) as checks:
         repeated = acknowledged()
         assert repeated[1].verdict is Verdict.REPEAT
         checks.offer(*repeated)
@@ -225,7 +227,9 @@ def test_a_full_queue_drops_and_counts_and_stopping_does_not_wait_for_it(
 
     service = Stuck(body())
     offered = acknowledged()
-    with DoubleCheck(store, {Mode.TEST: service}, policy=Policy.ALWAYS, queue_events=2) as checks:
+    with DoubleCheck(
+        store, {Mode.TEST: service}, policy=DoubleCheckPolicy.ALWAYS, queue_events=2
+    ) as checks:
         checks.offer(*offered)
         assert entered.wait(10)
         for _ in range(5):
@@ -251,7 +255,11 @@ def test_a_failing_callback_is_logged_and_ends_no_later_check(
 
     service = Service(body())
     checks = DoubleCheck(
-        store, {Mode.TEST: service}, policy=Policy.ALWAYS, clock=clock, on_checked=fail_once
+        store,
+        {Mode.TEST: service},
+        policy=DoubleCheckPolicy.ALWAYS,
+        clock=clock,
+        on_checked=fail_once,
     )
     first, other = acknowledged(), acknowledged(body(data={"fee": 60}))
     checks.offer(*first)

@@ -11,7 +11,7 @@ from tests.kusanya.receiver.lost_answers import unanswered
 
 from kusanya.clock import Clock
 from kusanya.receiver import Receiver, app
-from kusanya.receiver.double_check import DoubleCheck, Policy
+from kusanya.receiver.double_check import DoubleCheck, DoubleCheckPolicy
 from kusanya.store import Store
 from kusanya.store.records import (
     IntentState,
@@ -94,7 +94,9 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
     from starlette.routing import Mount
 
     intent, payload = unanswered(store), body()
-    checks = DoubleCheck(store, {Mode.TEST: Service(payload)}, policy=Policy.ALWAYS, clock=clock)
+    checks = DoubleCheck(
+        store, {Mode.TEST: Service(payload)}, policy=DoubleCheckPolicy.ALWAYS, clock=clock
+    )
     receiver = app(store, SECRET, mode="test", clock=clock, double_check=checks)
     program = Starlette(routes=[Mount("/hooks", app=receiver)])
     assert (await ask(program, payload, signed(payload), path="/hooks/")).status == 200

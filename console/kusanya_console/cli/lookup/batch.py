@@ -30,7 +30,7 @@ class ExitCode(IntEnum):
 _WORST_FIRST: Final = (ExitCode.NOT_FOUND, ExitCode.CONTRADICTION, ExitCode.DONE)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LookupReport(msgspec.Struct, frozen=True):
     """What one look-up says: as lines for people, as a document for programs."""
 
     lines: Sequence[str]
@@ -67,8 +67,10 @@ def _is_one_message(text: str) -> bool:
     return not names or in_lines < len(whole.confirmations)
 
 
-def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: bool) -> ExitCode:
-    """Answer each text in turn and return how the command ends: well only if all were found.
+def answer_all(
+    texts: Iterator[str], ask: Callable[[str], LookupReport], *, as_json: bool
+) -> ExitCode:
+    """LookupReport each text in turn and return how the command ends: well only if all were found.
 
     A text alone is answered as if it had been given on the command line. Of several each is
     answered even where one is no id. Raises Refused where there is none, and what `ask` does.
@@ -84,7 +86,7 @@ def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: b
             found = ask(text)
         except Refused as error:
             why = str(error) if as_json else translate_filled(str(error))
-            found = Answer((), {}, ExitCode.NOT_FOUND, why)
+            found = LookupReport((), {}, ExitCode.NOT_FOUND, why)
         asked = safe(mask_text(text), _ASKED_MAX)
         if as_json:
             said = {"trouble": found.why} if found.why else {}
@@ -97,7 +99,7 @@ def answer_all(texts: Iterator[str], ask: Callable[[str], Answer], *, as_json: b
     return next(end for end in _WORST_FIRST if end in ends)
 
 
-def _answer_one(found: Answer, *, as_json: bool) -> ExitCode:
+def _answer_one(found: LookupReport, *, as_json: bool) -> ExitCode:
     if as_json and found.document:
         say_json(found.document)
     elif not as_json:

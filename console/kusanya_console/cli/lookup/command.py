@@ -64,13 +64,13 @@ def find(
     from kusanya import lookup
     from kusanya.business_day import day_start
     from kusanya_console.cli.lookup import documents, words
-    from kusanya_console.cli.lookup.batch import Answer, ExitCode, answer_all, read_texts
+    from kusanya_console.cli.lookup.batch import ExitCode, LookupReport, answer_all, read_texts
 
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     with _open_or_hint(chosen.store, read_only=not keep_receipt) as opened:
 
-        def ask(asked: str) -> Answer:
+        def ask(asked: str) -> LookupReport:
             found = lookup.find(
                 opened, asked, mode=chosen.mode, now=present, day=day_start, payees=chosen.payees
             )
@@ -86,7 +86,7 @@ def find(
                 exit_code = ExitCode.NOT_FOUND
             elif any(match.row.contradictions for match in found.matches):
                 exit_code = ExitCode.CONTRADICTION
-            return Answer(lines, said, exit_code, why)
+            return LookupReport(lines, said, exit_code, why)
 
         texts = read_texts(sys.stdin) if text == "-" else iter((text,))
         exit_code = answer_all(texts, ask, as_json=as_json)
@@ -112,21 +112,21 @@ def show(
     Exits with 1 when one is unknown, with 3 when facts about one contradict each other.
     """
     from kusanya_console.cli.lookup import documents, words
-    from kusanya_console.cli.lookup.batch import Answer, ExitCode, answer_all, read_texts
+    from kusanya_console.cli.lookup.batch import ExitCode, LookupReport, answer_all, read_texts
     from kusanya_console.ui.language import translate
 
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now()
     with _open_or_hint(chosen.store) as opened:
 
-        def ask(asked: str) -> Answer:
+        def ask(asked: str) -> LookupReport:
             timeline = _story_of(opened, asked, chosen.mode, present)
             if timeline is None:
                 named = safe(mask_text(asked), 60)
                 why = translate("the store knows no {id}; try kusanya find", id=named)
                 why += _demo_hint(chosen.store)
-                return Answer((), {}, ExitCode.NOT_FOUND, why)
-            return Answer(
+                return LookupReport((), {}, ExitCode.NOT_FOUND, why)
+            return LookupReport(
                 tuple(words.story_lines(opened, timeline)),
                 documents.story_json(opened, timeline),
                 ExitCode.CONTRADICTION if timeline.contradicts else ExitCode.DONE,

@@ -12,7 +12,7 @@ from kusanya_console.actions.results import ActionResult
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.conversation import (
     Conversation,
-    Question,
+    PendingAct,
     Unanswerable,
     result_lines,
 )
@@ -111,5 +111,5 @@ def _operator(talk: Conversation) -> OperatorActions:
 
 
 def _ask(talk: Conversation, sentence: str, run: Callable[[], ActionResult]) -> Iterator[str]:
-    talk.question = Question(sentence, run)
+    talk.question = PendingAct(sentence, run)
     yield sentence

@@ -30,7 +30,7 @@ _LINES_MAX: Final = 2
 """A number of more digits is a reference, an amount or a phone, and no line of a list."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class PendingAct(msgspec.Struct, frozen=True):
     """An act that waits for a person's yes."""
 
     sentence: str
@@ -69,7 +69,7 @@ class Conversation:
         self.items: tuple[Item, ...] = ()
         self.more: Callable[[], Iterator[str]] | None = None
         """Goes on with the last list."""
-        self.question: Question | None = None
+        self.question: PendingAct | None = None
         self.pasted: list[str] | None = None
         """The lines of a message so far, while one is being pasted."""
         self.is_over = False

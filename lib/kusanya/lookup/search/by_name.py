@@ -4,7 +4,13 @@ import re
 from typing import Final
 
 from kusanya.lookup.search.by_id import became
-from kusanya.lookup.search.matches import Candidates, CreationMatch, Match, MatchKind, Question
+from kusanya.lookup.search.matches import (
+    Candidates,
+    CreationMatch,
+    LookupQuestion,
+    Match,
+    MatchKind,
+)
 from kusanya.store import Store
 from kusanya.wire import Mode, is_collection_id
 
@@ -19,7 +25,7 @@ _SCANNED: Final = re.compile(r"[OoIl]*[0-9][0-9OoIl]*")
 _LOOKALIKES: Final = str.maketrans("OoIl", "0011")
 
 
-def creations(store: Store, question: Question, phone: str | None) -> list[CreationMatch]:
+def creations(store: Store, question: LookupQuestion, phone: str | None) -> list[CreationMatch]:
     """Return creations without a known collection: by their whole reference, then by phone."""
     under = store.intents.by_reference(question.mode, question.text)
     found = [
@@ -60,7 +66,7 @@ def by_note(store: Store, asked: str, mode: Mode) -> tuple[list[Match], list[Cre
     return [Match(row, MatchKind.NOTE) for row in rows.values()], created
 
 
-def by_spelling(store: Store, question: Question) -> Candidates:
+def by_spelling(store: Store, question: LookupQuestion) -> Candidates:
     """Return what has the reference in another spelling: INV 000100 where INV-000100 stands.
 
     The same letters and digits in the same order, whole: nothing is guessed.

@@ -8,10 +8,10 @@ from kusanya.filters import FilterError, parse
 from kusanya.lookup.search.matches import (
     Candidates,
     CreationMatch,
+    LookupQuestion,
     LookupResult,
     Match,
     MatchKind,
-    Question,
 )
 from kusanya.privacy import PhoneError, is_phone_like, is_wire_phone, normalise_phone
 from kusanya.store import Store
@@ -60,13 +60,13 @@ def phones_in(text: str) -> tuple[tuple[str, ...], str]:
     return tuple(found), _WITHIN.sub(" ", text).strip()
 
 
-def by_phone_end(store: Store, question: Question) -> Candidates:
+def by_phone_end(store: Store, question: LookupQuestion) -> Candidates:
     """Return what was asked lately of phones that end so: customers say their last digits."""
     digits = _SEPARATORS.sub("", question.text)
     return _ending(store, question, digits) if _PHONE_END.fullmatch(digits) else Candidates()
 
 
-def by_short_phone_end(store: Store, question: Question) -> Candidates:
+def by_short_phone_end(store: Store, question: LookupQuestion) -> Candidates:
     """Return what was asked today of phones that end in so few digits."""
     if not _SHORT_END.fullmatch(question.text):
         return Candidates()
@@ -78,7 +78,7 @@ def is_named_phone(asked: str) -> bool:
     return _BY_NAME.fullmatch(asked) is not None
 
 
-def by_named_phone(store: Store, question: Question) -> LookupResult:
+def by_named_phone(store: Store, question: LookupQuestion) -> LookupResult:
     """Return what was asked of a phone, or of phones that end so, named as in a filter."""
     try:
         asked = parse(question.text, keys=("phone",), whose="look-ups")
@@ -100,7 +100,7 @@ def by_named_phone(store: Store, question: Question) -> LookupResult:
     )
 
 
-def of_phone(store: Store, question: Question, phone: str) -> Candidates:
+def of_phone(store: Store, question: LookupQuestion, phone: str) -> Candidates:
     """Return the collections of a phone, and the open creations for it."""
     mode, limit = question.mode, question.limit
     rows = store.collections.by_phone(mode, phone, limit=limit)
@@ -112,7 +112,7 @@ def of_phone(store: Store, question: Question, phone: str) -> Candidates:
 
 
 def _ending(
-    store: Store, question: Question, digits: str, since: datetime | None = None
+    store: Store, question: LookupQuestion, digits: str, since: datetime | None = None
 ) -> Candidates:
     mode, limit = question.mode, question.limit
     rows = store.collections.by_phone_end(mode, digits, since=since, among=_LOOKED_AT, limit=limit)

@@ -5,7 +5,7 @@ from typing import Final
 
 from kusanya.filters import FilterError, parse
 from kusanya.lookup.search.by_name import PART_LENGTH
-from kusanya.lookup.search.matches import Candidates, LookupResult, Match, MatchKind, Question
+from kusanya.lookup.search.matches import Candidates, LookupQuestion, LookupResult, Match, MatchKind
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, MetadataTerm
 
@@ -22,7 +22,7 @@ def is_text(asked: str) -> bool:
     return _TEXT.match(asked) is not None
 
 
-def by_text(store: Store, question: Question) -> LookupResult:
+def by_text(store: Store, question: LookupQuestion) -> LookupResult:
     """Return what has the metadata or description that was asked for by name, as in a filter."""
     try:
         asked = parse(question.text, keys=("meta", "description"), whose="look-ups")
@@ -47,7 +47,7 @@ def by_text(store: Store, question: Question) -> LookupResult:
     return LookupResult(text=question.text, matches=matches, more=page.more)
 
 
-def by_description(store: Store, question: Question) -> Candidates:
+def by_description(store: Store, question: LookupQuestion) -> Candidates:
     """Return what has the text in its description."""
     if len(question.text) < PART_LENGTH:
         return Candidates()

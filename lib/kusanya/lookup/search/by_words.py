@@ -11,7 +11,13 @@ from kusanya.lookup.search.amounts import AmountAndTime, read_amount
 from kusanya.lookup.search.by_id import became, by_id
 from kusanya.lookup.search.by_name import by_receipt, spellings
 from kusanya.lookup.search.by_phone import of_phone, phones_in
-from kusanya.lookup.search.matches import Candidates, CreationMatch, Match, MatchKind, Question
+from kusanya.lookup.search.matches import (
+    Candidates,
+    CreationMatch,
+    LookupQuestion,
+    Match,
+    MatchKind,
+)
 from kusanya.privacy import mask_text
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow
@@ -30,7 +36,7 @@ _DIGIT: Final = re.compile(r"[0-9]")
 _SHOWN: Final = 40
 
 
-def by_words(store: Store, question: Question) -> Candidates:
+def by_words(store: Store, question: LookupQuestion) -> Candidates:
     """Return what single words of the text name: ids, references, receipts, and one phone.
 
     With an amount beside the phone those of that amount come first. Of several phones none is
@@ -62,7 +68,7 @@ def _words(text: str) -> list[str]:
     return sorted(words, key=lambda word: _DIGIT.search(word) is None)[:_MOST]
 
 
-def _named(store: Store, question: Question, words: list[str]) -> Candidates:
+def _named(store: Store, question: LookupQuestion, words: list[str]) -> Candidates:
     mode = question.mode
     matches: list[Match] = []
     created: list[CreationMatch] = []
@@ -82,7 +88,7 @@ def _named(store: Store, question: Question, words: list[str]) -> Candidates:
     return Candidates([*matches, *under.matches], [*created, *under.creations], _in_text(led))
 
 
-def _spelled(store: Store, question: Question, words: list[str]) -> Candidates:
+def _spelled(store: Store, question: LookupQuestion, words: list[str]) -> Candidates:
     """Return what has words as its reference in another spelling: inv-000001, INV 000001."""
     beside = [piece for piece in _BETWEEN.split(question.text) if piece]
     several = [*words, *(" ".join(pair) for pair in pairwise(beside[: _MOST + 1]))]
@@ -91,7 +97,7 @@ def _spelled(store: Store, question: Question, words: list[str]) -> Candidates:
     return Candidates(under.matches, under.creations, _in_text(_references(under)))
 
 
-def _under(store: Store, question: Question, names: dict[str, MatchKind]) -> Candidates:
+def _under(store: Store, question: LookupQuestion, names: dict[str, MatchKind]) -> Candidates:
     if not names:
         return Candidates()
     rows = store.collections.by_reference(question.mode, *names, limit=question.limit)
@@ -116,7 +122,7 @@ def _in_text(words: list[str]) -> str:
     return f"{shown} in the text" if shown else ""
 
 
-def _on_phone(store: Store, question: Question, phone: str, rest: str) -> Candidates:
+def _on_phone(store: Store, question: LookupQuestion, phone: str, rest: str) -> Candidates:
     """Return what was asked of the phone; what has the amount that stands beside it first."""
     found = of_phone(store, question, phone)
     beside = _LABEL.sub(" ", rest)

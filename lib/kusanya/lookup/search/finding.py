@@ -27,10 +27,10 @@ from kusanya.lookup.search.by_words import by_words
 from kusanya.lookup.search.matches import (
     Candidates,
     CreationMatch,
+    LookupQuestion,
     LookupResult,
     Match,
     MatchKind,
-    Question,
 )
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter
@@ -78,7 +78,7 @@ def find(
         if reading.is_message:
             messages = match_messages(store, reading, mode=mode, now=now, payees=payees)
             return _of_messages(asked, messages, reading.reason)
-        question = Question(text=asked, mode=mode, now=now, day=day, limit=limit)
+        question = LookupQuestion(text=asked, mode=mode, now=now, day=day, limit=limit)
         found = _found(store, question)
         if found.count:
             return found
@@ -100,7 +100,7 @@ def _of_messages(asked: str, messages: Sequence[MessageMatch], reason: str) -> L
     )
 
 
-def _found(store: Store, question: Question) -> LookupResult:
+def _found(store: Store, question: LookupQuestion) -> LookupResult:
     asked, mode, limit = question.text, question.mode, question.limit
     exact = by_id(store, asked, mode)
     if exact is not None:
@@ -140,7 +140,7 @@ def _found(store: Store, question: Question) -> LookupResult:
     return _with(result, Candidates(ranked, created, looked_at), limit, is_cut=is_cut)
 
 
-def _read_otherwise(store: Store, question: Question, result: LookupResult) -> LookupResult:
+def _read_otherwise(store: Store, question: LookupQuestion, result: LookupResult) -> LookupResult:
     """Return the first other reading of a text that finds anything; else what was tried in vain."""
     # A dated amount has been looked for already.
     amount = () if result.looked_at else (_by_amount,)
@@ -171,7 +171,7 @@ def _with(
     )
 
 
-def _named(store: Store, question: Question, phone: str | None) -> tuple[list[Match], bool]:
+def _named(store: Store, question: LookupQuestion, phone: str | None) -> tuple[list[Match], bool]:
     """Return what the text names as a whole or begins to name; and whether there is more of it."""
     asked, mode, limit = question.text, question.mode, question.limit
     ranked = [
@@ -191,7 +191,7 @@ def _named(store: Store, question: Question, phone: str | None) -> tuple[list[Ma
     return ranked, page.more
 
 
-def _in_parts(store: Store, question: Question) -> Candidates:
+def _in_parts(store: Store, question: LookupQuestion) -> Candidates:
     """Return what holds the text within a note or a reference."""
     asked, mode, limit = question.text, question.mode, question.limit
     ranked, created = by_note(store, asked, mode)
@@ -209,19 +209,19 @@ def _once(matches: Sequence[_M], id_of: Callable[[_M], str]) -> list[_M]:
     return [match for match in matches if first[id_of(match)] is match]
 
 
-def _amount_of(question: Question) -> AmountAndTime | None:
+def _amount_of(question: LookupQuestion) -> AmountAndTime | None:
     # A whole phone number is no amount, and is repeated in no sentence.
     if as_phone(question.text)[0] is not None or phones_in(question.text)[0]:
         return None
     return read_amount(question.text, now=question.now, day=question.day)
 
 
-def _is_dated_amount(question: Question) -> bool:
+def _is_dated_amount(question: LookupQuestion) -> bool:
     asked = _amount_of(question)
     return asked is not None and asked.is_dated
 
 
-def _by_amount(store: Store, question: Question) -> Candidates:
+def _by_amount(store: Store, question: LookupQuestion) -> Candidates:
     asked = _amount_of(question)
     if asked is None:
         return Candidates()

@@ -102,7 +102,7 @@ class Candidates(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class LookupQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for, in one mode."""
 
     text: str

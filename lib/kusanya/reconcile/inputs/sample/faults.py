@@ -17,7 +17,7 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import INTENTS, KEYS, LEDGER, PLANTED, STATEMENT
 from kusanya.reconcile.frames.days import Period, business_days
-from kusanya.reconcile.inputs.sample.month import MONTH, ROWS, SEED, STORE_ID, attempts
+from kusanya.reconcile.inputs.sample.month import MONTH, ROWS, SEED, STORE_ID, raw_collections
 from kusanya.reconcile.inputs.store.normalisation import normalise
 from kusanya.wire import Mode
 
@@ -71,7 +71,7 @@ def month(
     cutoff: timedelta = timedelta(0),
 ) -> Month:
     """Return a seeded month of about `rows` collections with `each` of every fault."""
-    made = attempts(seed=seed, rows=rows, month=month, mode=mode)
+    made = raw_collections(seed=seed, rows=rows, month=month, mode=mode)
     span = Period(first=made.period.first, last=made.period.last, cutoff=cutoff)
     rng = np.random.default_rng([seed, 3])
     raw = made.raw.astype({"amount": "Int64", "fee": "Int64"})

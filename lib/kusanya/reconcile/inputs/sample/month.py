@@ -42,7 +42,7 @@ _EXPIRY_MS: Final = 120_000
 _DAY_MS: Final = 86_400_000
 
 
-class Attempts(msgspec.Struct, frozen=True):
+class SampleCollections(msgspec.Struct, frozen=True):
     """Raw collections of a month, one row each, in the order of their references."""
 
     raw: pd.DataFrame
@@ -58,13 +58,13 @@ def collections(
     cutoff: timedelta = timedelta(0),
 ) -> pd.DataFrame:
     """Return the collections frame of a seeded month."""
-    made = attempts(seed=seed, rows=rows, month=month, mode=mode)
+    made = raw_collections(seed=seed, rows=rows, month=month, mode=mode)
     return normalise(made.raw, key=STORE_ID, cutoff=cutoff)
 
 
-def attempts(
+def raw_collections(
     *, seed: int = SEED, rows: int = ROWS, month: str = MONTH, mode: Mode = Mode.LIVE
-) -> Attempts:
+) -> SampleCollections:
     """Return `rows` raw collections created within the month; some references try again."""
     span = period(month)
     rng = np.random.default_rng([seed, 1 if mode is Mode.LIVE else 2])
@@ -119,7 +119,7 @@ def attempts(
             "final_seen_at": done,
         }
     )
-    return Attempts(raw=raw, period=span)
+    return SampleCollections(raw=raw, period=span)
 
 
 def fees(channel: Any, amount: Any, *, changed: Any) -> Any:
