@@ -247,14 +247,14 @@ def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
         "whole": lambda engine: exported.whole(of(engine)),
         "lines": lambda engine: queried(
             engine,
-            "lines",
+            "inputs/lines",
             {"ledger": (made.ledger, LEDGER), "statement": (lines, STATEMENT)},
             LINES,
             days,
         ),
         "carried": lambda engine: queried(
             engine,
-            "carried_collections",
+            "inputs/carried_collections",
             {
                 "loaded": (kept, COLLECTIONS),
                 "outside": (made.collections.iloc[:0], COLLECTIONS),
@@ -264,7 +264,7 @@ def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
             {},
         ),
         "closed": lambda engine: queried(
-            engine, "closed", {"collections": (kept, COLLECTIONS)}, CLOSED, days
+            engine, "close/closed", {"collections": (kept, COLLECTIONS)}, CLOSED, days
         ),
     }
 
@@ -414,7 +414,7 @@ def test_what_changed_since_an_earlier_close_is_told_alike(
     before.loc[before.index[::13], "business_day"] = pd.NaT
     frames = {"before": (before, CLOSED), "now": (now, CLOSED)}
     first, second = (
-        queried(engine, "delta", frames, DELTA, {"closed_run_id": "run"})
+        queried(engine, "close/delta", frames, DELTA, {"closed_run_id": "run"})
         for engine in ("", address)
     )
     assert equal(first, second) > 100
@@ -465,12 +465,13 @@ def test_every_query_file_ran(asked: Asked) -> None:
     if not asked.texts:
         pytest.skip("it looks at what the tests before it asked: run the whole file")
     heard = "\n".join(asked.texts)
-    for found in files("kusanya.reconcile.sql").iterdir():
-        if found.name.endswith(".sql"):
-            # A file with a placeholder is told by its longest line without one.
-            lines = (line for line in found.read_text(encoding="utf-8").splitlines())
-            telling = max((line for line in lines if not re.search("[{}]", line)), key=len)
-            assert telling in heard, found.name
+    queries = sorted(Path(str(files("kusanya.reconcile.sql"))).rglob("*.sql"))
+    assert queries
+    for found in queries:
+        # A file with a placeholder is told by its longest line without one.
+        lines = (line for line in found.read_text(encoding="utf-8").splitlines())
+        telling = max((line for line in lines if not re.search("[{}]", line)), key=len)
+        assert telling in heard, found
 
 
 @pytest.mark.parametrize("held_rows", [0, 10])

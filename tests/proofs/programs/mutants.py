@@ -128,8 +128,10 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "prices": Room(("kusanya.reconcile.frames.prices",), _FEES),
-    "fees": Room((), _FEES, queries=("priced", "unpaid", "daily", "exceptions")),
-    "bridge": Room((), _MATCHING, queries=("ledger_bridge", "settlement_bridge")),
+    "fees": Room(
+        (), _FEES, queries=("fees/priced", "fees/unpaid", "fees/daily", "fees/exceptions")
+    ),
+    "bridge": Room((), _MATCHING, queries=("ledger/bridge", "settlement/bridge")),
 }
 _COMPARED: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -274,9 +276,7 @@ class _Shelf:
     def __init__(self, name: str, text: str) -> None:
         self._changed = (f"{name}.sql", text)
 
-    def __truediv__(self, name: str) -> "_Shelf | _Text":
-        if name == "sql":
-            return self
+    def __truediv__(self, name: str) -> "_Text":
         changed, text = self._changed
         return _Text(text if name == changed else (SQL / name).read_text(encoding="utf-8"))
 

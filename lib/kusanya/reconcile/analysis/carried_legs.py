@@ -158,7 +158,7 @@ def known_collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
         engine.register("loaded", inputs.collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
         engine.register("keys", keys, KEYS)
-        return engine.frame(query("carried_collections"), COLLECTIONS)
+        return engine.frame(query("inputs/carried_collections"), COLLECTIONS)
 
 
 def _operator(

@@ -78,7 +78,7 @@ def pareto(collections: Source, *, period: Period) -> pd.DataFrame:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("codes", known(), _CODES)
         counted = engine.frame(
-            query("pareto"),
+            query("failures/pareto"),
             _COUNTED,
             {"first": period.first, "last": period.last, "advice": UNKNOWN_ADVICE},
         )
@@ -106,7 +106,7 @@ def rates(
         engine.register("collections", collections, COLLECTIONS)
         engine.register("bands", bands(edges), BANDS)
         counted = engine.frame(
-            query("rates"), _TRIED, {"first": period.first, "last": period.last, "by": by}
+            query("failures/rates"), _TRIED, {"first": period.first, "last": period.last, "by": by}
         )
     rate, low, high = wilson(counted["succeeded"], counted["attempts"])
     reference, least, most = wilson(counted["references_paid"], counted["references"])
@@ -127,7 +127,7 @@ def by_hour(collections: Source, *, period: Period, small_n: int = PLAIN.small_n
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
-            query("hours"), _BY_HOUR, {"first": period.first, "last": period.last}
+            query("failures/hours"), _BY_HOUR, {"first": period.first, "last": period.last}
         )
     rate, low, high = wilson(counted["succeeded"], counted["attempts"])
     full = counted.assign(
@@ -155,7 +155,7 @@ def recovery(
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         counted = engine.frame(
-            query("recovery"),
+            query("failures/recovery"),
             _RECOVERED,
             {
                 "first": period.first,

@@ -37,10 +37,10 @@ from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.prices import Bands, Model, Point
 from kusanya.reconcile.frames.report_inputs import Inputs
 
-_DAILY: Final = ("daily", DAILY)
-_EXPECTED: Final = ("expected", EXPECTED)
-_EXCEPTIONS: Final = ("exceptions", EXCEPTIONS)
-_UNPRICED: Final = ("unpriced", UNPRICED)
+_DAILY: Final = ("fees/daily", DAILY)
+_EXPECTED: Final = ("fees/expected", EXPECTED)
+_EXCEPTIONS: Final = ("fees/exceptions", EXCEPTIONS)
+_UNPRICED: Final = ("fees/unpriced", UNPRICED)
 """Queries over what a tariff prices, and what each answers with."""
 
 
@@ -65,7 +65,7 @@ def tariff(collections: Source, *, period: Period) -> pd.DataFrame:
     """
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
-        points = engine.frame(query("points"), POINTS, _days(period))
+        points = engine.frame(query("fees/points"), POINTS, _days(period))
     rows: list[dict[str, Any]] = []
     for (mode, currency, channel), part in points.groupby(
         ["mode", "currency", "channel"], dropna=False, sort=True
@@ -148,12 +148,12 @@ def integrity(collections: Source, *, period: Period) -> pd.DataFrame:
 
     Needs collections that were loaded with evidence; without it every row has none.
     """
-    return _evidence(collections, "integrity_answer", INTEGRITY, period)
+    return _evidence(collections, "fees/integrity", INTEGRITY, period)
 
 
 def drifted(collections: Source, *, period: Period) -> pd.DataFrame:
     """Return every collection whose sources say different fees; totals use the earliest."""
-    return _evidence(collections, "drifted", DRIFTED, period)
+    return _evidence(collections, "fees/drifted", DRIFTED, period)
 
 
 def on_unpaid(
@@ -163,14 +163,14 @@ def on_unpaid(
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("statement", statement, STATEMENT)
-        return engine.frame(query("unpaid"), UNPAID, _days(period))
+        return engine.frame(query("fees/unpaid"), UNPAID, _days(period))
 
 
 def straddlers(collections: Source, *, period: Period) -> pd.DataFrame:
     """Return the collections that were created on one business day and completed on another."""
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
-        return engine.frame(query("straddlers"), STRADDLERS, _days(period))
+        return engine.frame(query("fees/straddlers"), STRADDLERS, _days(period))
 
 
 def _priced(
@@ -185,14 +185,14 @@ def _priced(
         engine.register("collections", collections, COLLECTIONS)
         engine.register("tariff", tariff, TARIFF)
         engine.register("bands", bands(edges), BANDS)
-        engine.run(query("priced"))
+        engine.run(query("fees/priced"))
         return [engine.frame(query(name), schema, _days(period)) for name, schema in asked]
 
 
 def _evidence(collections: Source, name: str, schema: Schema, period: Period) -> pd.DataFrame:
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
-        engine.run(query("integrity"))
+        engine.run(query("fees/evidence"))
         return engine.frame(query(name), schema, _days(period))
 
 

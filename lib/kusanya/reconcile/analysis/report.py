@@ -253,7 +253,7 @@ def closed(inputs: Inputs) -> Iterator[pa.Table]:
     with open_engine(inputs.collections) as engine:
         engine.register("collections", inputs.collections, COLLECTIONS)
         days = {"first": inputs.period.first, "last": inputs.period.last}
-        yield from engine.pieces(query("closed"), CLOSED, days)
+        yield from engine.pieces(query("close/closed"), CLOSED, days)
 
 
 class CloseResult(msgspec.Struct, frozen=True, kw_only=True):

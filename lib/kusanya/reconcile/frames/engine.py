@@ -142,7 +142,10 @@ def exactly(table: pa.Table, schema: Schema) -> pa.Table:
 
 
 def query(name: str, **parts: str) -> str:
-    """Return the query kept in sql/`name`.sql, where `{part}` is replaced by SQL of our own."""
+    """Return the query kept in sql/`name`.sql, where `{part}` is replaced by SQL of our own.
+
+    `name` says the folder too, as in `ledger/sides`.
+    """
     text = _text(name)
     for part, sql in parts.items():
         text = text.replace(f"{{{part}}}", sql)

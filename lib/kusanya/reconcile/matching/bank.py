@@ -71,9 +71,9 @@ def match(
         engine.register("statement", statement, STATEMENT)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.BANK), RULES)
-        engine.run(query("bank_pairs"))
-        engine.run(query("bank_rows", break_code=breaks.break_code(breaks.BANK)))
+        engine.run(query("bank/pairs"))
+        engine.run(query("bank/rows", break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(
-            rows=engine.frame(query("bank_answer"), BANK_MATCHES, {"everything": everything}),
+            rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),
             bridge=bridge(engine, "bank total", "payouts total"),
         )

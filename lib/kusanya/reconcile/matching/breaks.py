@@ -2,7 +2,7 @@
 
 The first rule that applies to a row gives its code. To add a rule of the ledger, the operator or
 the bank, add a row to its table here: the query's CASE, the labels and the advice are read from it.
-The settlement's rows have no condition: `sql/settlement.sql` decides them.
+The settlement's rows have no condition: `sql/settlement/rows.sql` decides them.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class BreakRule(msgspec.Struct, frozen=True):
     action: str
     condition: str = ""
     """SQL over a row of the leg's verdicts, with `{grace_days}` and so on for what was agreed
-    (`frames/tolerance.py`); empty where `settlement.sql` decides."""
+    (`frames/tolerance.py`); empty where `settlement/rows.sql` decides."""
     waits: bool = False
     """Expected for now, and a break when nothing comes: it is carried into the next period."""
     others_may_complete: bool = False
@@ -162,7 +162,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
     "booked_by_day": BreakRule(_O, "one line for the payments of a day", "None."),
     "matched": BreakRule(_O, "agree", "None.", "TRUE"),
 }
-"""The codes of the ledger, in the order in which they are tried. `ledger_groups.sql` gives those
+"""The codes of the ledger, in the order in which they are tried. `ledger/groups.sql` gives those
 that have no condition."""
 
 SETTLEMENT: Final[dict[str, BreakRule]] = {

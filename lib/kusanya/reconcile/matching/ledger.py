@@ -50,7 +50,7 @@ def lines(ledger: Source | None, statement: pd.DataFrame | None, *, period: Peri
         engine.register("ledger", ledger, LEDGER)
         engine.register("statement", statement, STATEMENT)
         days = {"first": period.first, "last": period.last}
-        return engine.frame(query("lines"), LINES, days)
+        return engine.frame(query("inputs/lines"), LINES, days)
 
 
 class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +152,7 @@ def match(
     with open_engine(collections, ledger) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
-        engine.run(query("all_collections"))
+        engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("ledger", ledger, LEDGER)
         engine.register("other_mode", other_mode, KEYS)
@@ -169,10 +169,10 @@ def match(
         agreeing = _pairs(engine, on_disk=isinstance(collections, Dataset)) if pairs else None
         report_step("matching the ledger: listing what does not")
         return LedgerMatch(
-            rows=engine.frame(query("ledger_answer"), MATCHES),
-            bridge=engine.frame(query("ledger_bridge"), BRIDGE),
-            ageing=engine.frame(query("ledger_ageing"), AGEING),
-            doubles=engine.frame(query("ledger_doubles"), DOUBLES),
+            rows=engine.frame(query("ledger/answer"), MATCHES),
+            bridge=engine.frame(query("ledger/bridge"), BRIDGE),
+            ageing=engine.frame(query("ledger/ageing"), AGEING),
+            doubles=engine.frame(query("ledger/doubles"), DOUBLES),
             pairs=agreeing,
         )
 
@@ -180,36 +180,36 @@ def match(
 def _steps() -> dict[str, tuple[str, ...]]:
     """Return what is done in which order, each step on what the earlier ones left."""
     return {
-        "reversals and what is said twice": (query("ledger_sides"), query("ledger_plain")),
+        "reversals and what is said twice": (query("ledger/sides"), query("ledger/plain")),
         "one line with one payment": (
             _verdicts("plain_verdicts", "met_plainly"),
-            query("ledger_counted", ok_codes=breaks.agreeing()),
+            query("ledger/counted", ok_codes=breaks.agreeing()),
         ),
-        "several of one reference": (query("ledger_pairs"), query("ledger_judged")),
+        "several of one reference": (query("ledger/pairs"), query("ledger/judged")),
         "other spellings": (
-            query("ledger_spelled"),
+            query("ledger/spelled"),
             _verdicts("close_verdicts", "met_closely"),
             _verdicts("spelled_verdicts", "met_by_spelling"),
         ),
         "one for many, many for one": (
             query(
-                "ledger_groups",
+                "ledger/groups",
                 completed_codes=breaks.completed_by_others(),
                 refunded_codes=breaks.cleared_by_refund(),
             ),
         ),
         "payments of one customer": (
-            query("ledger_rows"),
-            query("ledger_hints", completed_codes=breaks.completed_by_others()),
-            query("ledger_totals"),
-            query("ledger_paid_again"),
+            query("ledger/rows"),
+            query("ledger/hints", completed_codes=breaks.completed_by_others()),
+            query("ledger/totals"),
+            query("ledger/paid_again"),
         ),
     }
 
 
 def _pairs(engine: Engine, *, on_disk: bool) -> Source:
     """Return the lines that agree with their collections, as a frame or in a file."""
-    asked = query("ledger_agreed", ok_codes=breaks.agreeing())
+    asked = query("ledger/agreed", ok_codes=breaks.agreeing())
     if on_disk:
         return save(PAIRS, engine.pieces(asked, PAIRS))
     return engine.frame(asked, PAIRS)
@@ -223,5 +223,5 @@ def _books_from(engine: Engine, period: Period, given: date | None) -> date:
 
 
 def _verdicts(name: str, met: str) -> str:
-    text = query("ledger_verdicts", met=met, break_code=breaks.break_code(breaks.LEDGER))
+    text = query("ledger/verdicts", met=met, break_code=breaks.break_code(breaks.LEDGER))
     return f"CREATE TEMP VIEW {name} AS {text}"

@@ -43,4 +43,4 @@ def has_unread(loads: Iterable[Quality], *, of: str) -> bool:
 
 def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:
     """Return the bridge from a statement's sum, called `total`, to that of the other side."""
-    return engine.frame(query("leg_bridge", total=total, other=other), LEG_BRIDGE)
+    return engine.frame(query("legs/bridge", total=total, other=other), LEG_BRIDGE)

@@ -87,18 +87,18 @@ def match(
     with open_engine(collections) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
-        engine.run(query("all_collections"))
+        engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("movements", movements, MOVEMENTS)
         engine.register("intents", intents, INTENTS)
         engine.register("receipts", receipts, RECEIPTS)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
-        engine.run(query("operator_pairs"))
-        engine.run(query("operator_rows", break_code=breaks.break_code(breaks.OPERATOR)))
+        engine.run(query("operator/pairs"))
+        engine.run(query("operator/rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}
         return OperatorMatch(
-            rows=engine.frame(query("operator_answer"), OPERATOR_MATCHES, chosen),
+            rows=engine.frame(query("operator/answer"), OPERATOR_MATCHES, chosen),
             bridge=bridge(engine, "operator total", "service total"),
-            receipts=engine.frame(query("operator_receipts"), RECEIPTS),
+            receipts=engine.frame(query("operator/receipts"), RECEIPTS),
         )

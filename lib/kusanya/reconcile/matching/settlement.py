@@ -97,9 +97,9 @@ def match(
         engine.register("granularity", item, _GRANULARITY)
         engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
-        engine.run(query("settlement_days"))
-        engine.run(query("settlement"))
+        engine.run(query("settlement/days"))
+        engine.run(query("settlement/rows"))
         return SettlementMatch(
-            rows=engine.frame(query("settlement_answer"), SETTLED, {"everything": everything}),
-            bridge=engine.frame(query("settlement_bridge"), BRIDGE),
+            rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
+            bridge=engine.frame(query("settlement/bridge"), BRIDGE),
         )

@@ -341,7 +341,7 @@ def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> p
     with open_engine() as engine:
         engine.register("before", before, CLOSED)
         engine.register("now", now, CLOSED)
-        return engine.frame(query("delta"), DELTA, {"closed_run_id": closed_run_id})
+        return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

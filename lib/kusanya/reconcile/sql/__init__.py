@@ -1,1 +1,1 @@
-"""The queries, one per file; the engine reads them by name."""
+"""The queries, one per file, in a folder for each leg; the engine reads them by folder and name."""

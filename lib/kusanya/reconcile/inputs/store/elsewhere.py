@@ -76,7 +76,7 @@ def unmet(collections: Source, ledger: Source, *, period: Period) -> pd.DataFram
         engine.register("collections", collections, _KNOWN)
         engine.register("ledger", ledger, _LINES)
         days = {"first": period.first, "last": period.last}
-        return engine.frame(query("ledger_unmet"), KEYS, days)
+        return engine.frame(query("inputs/unmet_lines"), KEYS, days)
 
 
 def unmet_movements(
@@ -87,7 +87,7 @@ def unmet_movements(
         engine.register("collections", collections, _KNOWN)
         engine.register("movements", movements, MOVEMENTS)
         engine.register("receipts", receipts, RECEIPTS)
-        return engine.frame(query("operator_unmet"), KEYS)
+        return engine.frame(query("inputs/unmet_movements"), KEYS)
 
 
 def new(found: pd.DataFrame, collections: Source) -> pd.DataFrame:
