@@ -1,7 +1,7 @@
 """The store's schema through time: Alembic revisions, run by the library itself.
 
 A store that a newer version wrote is refused untouched; an older one is brought up to date in one
-transaction, so that a crash leaves it as it was.
+transaction, so that a crash leaves it as it was. A new one is made from the tables as they stand.
 """
 
 from datetime import UTC, datetime
@@ -10,9 +10,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, insert, inspect, text
 
 from kusanya.errors import StoreTooNew, StoreUnavailable
+from kusanya.store.tables.schema import create_tables, feed_head, store_meta
 
 _VERSIONS: Final = Path(__file__).parent / "versions"
 REVISIONS: Final = tuple(sorted(path.name[1:5] for path in _VERSIONS.glob("r[0-9]*.py")))
@@ -101,7 +102,43 @@ def upgrade(
     was = revision(connection)
     if was == to:
         return _add_months(connection, now) > 0
-    # Late: a store that is up to date never needs Alembic.
+    if was is None and to == REVISIONS[-1]:
+        _make(connection, now)
+    else:
+        _walk(connection, to, now)
+    if was is not None and to == REVISIONS[-1]:
+        _fill(connection, was, now)
+    _say_works_from(connection, to)
+    return True
+
+
+def _make(connection: Connection, now: datetime) -> None:
+    """Make a new store at once, as all revisions one after the other would leave it."""
+    create_tables(connection)
+    if connection.dialect.name == "postgresql":
+        from kusanya.store.maintenance.migrations.parting_deliveries import part_by_month
+
+        part_by_month(connection, now)
+    connection.execute(insert(feed_head).values(one=1, seq=0, removed=0, searched=0))
+    beginning = {"store_id": token_hex(16), "epoch": "1"}
+    connection.execute(
+        insert(store_meta), [{"name": name, "value": value} for name, value in beginning.items()]
+    )
+    # The table in which Alembic notes where a store stands, in its own words.
+    connection.execute(
+        text(
+            "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+            "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        )
+    )
+    connection.execute(
+        text("INSERT INTO alembic_version (version_num) VALUES (:newest)"),
+        {"newest": REVISIONS[-1]},
+    )
+
+
+def _walk(connection: Connection, to: str, now: datetime) -> None:
+    # Late: a store that is new or up to date never needs Alembic.
     from alembic import command
     from alembic.config import Config
 
@@ -112,10 +149,6 @@ def upgrade(
     config.attributes["store_id"] = token_hex(16)
     config.attributes["now"] = now
     command.upgrade(config, to)
-    if was is not None and to == REVISIONS[-1]:
-        _fill(connection, was, now)
-    _say_works_from(connection, to)
-    return True
 
 
 def _say_works_from(connection: Connection, to: str) -> None:

@@ -14,6 +14,7 @@ from kusanya.store.tables.schema.collections import (
     metadata_entry,
     rollup,
 )
+from kusanya.store.tables.schema.creation import create_tables
 from kusanya.store.tables.schema.deliveries import delivery, event, observation
 from kusanya.store.tables.schema.intents import intent, intent_attempt, intent_change
 from kusanya.store.tables.schema.journal import claim, feed_head, store_meta
@@ -26,6 +27,7 @@ __all__ = [
     "break_fact",
     "claim",
     "collection",
+    "create_tables",
     "delivery",
     "delivery_rollup",
     "event",
