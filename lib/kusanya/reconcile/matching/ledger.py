@@ -183,7 +183,7 @@ def _steps() -> dict[str, tuple[str, ...]]:
         "reversals and what is said twice": (query("ledger/sides"), query("ledger/plain")),
         "one line with one payment": (
             _verdicts("plain_verdicts", "met_plainly"),
-            query("ledger/counted", ok_codes=breaks.agreeing()),
+            query("ledger/counted", ok_codes=breaks.agreeing(breaks.LEDGER)),
         ),
         "several of one reference": (query("ledger/pairs"), query("ledger/judged")),
         "other spellings": (
@@ -194,13 +194,13 @@ def _steps() -> dict[str, tuple[str, ...]]:
         "one for many, many for one": (
             query(
                 "ledger/groups",
-                completed_codes=breaks.completed_by_others(),
-                refunded_codes=breaks.cleared_by_refund(),
+                completed_codes=breaks.completed_by_others(breaks.LEDGER),
+                refunded_codes=breaks.cleared_by_refund(breaks.LEDGER),
             ),
         ),
         "payments of one customer": (
             query("ledger/rows"),
-            query("ledger/hints", completed_codes=breaks.completed_by_others()),
+            query("ledger/hints", completed_codes=breaks.completed_by_others(breaks.LEDGER)),
             query("ledger/totals"),
             query("ledger/paid_again"),
         ),
@@ -209,7 +209,7 @@ def _steps() -> dict[str, tuple[str, ...]]:
 
 def _pairs(engine: Engine, *, on_disk: bool) -> Source:
     """Return the lines that agree with their collections, as a frame or in a file."""
-    asked = query("ledger/agreed", ok_codes=breaks.agreeing())
+    asked = query("ledger/agreed", ok_codes=breaks.agreeing(breaks.LEDGER))
     if on_disk:
         return save(PAIRS, engine.pieces(asked, PAIRS))
     return engine.frame(asked, PAIRS)

@@ -1,0 +1,41 @@
+"""The break rules, a table for each leg: ordered, disjoint, exhaustive.
+
+The first rule that applies to a row gives its code. To add a rule of the ledger, the operator or
+the bank, add a row to the table of its leg: the query's CASE, the labels and the advice are read
+from it. The settlement's rows have no condition: `sql/settlement/rows.sql` decides them.
+"""
+
+from typing import Final
+
+from kusanya.reconcile.matching.breaks.bank import BANK
+from kusanya.reconcile.matching.breaks.for_queries import (
+    RULES,
+    agreeing,
+    break_code,
+    cleared_by_refund,
+    completed_by_others,
+    table,
+)
+from kusanya.reconcile.matching.breaks.ledger import LEDGER
+from kusanya.reconcile.matching.breaks.operator import OPERATOR
+from kusanya.reconcile.matching.breaks.rule import BreakRule, Standing
+from kusanya.reconcile.matching.breaks.settlement import SETTLEMENT
+
+__all__ = [
+    "BANK",
+    "EVERY",
+    "LEDGER",
+    "OPERATOR",
+    "RULES",
+    "SETTLEMENT",
+    "BreakRule",
+    "Standing",
+    "agreeing",
+    "break_code",
+    "cleared_by_refund",
+    "completed_by_others",
+    "table",
+]
+
+EVERY: Final = {**LEDGER, **SETTLEMENT, **OPERATOR, **BANK}
+"""The codes of all legs."""

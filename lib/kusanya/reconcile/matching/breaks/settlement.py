@@ -1,0 +1,20 @@
+"""The break rules of the settlement statement, in the order in which they are tried.
+
+None has a condition: `sql/settlement/rows.sql` decides which one a row gets.
+"""
+
+from typing import Final
+
+from kusanya.reconcile.matching.breaks.rule import BREAK, EXPECTED, OK, BreakRule
+
+SETTLEMENT: Final[dict[str, BreakRule]] = {
+    "settlement_duplicate": BreakRule(BREAK, "paid out twice", "Ask the provider."),
+    "settlement_zero": BreakRule(EXPECTED, "a payout of 0 without collections", "None."),
+    "settlement_unexpected": BreakRule(BREAK, "paid out without collections", "Ask the provider."),
+    "settlement_pending": BreakRule(EXPECTED, "not due yet", "Wait.", waits=True),
+    "settlement_missing": BreakRule(BREAK, "due and not paid out", "Claim it."),
+    "settlement_fee_mismatch": BreakRule(BREAK, "more or less fee was deducted", "Claim the fee."),
+    "settlement_short": BreakRule(BREAK, "less was paid out", "Claim the difference."),
+    "settlement_over": BreakRule(BREAK, "more was paid out", "Ask the provider."),
+    "settled": BreakRule(OK, "paid out", "None."),
+}
