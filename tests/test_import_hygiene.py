@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kusanya.store import Store
+from kusanya_console.commands import SCREENS
 
 INTERFACES = ("textual", "rich", "IPython", "ipywidgets", "typer")
 HEAVY = ("pandas", "duckdb", "pyarrow", "matplotlib", "apprise")
@@ -82,6 +83,7 @@ FIRST_PAINT = """
 import asyncio, sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
+from kusanya_console.commands import SCREENS
 from kusanya.wire import Mode
 from kusanya_console.cli import command_line
 from kusanya_console.cli.console import command as console, service as console_service
@@ -112,8 +114,8 @@ def test_the_first_paint_loads_one_screen_one_database_and_nobody_to_ask(tmp_pat
         "sqlalchemy.dialects.sqlite"
     }
     assert "sqlalchemy.dialects.postgresql" not in loaded
-    others = ("deliveries", "health", "intents", "lookup", "service")
-    assert not loaded & {f"kusanya_console.{name}.screen" for name in others}
+    screens = {f"kusanya_console.{entry.module}" for entry in SCREENS}
+    assert loaded & screens == {"kusanya_console.live.screen"}
     assert not loaded & {"kusanya_console.screens.help", "kusanya_console.intents.decide"}
 
 

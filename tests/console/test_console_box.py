@@ -13,7 +13,7 @@ from kusanya.clock import ManualClock
 from kusanya.filters import describe
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.evidence import Evidence
-from kusanya_console.lists.filtering import DELIVERY_KEYS
+from kusanya_console.deliveries.filtering import DELIVERY_KEYS
 from kusanya_console.live.screen import LiveScreen
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.box import Box

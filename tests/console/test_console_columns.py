@@ -16,7 +16,7 @@ from kusanya.store.records import SortOrder
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.table_screen import TableScreen
-from kusanya_console.live.screen import COLUMNS
+from kusanya_console.live.list import COLUMNS
 from kusanya_console.ui.arrangement import Arrangement, Arrangements, ColumnChoice
 from kusanya_console.ui.columns import Column, Heading, widths
 from kusanya_console.widgets.record_table import RecordTable

@@ -20,10 +20,10 @@ from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.signed import claimed_time
 from kusanya_console.deliveries.tabs import body_text
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import language
 

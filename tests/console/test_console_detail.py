@@ -21,7 +21,7 @@ from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.live.list import COLLECTION_LIST
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.time_rail import TimeRail
 

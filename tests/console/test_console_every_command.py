@@ -1,7 +1,10 @@
 """Every command of the registry is pressed in a test of its own, and no key crashes any screen."""
 
 import ast
+import inspect
+import re
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,12 +12,15 @@ import pytest
 from textual.pilot import Pilot
 
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.commands import COMMANDS, commands_of
+from kusanya_console.commands import COMMANDS, SCREENS, ScreenEntry, commands_of
+from kusanya_console.commands.screens import Part
+from kusanya_console.lists.list_screen import ListScreen
+from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.widgets.filter_box import FilterBox
 
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 HERE: Final = Path(__file__).parent
-SCREENS: Final = ("live", "deliveries", "lookup", "health", "intents", "audit", "handover")
+WITHOUT_A_SERVICE: Final = tuple(entry.name for entry in SCREENS if entry.name != "service")
 
 PROVEN: Final = {
     "go.live": "test_the_keys_of_the_screens_lead_there_and_escape_leads_back",
@@ -113,14 +119,27 @@ def test_every_command_has_a_pilot_test() -> None:
     assert set(PROVEN.values()) <= tests
 
 
+@pytest.mark.parametrize("entry", SCREENS, ids=lambda entry: entry.name)
+def test_a_screen_is_what_its_entry_says(entry: ScreenEntry) -> None:
+    screen = getattr(import_module(f"kusanya_console.{entry.module}"), entry.screen)
+    assert (entry.name, entry.label) == (screen.NAME, screen.CRUMB)
+    assert issubclass(screen, ListScreen) is (Part.LIST in entry.parts)
+    assert issubclass(screen, TableScreen) is (Part.TABLE in entry.parts)
+    asked = {
+        what for base in screen.__mro__ if base.__module__.startswith("kusanya_console")
+        for what in re.findall(r'self\.fetch\(\s*"(\w+)"', inspect.getsource(base))
+    }  # fmt: skip
+    assert set(screen.UNREAD) == asked, "each of its questions has words, and no other"
+
+
 def test_no_screen_gives_one_key_to_two_commands() -> None:
-    for screen in (*SCREENS, "service"):
-        keys = [key for command in commands_of(screen) for key in command.keys]
-        assert len(keys) == len(set(keys)), screen
+    for entry in SCREENS:
+        keys = [key for command in commands_of(entry.name) for key in command.keys]
+        assert len(keys) == len(set(keys)), entry.name
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", WITHOUT_A_SERVICE)
 @pytest.mark.parametrize(
     "busy",
     [pytest.param(True, id="busy"), pytest.param(False, id="empty", marks=pytest.mark.ci)],

@@ -19,9 +19,9 @@ from kusanya.store.records import CollectionRow, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.lists.export import COLLECTIONS, ExportFormat, write_list
+from kusanya_console.lists.export import ExportFormat, write_list
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.live.list import COLLECTION_LIST
 
 pytestmark = pytest.mark.anyio
 Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
@@ -116,7 +116,7 @@ def test_a_search_that_runs_out_of_time_goes_on_until_every_row_was_tested(
     pages = collection_pages(store, clock)
     pages._test, pages._budget_s = (lambda row: row.reference.endswith("0")), 0.0
     target = tmp_path / "found.csv"
-    ended = write_list(pages, COLLECTIONS, target, stopped=lambda: False)
+    ended = write_list(pages, COLLECTION_LIST.fields, target, stopped=lambda: False)
     assert ended.sentence.startswith("121 rows written")
     assert len({row["id"] for row in read(target)}) == 121
 
@@ -126,7 +126,10 @@ def test_an_export_that_is_stopped_leaves_no_file(
 ) -> None:
     seed.answered(seed.collection(1, at=clock.now()))
     ended = write_list(
-        collection_pages(store, clock), COLLECTIONS, tmp_path / "x.csv", stopped=lambda: True
+        collection_pages(store, clock),
+        COLLECTION_LIST.fields,
+        tmp_path / "x.csv",
+        stopped=lambda: True,
     )
     assert not ended.is_good
     assert list(tmp_path.glob("x*")) == []
@@ -151,14 +154,18 @@ def awkward(store: Store, seed: Any, clock: ManualClock) -> ListPages[Collection
 def kept(source: ListPages[CollectionRow]) -> list[dict[str, Any]]:
     """Return what an exact export has to give back."""
     page = source.page(limit=1000)
-    return [{name: field(row) for name, field in COLLECTIONS.items()} for row in page.rows]
+    return [
+        {name: field(row) for name, field in COLLECTION_LIST.fields.items()} for row in page.rows
+    ]
 
 
 def test_raw_csv_gives_every_value_back_exactly(
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"
-    write_list(awkward, COLLECTIONS, target, form=ExportFormat.RAW, stopped=lambda: False)
+    write_list(
+        awkward, COLLECTION_LIST.fields, target, form=ExportFormat.RAW, stopped=lambda: False
+    )
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, strict=True))
     assert [row["reference"] for row in rows] == list(AWKWARD)
@@ -173,7 +180,9 @@ def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"
-    write_list(awkward, COLLECTIONS, target, form=ExportFormat.RAW, stopped=lambda: False)
+    write_list(
+        awkward, COLLECTION_LIST.fields, target, form=ExportFormat.RAW, stopped=lambda: False
+    )
     lines = target.read_bytes().decode().split("\r\n")
     [seven] = [line for line in lines if line.count(',"7",')]
     assert seven.split(",")[6].isdigit(), "an amount is bare"
@@ -186,7 +195,9 @@ def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_ac
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.jsonl"
-    write_list(awkward, COLLECTIONS, target, form=ExportFormat.LINES, stopped=lambda: False)
+    write_list(
+        awkward, COLLECTION_LIST.fields, target, form=ExportFormat.LINES, stopped=lambda: False
+    )
     raw = target.read_bytes()
     assert [json.loads(line) for line in raw.splitlines()] == kept(awkward)
     assert set(raw) <= {*range(32, 127), 10}
@@ -215,7 +226,7 @@ def test_an_export_of_the_same_second_takes_another_name(
     target.write_text("an earlier export")
     ended = write_list(
         collection_pages(store, clock),
-        COLLECTIONS,
+        COLLECTION_LIST.fields,
         target,
         form=ExportFormat.RAW,
         stopped=lambda: False,
@@ -240,6 +251,6 @@ def test_an_export_is_for_its_owner_alone_whatever_stood_where_it_grows(
     leftover.chmod(0o666)
     with leftover.open() as opened_before:
         source = collection_pages(store, clock)
-        write_list(source, COLLECTIONS, target, stopped=lambda: False)
+        write_list(source, COLLECTION_LIST.fields, target, stopped=lambda: False)
         assert opened_before.read() == "left by somebody"
     assert written(folder) == target

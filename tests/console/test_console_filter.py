@@ -15,9 +15,10 @@ from kusanya.store import Store
 from kusanya.store.records import SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
+from kusanya_console.deliveries.filtering import DELIVERY_KEYS
 from kusanya_console.deliveries.list import DELIVERY_LIST
-from kusanya_console.lists.filtering import COLLECTION_KEYS, DELIVERY_KEYS
-from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.live.filtering import COLLECTION_KEYS
+from kusanya_console.live.list import COLLECTION_LIST
 
 Opened = Callable[..., Any]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]

@@ -14,7 +14,7 @@ from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.lists.paging import HELD_PAGES, PAGE_ROWS, ListPages
-from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.live.list import COLLECTION_LIST
 
 Pages = Callable[..., ListPages[Any]]
 

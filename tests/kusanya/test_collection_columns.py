@@ -17,7 +17,7 @@ from kusanya.filters import KEYS, parse
 from kusanya.state.fold import LATER
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Collection
-from kusanya_console.lists.filtering import COLLECTION_KEYS, collection_query
+from kusanya_console.live.filtering import COLLECTION_KEYS, collection_query
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 WORDS = [key for key, kind in KEYS.items() if kind is FieldType.WORD and key in COLUMN_OF_KEY]

@@ -32,8 +32,8 @@ from kusanya_console.actions.messages import (
 )
 from kusanya_console.application.palette import CommandProvider
 from kusanya_console.application.preferences import Preferences
+from kusanya_console.commands import LIVE, SCREENS, ScreenEntry
 from kusanya_console.feed import Feed
-from kusanya_console.live.screen import LiveScreen
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.alarm_bell import AlarmBell
@@ -58,16 +58,6 @@ _A_NUMBER = 3
 """So many digits in one go are a number, and no two screens."""
 _LEAVING_S = 3.0
 """So soon after the first time the second asks to leave."""
-LATER = {
-    "deliveries": ("kusanya_console.deliveries.screen", "DeliveriesScreen"),
-    "lookup": ("kusanya_console.lookup.screen", "LookupScreen"),
-    "health": ("kusanya_console.health.screen", "HealthScreen"),
-    "intents": ("kusanya_console.intents.screen", "IntentsScreen"),
-    "service": ("kusanya_console.service.screen", "ServiceScreen"),
-    "audit": ("kusanya_console.audit.screen", "AuditScreen"),
-    "handover": ("kusanya_console.handover.screen", "HandoverScreen"),
-}
-"""Screens that are loaded when somebody goes there: the first paint needs none of them."""
 
 
 class ConsoleApp(Preferences):
@@ -173,7 +163,7 @@ class ConsoleApp(Preferences):
         self.theme_changed_signal.subscribe(self, lambda _theme: self._roles())
         self._roles()
         self._open_windows()
-        self.switch_mode(self._window("live"))
+        self.switch_mode(self._window(LIVE))
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
             self.set_interval(1, self._show_status)
@@ -181,17 +171,18 @@ class ConsoleApp(Preferences):
         self.call_after_refresh(self.tick)
 
     def _open_windows(self) -> None:
-        self.add_mode(self._window("live"), lambda: LiveScreen(self.context))
-        for name, (module, screen) in LATER.items():
-            self.add_mode(self._window(name), partial(self._open, module, screen))
+        for entry in SCREENS:
+            self.add_mode(self._window(entry.name), partial(self._open, entry))
 
     def _window(self, name: str) -> str:
         # A screen belongs to one mode for good: no figure of the other can be left over in it.
         return f"{name}@{self.context.mode.value}"
 
-    def _open(self, module: str, screen: str) -> ConsoleScreen:
-        found: type[ConsoleScreen] = getattr(import_module(module), screen)
-        return found(self.context)
+    def _open(self, entry: ScreenEntry) -> ConsoleScreen:
+        # Loaded when somebody goes there: the first paint needs one screen of them all.
+        module = import_module(f"kusanya_console.{entry.module}")
+        screen: type[ConsoleScreen] = getattr(module, entry.screen)
+        return screen(self.context)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the platform's driver, which outlives its terminal here."""
@@ -285,6 +276,7 @@ class ConsoleApp(Preferences):
                 HelpScreen(
                     screen.NAME,
                     screen.CRUMB,
+                    grammar=screen.grammar,
                     disabled_reason=self.context.disabled_reason,
                     shown=self.context.shown,
                 )
@@ -319,8 +311,8 @@ class ConsoleApp(Preferences):
             self.refuse_while_progress()
             return
         screen = self.console_screen
-        name = "live" if screen is None else screen.NAME
-        left = [self._window(one) for one in ("live", *LATER)]
+        name = LIVE if screen is None else screen.NAME
+        left = [self._window(entry.name) for entry in SCREENS]
         self.context.mode = mode = Mode.TEST if self.context.mode is Mode.LIVE else Mode.LIVE
         self.context.snapshot = None
         self.context.show(None)

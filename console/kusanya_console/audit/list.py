@@ -1,6 +1,6 @@
 """The list of the Audit screen: what people did, newest first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from kusanya.alarms.alarm import describe_alarm_id
@@ -9,9 +9,9 @@ from kusanya.lookup import load_subjects
 from kusanya.store.records import AuditRow, Key, Page, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext, Selection
+from kusanya_console.audit.filtering import AUDIT_KEYS, Act, audit_query
 from kusanya_console.lists.definition import ListDefinition
-from kusanya_console.lists.export import AUDIT
-from kusanya_console.lists.filtering import AUDIT_KEYS, Act, audit_query
+from kusanya_console.lists.export import Value, format_exact, masked
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_listed_instant, format_text
@@ -20,6 +20,17 @@ from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, Run
 
 _BUDGET_S: Final = 1.0
 """What people did is little beside what machines do: a search of it may take longer."""
+
+FIELDS: Final[Mapping[str, Callable[[Act], Value]]] = {
+    "at": lambda act: format_exact(act.row.at),
+    "actor": lambda act: masked(act.row.actor),
+    "act": lambda act: act.row.act,
+    "subject": lambda act: masked(act.row.subject),
+    "mode": lambda act: None if act.subject is None else act.subject.mode.value,
+    "reference": lambda act: None if act.subject is None else masked(act.subject.reference),
+    "outcome": lambda act: masked(act.row.outcome),
+    "detail": lambda act: masked(act.row.detail),
+}
 
 
 def subject_name(act: Act, mode: Mode) -> str:
@@ -96,13 +107,19 @@ def audit_list(mode: Mode) -> ListDefinition[Act]:
         records="acts",
         columns=_columns(mode),
         keys=AUDIT_KEYS,
+        grammar=(
+            ("actor:asha act:reveal", "parts of who acted and of what they did, in any case"),
+            ("at:2025-11-19 age<8h", "a day or 15:00..15:30 in East Africa's time; 15m 2h 3d"),
+            ("-outcome:done", "a leading - turns a word round"),
+            ("INV-48 id:col_…", "anything else is a part of a payment's reference"),
+        ),
         pages=_pages,
         changed_ids=lambda snapshot: snapshot.audited,
         selection=lambda act: _selection(act, mode),
         instant=lambda act: act.row.at,
         # Acts are too few to count by the hour: a page or two hold weeks of them.
         hours=lambda _context: (),
-        fields=AUDIT,
+        fields=FIELDS,
         empty=(
             "Nobody has acted on this store yet.",
             "Notes, replays, decisions and reveals stand here with who did them.",

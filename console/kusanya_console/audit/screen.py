@@ -3,9 +3,9 @@
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import CopyRequested, TimelineRequested, copy_reference
+from kusanya_console.audit.filtering import Act
 from kusanya_console.audit.list import act_name, audit_list, outcome, subject_name
 from kusanya_console.commands import bindings_of
-from kusanya_console.lists.filtering import Act
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import (
     Line,

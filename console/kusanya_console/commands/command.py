@@ -1,7 +1,6 @@
-"""What a command is, and the screens where one exists."""
+"""What a command is."""
 
 from enum import StrEnum
-from typing import Final
 
 import msgspec
 
@@ -12,21 +11,6 @@ class CommandKind(StrEnum):
     LOOK = "look"
     ASK = "ask"
     ACT = "act"
-
-
-LIVE: Final = "live"
-DELIVERIES: Final = "deliveries"
-LOOKUP: Final = "lookup"
-HEALTH: Final = "health"
-INTENTS: Final = "intents"
-SERVICE: Final = "service"
-AUDIT: Final = "audit"
-HANDOVER: Final = "handover"
-LISTS: Final = frozenset({LIVE, DELIVERIES, AUDIT})
-TABLES: Final = frozenset({LIVE, DELIVERIES, AUDIT, INTENTS, LOOKUP})
-"""Screens with a table, whose records can be marked."""
-PAYMENTS: Final = frozenset({LIVE, DELIVERIES, LOOKUP, INTENTS})
-"""Screens whose cursor points at a payment."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

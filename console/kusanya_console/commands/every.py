@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from kusanya_console.commands import lists, places, records, screens, service, views
+from kusanya_console.commands import lists, records, screens, service, views
 from kusanya_console.commands.command import Command
 
 COMMANDS: Final = (
-    *screens.COMMANDS,
+    *screens.GOING,
     *lists.COMMANDS,
-    *places.COMMANDS,
+    *screens.OWN,
     *records.COMMANDS,
     *service.COMMANDS,
     *views.COMMANDS,

@@ -2,47 +2,44 @@
 
 from typing import Final
 
-from kusanya_console.commands.command import (
-    AUDIT,
+from kusanya_console.commands.command import Command, CommandKind
+from kusanya_console.commands.screens import (
     DELIVERIES,
     HEALTH,
-    INTENTS,
     LISTS,
     LIVE,
     LOOKUP,
     PAYMENTS,
     SERVICE,
     TABLES,
-    Command,
-    CommandKind,
 )
 
 COMMANDS: Final = (
     Command(
         id="list.down", keys=("j", "down"), shown="j ↓", label="down", action="move(1)",
         sentence="Go one record or line down.",
-        screens=LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
+        screens=TABLES | {HEALTH, SERVICE},
     ),
     Command(
         id="list.up", keys=("k", "up"), shown="k ↑", label="up", action="move(-1)",
         sentence="Go one record or line up.",
-        screens=LISTS | {LOOKUP, HEALTH, INTENTS, SERVICE},
+        screens=TABLES | {HEALTH, SERVICE},
     ),
     Command(
         id="list.page_down", keys=("pagedown",), shown="PgDn", label="page down",
-        action="move_page(1)", sentence="Go one page older.", screens=LISTS | {INTENTS},
+        action="move_page(1)", sentence="Go one page older.", screens=TABLES - {LOOKUP},
     ),
     Command(
         id="list.page_up", keys=("pageup",), shown="PgUp", label="page up",
-        action="move_page(-1)", sentence="Go one page newer.", screens=LISTS | {INTENTS},
+        action="move_page(-1)", sentence="Go one page newer.", screens=TABLES - {LOOKUP},
     ),
     Command(
         id="list.newest", keys=("g", "home"), shown="g", label="newest", action="newest",
-        sentence="Go to the newest record and follow what comes.", screens=LISTS | {INTENTS},
+        sentence="Go to the newest record and follow what comes.", screens=TABLES - {LOOKUP},
     ),
     Command(
         id="list.oldest", keys=("G", "end"), shown="G", label="oldest", action="oldest",
-        sentence="Go to the oldest record.", screens=LISTS | {INTENTS},
+        sentence="Go to the oldest record.", screens=TABLES - {LOOKUP},
     ),
     Command(
         id="list.follow", keys=("f",), shown="f", label="follow", action="follow", bar=2,
@@ -117,12 +114,12 @@ COMMANDS: Final = (
     Command(
         id="list.open", keys=("enter",), shown="enter", label="story", action="open", bar=5,
         sentence="Open the whole story of the record under the cursor.",
-        screens=LISTS | {INTENTS},
+        screens=TABLES - {LOOKUP},
     ),
     Command(
         id="list.pane", keys=("d",), shown="d", label="detail", action="pane", bar=6,
         sentence="Show or hide the detail of the record under the cursor.",
-        screens=LISTS | {INTENTS, SERVICE},
+        screens=(TABLES - {LOOKUP}) | {SERVICE},
     ),
     Command(
         id="pane.next", keys=("right_square_bracket",), shown="]", label="next part",
@@ -136,6 +133,6 @@ COMMANDS: Final = (
     Command(
         id="pane.zoom", keys=("z",), shown="z", label="zoom", action="zoom",
         sentence="Give the detail the whole screen, or the list its place again.",
-        screens=PAYMENTS | {HEALTH, AUDIT},
+        screens=LISTS | PAYMENTS | {HEALTH},
     ),
 )  # fmt: skip

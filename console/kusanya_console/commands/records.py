@@ -3,16 +3,15 @@
 from typing import Final
 
 from kusanya.assumptions import REPLAY_HOURS
-from kusanya_console.commands.command import (
-    AUDIT,
+from kusanya_console.commands.command import Command, CommandKind
+from kusanya_console.commands.screens import (
     DELIVERIES,
     HEALTH,
     INTENTS,
+    LISTS,
     LOOKUP,
     PAYMENTS,
     TABLES,
-    Command,
-    CommandKind,
 )
 
 COMMANDS: Final = (
@@ -56,7 +55,7 @@ COMMANDS: Final = (
     ),
     Command(
         id="ask.service", keys=("c",), shown="c", label="ask the service", action="ask_service",
-        kind=CommandKind.ASK, screens=PAYMENTS | {AUDIT},
+        kind=CommandKind.ASK, screens=LISTS | PAYMENTS,
         sentence="Ask the service about the record under the cursor and keep its answer.",
     ),
     Command(
@@ -67,7 +66,7 @@ COMMANDS: Final = (
     Command(
         id="act.note", keys=("A",), shown="A", label="note…", action="note", kind=CommandKind.ACT,
         sentence="Keep a note on the payment; Lookup finds payments by what was noted.",
-        screens=PAYMENTS | {AUDIT},
+        screens=LISTS | PAYMENTS,
     ),
     Command(
         id="act.keep_receipt", keys=("K",), shown="K", label="keep receipt",

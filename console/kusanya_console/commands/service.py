@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from kusanya_console.commands.command import SERVICE, Command, CommandKind
+from kusanya_console.commands.command import Command, CommandKind
+from kusanya_console.commands.screens import SERVICE
 
 COMMANDS: Final = (
     Command(

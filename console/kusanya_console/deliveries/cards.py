@@ -19,8 +19,8 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.webhooks.schedule import ATTEMPTS
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.signed import signed_runs
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,

@@ -3,11 +3,11 @@
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog
 from kusanya_console.deliveries.sender import sender_lines
 from kusanya_console.deliveries.tabs import DeliveryTab, body_lines, header_lines, signature_lines
 from kusanya_console.deliveries.timeline import slot_lines
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Line, Look, wrapped
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import MUTED, WARN

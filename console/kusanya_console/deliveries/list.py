@@ -1,7 +1,8 @@
 """The list of the Deliveries screen: what arrived, and what should have, among it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -21,9 +22,14 @@ from kusanya.webhooks.schedule import ATTEMPTS
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.messages import copyable
 from kusanya_console.deliveries.cards import verdict
-from kusanya_console.lists.definition import RAIL, Hours, ListDefinition, sum_hours
-from kusanya_console.lists.export import DELIVERIES
-from kusanya_console.lists.filtering import DELIVERY_KEYS, Arrived, attempt_number, delivery_query
+from kusanya_console.deliveries.filtering import (
+    DELIVERY_KEYS,
+    Arrived,
+    attempt_number,
+    delivery_query,
+)
+from kusanya_console.lists.definition import PAYMENT_GRAMMAR, RAIL, Hours, ListDefinition, sum_hours
+from kusanya_console.lists.export import Value, format_exact, masked
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.columns import Column
@@ -63,6 +69,21 @@ def _answer(row: Arrived, _look: Look) -> Run:
     return ("—", MUTED) if row.answer is None else (f"{row.answer}", PLAIN)
 
 
+FIELDS: Final[Mapping[str, Callable[[Arrived], Value]]] = {
+    "arrived_at": lambda row: format_exact(row.arrived_at),
+    "mode": lambda row: row.mode.value,
+    "endpoint": lambda row: row.endpoint,
+    "verdict": lambda row: row.verdict.value,
+    "reason": lambda row: row.reason,
+    "answer": lambda row: row.answer,
+    "took_us": lambda row: row.took_us,
+    "event_id": lambda row: row.event_id,
+    "event_type": lambda row: row.event_type,
+    "collection_id": lambda row: row.collection_id,
+    "reference": lambda row: masked(row.reference),
+    "amount": lambda row: row.amount,
+    "currency": lambda row: row.currency,
+}
 COLUMNS: tuple[Column[Arrived], ...] = (
     Column("arrived", 9, _arrived, whole=True, order=SortOrder.CREATED),
     Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True,
@@ -129,6 +150,7 @@ DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     records="deliveries",
     columns=COLUMNS,
     keys=DELIVERY_KEYS,
+    grammar=PAYMENT_GRAMMAR,
     pages=_pages,
     # A payment with news may have become final by a poll, or its event may have arrived.
     changed_ids=lambda snapshot: (
@@ -137,7 +159,7 @@ DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
     selection=_selection,
     instant=lambda row: row.arrived_at,
     hours=_hours,
-    fields=DELIVERIES,
+    fields=FIELDS,
     empty=(
         "No delivery has arrived in {mode} yet.",
         "Each arrives at the receiver and stands here with its verdict,",

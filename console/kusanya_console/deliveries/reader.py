@@ -13,8 +13,8 @@ from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya.webhooks.schedule import plan
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.sender import SenderComparison, compare
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import Look
 
 _SIBLINGS = 50

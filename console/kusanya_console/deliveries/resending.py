@@ -8,8 +8,8 @@ from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.list import arrival_type
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import cell, format_text
 from kusanya_console.ui.language import translate

@@ -1,8 +1,8 @@
 """Deliveries: what arrived, what should have, what we answered, and what comes next."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 
@@ -18,6 +18,7 @@ from kusanya_console.actions.messages import (
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.reader import (
     DeliveryDetails,
@@ -31,7 +32,6 @@ from kusanya_console.deliveries.tabs import DeliveryTab, body_text, tab_line
 from kusanya_console.deliveries.timeline import attempt_lines
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import Line, format_due
 from kusanya_console.ui.language import translate, translate_filled
@@ -47,6 +47,12 @@ class DeliveriesScreen(ListScreen[Arrived]):
 
     NAME = "deliveries"
     CRUMB = "Deliveries"
+    UNREAD: ClassVar[Mapping[str, str]] = {
+        **ListScreen.UNREAD,
+        "details": "what belongs to this delivery",
+        "missing": "how many events are missing",
+        "sender": "the sender's log",
+    }
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, context: AppContext) -> None:

@@ -1,7 +1,8 @@
 """The hand-over page: what happened since an instant, who did what, what is open."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -34,6 +35,7 @@ class HandoverScreen(ConsoleScreen):
 
     NAME = "handover"
     CRUMB = "Hand-over"
+    UNREAD: ClassVar[Mapping[str, str]] = {"handover": "what happened in this shift"}
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, context: AppContext) -> None:

@@ -4,8 +4,9 @@ The report comes with the feed's snapshot; what costs more (a longer window, odd
 acknowledged what) is read while this screen is in view, every few seconds at most.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from textual.app import ComposeResult
@@ -76,6 +77,7 @@ class HealthScreen(ConsoleScreen):
 
     NAME = "health"
     CRUMB = "Health"
+    UNREAD: ClassVar[Mapping[str, str]] = {"count": "the figures of this window"}
     BINDINGS = bindings_of(NAME)
 
     def __init__(self, context: AppContext) -> None:

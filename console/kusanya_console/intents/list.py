@@ -1,11 +1,15 @@
 """The columns of the Intents screen, and what its cursor points at."""
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 from kusanya.assumptions import REPLAY_HOURS
 from kusanya.privacy import mask_phone
 from kusanya.store.records import IntentRow
 from kusanya_console.actions.context import Selection
 from kusanya_console.actions.messages import copyable
 from kusanya_console.intents.cards import window_left
+from kusanya_console.lists.export import Value, format_exact, masked
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_instant, format_text
@@ -16,6 +20,17 @@ def _sent(row: IntentRow, look: Look) -> Run:
     return format_instant(row.first_sent_at, look), MUTED
 
 
+FIELDS: Final[Mapping[str, Callable[[IntentRow], Value]]] = {
+    "first_sent_at": lambda row: format_exact(row.first_sent_at),
+    "mode": lambda row: row.mode.value,
+    "reference": lambda row: masked(row.reference),
+    "id": lambda row: row.id,
+    "state": lambda row: row.state.value,
+    "amount": lambda row: row.amount,
+    "phone": lambda row: mask_phone(row.phone),
+    "attempts": lambda row: row.attempts,
+    "collection_id": lambda row: row.collection_id,
+}
 COLUMNS: tuple[Column[IntentRow], ...] = (
     Column(
         "reference",

@@ -1,7 +1,7 @@
 """Intents: which creations have no answer, and how long they may be replayed."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import msgspec
 from textual.app import ComposeResult
@@ -29,13 +29,13 @@ from kusanya_console.intents.cards import (
     intent_figures,
     intent_part,
 )
-from kusanya_console.intents.list import COLUMNS, selection_of_intent
+from kusanya_console.intents.list import COLUMNS, FIELDS, selection_of_intent
 from kusanya_console.intents.reader import (
     IntentDetails,
     load_details,
     load_intents,
 )
-from kusanya_console.lists.export import CREATIONS, ExportFormat
+from kusanya_console.lists.export import ExportFormat
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.ui import language, vocabulary
 from kusanya_console.ui.format import Line, spread
@@ -50,6 +50,11 @@ class IntentsScreen(IntentActions):
 
     NAME = "intents"
     CRUMB = "Intents"
+    UNREAD: ClassVar[Mapping[str, str]] = {
+        "intents": "the creations",
+        "attempts": "the attempts of this creation",
+        "decision": "the collection that the decision names",
+    }
     PARTS = INTENT_PARTS
     BINDINGS = bindings_of(NAME)
     UNSORTED = "what may have charged somebody stands first: this list keeps its order"
@@ -218,7 +223,7 @@ class IntentsScreen(IntentActions):
         if self.table.marked:
             which = "Export the {count} marked intents"
         what = translate(which, count=f"{len(rows):,}")
-        self.export_rows(fixed_pages(rows), CREATIONS, records="intents", what=what, form=form)
+        self.export_rows(fixed_pages(rows), FIELDS, records="intents", what=what, form=form)
 
     def card(self) -> Card | None:
         """Return what reads the card of the intent, its collection's below where it is known."""

@@ -16,6 +16,7 @@ from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.feed import Snapshot
 from kusanya_console.lists.export import Value
 from kusanya_console.lists.paging import ListPages
+from kusanya_console.screens.base import Grammar
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Line
@@ -23,6 +24,18 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
 from kusanya_console.ui.window import Row
 
+PAYMENT_GRAMMAR: Final[Grammar] = (
+    ("failed airtel", "a status, a channel or a code stands alone; a space means and"),
+    ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
+    ("amount:5000..20000", "ranges, and = < <= > >= for amounts, fees, ages and attempts"),
+    ("age<15m at:2025-11-19", "15m 2h 3d; a day or 15:00..15:30 in East Africa's time"),
+    (
+        "meta:order_id=A-1",
+        'an entry of the metadata; description:"school fees" is a part of the description',
+    ),
+    ("INV-48 phone:412", "anything else is a part of a reference; of a phone its last digits do"),
+)
+"""How a filter of payments is written."""
 R = TypeVar("R", bound=Row)
 Hours = Sequence[tuple[datetime, int]]
 """Full hours, oldest first, each with how many records it has."""
@@ -39,6 +52,8 @@ class ListDefinition(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """In the usual order; those that name an index can be sorted by, the first of them usually."""
     keys: tuple[str, ...]
     """The keys of a filter that these records have."""
+    grammar: Grammar
+    """Examples of such a filter, for the help."""
     pages: Callable[[AppContext, Filter, SortOrder], ListPages[R]]
     """Returns the list as filtered: what has an index is sought, the rest tested."""
     changed_ids: Callable[[Snapshot], frozenset[str]]

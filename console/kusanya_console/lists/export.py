@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
-from kusanya.privacy import mask_phone, mask_text
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Key, MissingEventRow
+from kusanya.privacy import mask_text
+from kusanya.store.records import Key
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.lists.filtering import Act
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.window import Row
 
@@ -41,74 +40,14 @@ class ExportFormat(StrEnum):
     LINES = ".jsonl"
 
 
-COLLECTIONS: Final[Mapping[str, Callable[[CollectionRow], Value]]] = {
-    "created_at": lambda row: _instant(row.created_at),
-    "completed_at": lambda row: _instant(row.completed_at),
-    "mode": lambda row: row.mode.value,
-    "reference": lambda row: _masked(row.reference),
-    "id": lambda row: row.id,
-    "status": lambda row: row.status,
-    "amount": lambda row: row.amount,
-    "fee": lambda row: row.fee,
-    "net": lambda row: row.net,
-    "currency": lambda row: row.currency,
-    "channel": lambda row: row.channel,
-    "phone": lambda row: mask_phone(row.phone),
-    "failure_code": lambda row: row.failure_code,
-    "event_id": lambda row: row.event_id,
-}
-DELIVERIES: Final[Mapping[str, Callable[[DeliveryRow | MissingEventRow], Value]]] = {
-    "arrived_at": lambda row: _instant(row.arrived_at),
-    "mode": lambda row: row.mode.value,
-    "endpoint": lambda row: row.endpoint,
-    "verdict": lambda row: row.verdict.value,
-    "reason": lambda row: row.reason,
-    "answer": lambda row: row.answer,
-    "took_us": lambda row: row.took_us,
-    "event_id": lambda row: row.event_id,
-    "event_type": lambda row: row.event_type,
-    "collection_id": lambda row: row.collection_id,
-    "reference": lambda row: _masked(row.reference),
-    "amount": lambda row: row.amount,
-    "currency": lambda row: row.currency,
-}
-
-AUDIT: Final[Mapping[str, Callable[[Act], Value]]] = {
-    "at": lambda act: _instant(act.row.at),
-    "actor": lambda act: _masked(act.row.actor),
-    "act": lambda act: act.row.act,
-    "subject": lambda act: _masked(act.row.subject),
-    "mode": lambda act: None if act.subject is None else act.subject.mode.value,
-    "reference": lambda act: None if act.subject is None else _masked(act.subject.reference),
-    "outcome": lambda act: _masked(act.row.outcome),
-    "detail": lambda act: _masked(act.row.detail),
-}
+def masked(text: str | None) -> str | None:
+    """Return a text as it is exported: phones in it masked."""
+    return None if text is None else mask_text(text)
 
 
-CREATIONS: Final[Mapping[str, Callable[[IntentRow], Value]]] = {
-    "first_sent_at": lambda row: _instant(row.first_sent_at),
-    "mode": lambda row: row.mode.value,
-    "reference": lambda row: _masked(row.reference),
-    "id": lambda row: row.id,
-    "state": lambda row: row.state.value,
-    "amount": lambda row: row.amount,
-    "phone": lambda row: mask_phone(row.phone),
-    "attempts": lambda row: row.attempts,
-    "collection_id": lambda row: row.collection_id,
-}
-MATCHES: Final[Mapping[str, Callable[[CollectionRow | IntentRow], Value]]] = {
-    "created_at": lambda row: _instant(
-        row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
-    ),
-    "mode": lambda row: row.mode.value,
-    "reference": lambda row: _masked(row.reference),
-    "id": lambda row: row.id,
-    "status": lambda row: row.status if isinstance(row, CollectionRow) else row.state.value,
-    "amount": lambda row: row.amount,
-    "currency": lambda row: row.currency if isinstance(row, CollectionRow) else "TZS",
-    "channel": lambda row: row.channel if isinstance(row, CollectionRow) else None,
-    "phone": lambda row: mask_phone(row.phone),
-}
+def format_exact(at: datetime | None) -> str | None:
+    """Return an instant as it is exported: in UTC, to the last digit kept."""
+    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def write_list(
@@ -145,10 +84,6 @@ def write_list(
     return ActionResult(
         f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target
     )
-
-
-def _masked(text: str | None) -> str | None:
-    return None if text is None else mask_text(text)
 
 
 def _placed(growing: Path, target: Path) -> Path:
@@ -230,7 +165,3 @@ def _cell(value: Value) -> str | int:
     text = safe(value, _LONGEST)
     # A spreadsheet runs what begins like a formula, also after spaces.
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
-
-
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")

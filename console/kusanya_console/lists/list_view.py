@@ -4,9 +4,9 @@ What the list is a list of stands in its `ListDefinition`. One reading of it is 
 what a person asks for replaces what is under way, and changes that the feed names wait for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from kusanya_console.lists.definition import Hours, ListDefinition
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lists.underlining import needles
+from kusanya_console.screens.base import Grammar
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.columns import Heading
 from kusanya_console.ui.format import Line, format_instant, spread, wrapped
@@ -55,6 +56,13 @@ Load = Callable[[], ListUpdate[R]]
 class ListView(TableScreen[R]):
     """A list with a detail pane beside it, kept up to date."""
 
+    UNREAD: ClassVar[Mapping[str, str]] = {
+        "list": "the list",
+        "hours": "the hours beside the list",
+        "views": "the saved views",
+        "marks": "what is to be marked",
+    }
+
     def __init__(self, context: AppContext, definition: ListDefinition[R]) -> None:
         super().__init__(context, definition.columns, selection_of=definition.selection)
         self.definition = definition
@@ -72,6 +80,11 @@ class ListView(TableScreen[R]):
         self.complaint = ""
         self._hours: Hours = ()
         self._counted_at: datetime | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """Return how the filter of these records is written."""
+        return self.definition.grammar
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below, and a line on where one is."""

@@ -1,6 +1,7 @@
 """What Lookup's list holds: the matches of a text, their columns, and all that is known of one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,7 @@ from kusanya.wire import Mode
 from kusanya_console.actions.context import Selection
 from kusanya_console.actions.messages import copyable
 from kusanya_console.collections.evidence import Evidence, gather
+from kusanya_console.lists.export import Value, format_exact, masked
 from kusanya_console.lists.underlining import phone_end
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.columns import Column
@@ -44,6 +46,19 @@ def _status(row: LookupRecord, _look: Look) -> Run:
     return vocabulary.status_of(row)
 
 
+FIELDS: Final[Mapping[str, Callable[[LookupRecord], Value]]] = {
+    "created_at": lambda row: format_exact(
+        row.created_at if isinstance(row, CollectionRow) else row.first_sent_at or row.prepared_at
+    ),
+    "mode": lambda row: row.mode.value,
+    "reference": lambda row: masked(row.reference),
+    "id": lambda row: row.id,
+    "status": lambda row: row.status if isinstance(row, CollectionRow) else row.state.value,
+    "amount": lambda row: row.amount,
+    "currency": lambda row: row.currency if isinstance(row, CollectionRow) else "TZS",
+    "channel": lambda row: row.channel if isinstance(row, CollectionRow) else None,
+    "phone": lambda row: mask_phone(row.phone),
+}
 COLUMNS: tuple[Column[LookupRecord], ...] = (
     Column("created", 9, _created, whole=True),
     Column("reference", 14, lambda row, _: cell(row.reference, limit=60), grows=20, names=True,

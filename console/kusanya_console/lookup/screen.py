@@ -1,8 +1,8 @@
 """Lookup: what happened, and what do I say? One box that answers while one types."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -22,11 +22,12 @@ from kusanya_console.collections.detail import STORY_PARTS, story_part
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
-from kusanya_console.lists.export import MATCHES, ExportFormat
+from kusanya_console.lists.export import ExportFormat
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.lookup.matches import (
     COLUMNS,
+    FIELDS,
     Details,
     LookupAnswer,
     LookupRecord,
@@ -59,6 +60,10 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     NAME = "lookup"
     CRUMB = "Lookup"
+    UNREAD: ClassVar[Mapping[str, str]] = {
+        "answer": "what the text in the box may mean",
+        "story": "the timeline of this payment",
+    }
     PARTS = STORY_PARTS
     AUTO_FOCUS = ""  # the box, where a person came by the key, and nothing where a story was opened
     BINDINGS = bindings_of(NAME)
@@ -328,7 +333,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         if self.table.marked:
             which = "Export the {count} marked matches"
         what = translate(which, count=f"{len(rows):,}")
-        self.export_rows(fixed_pages(rows), MATCHES, records="matches", what=what, form=form)
+        self.export_rows(fixed_pages(rows), FIELDS, records="matches", what=what, form=form)
 
     def action_keep_receipt(self) -> None:
         """Keep the receipt of the pasted message with the one payment that it fits."""

@@ -4,7 +4,7 @@ A question runs on a worker thread and comes back as a message; only handlers to
 questions of one kind the later counts: an answer that nobody waits for any more is dropped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -43,25 +43,8 @@ from kusanya_console.widgets.key_bar import KeyBar
 from kusanya_console.widgets.sheet import Sheet
 
 SMALLEST = (60, 16)
-UNREAD: Final = {
-    "list": "the list",
-    "hours": "the hours beside the list",
-    "story": "the timeline of this payment",
-    "answer": "what the text in the box may mean",
-    "intents": "the creations",
-    "attempts": "the attempts of this creation",
-    "decision": "the collection that the decision names",
-    "details": "what belongs to this delivery",
-    "missing": "how many events are missing",
-    "sender": "the sender's log",
-    "count": "the figures of this window",
-    "service": "the service's own side",
-    "handover": "what happened in this shift",
-    "views": "the saved views",
-    "marks": "what is to be marked",
-    "trials": "the latest test collections",
-}
-"""What a question asks for, in words."""
+Grammar = tuple[tuple[str, str], ...]
+"""Examples of what may be typed, each with what it means."""
 RETRY_S: Final = 5.0
 """A question that failed for a cause in the program is asked again after this long."""
 REST_S: Final = 0.08
@@ -73,6 +56,8 @@ class ConsoleScreen(Screen[None]):
 
     NAME: ClassVar[str] = ""
     CRUMB: ClassVar[str] = ""
+    UNREAD: ClassVar[Mapping[str, str]] = {}
+    """What each of its questions asks for, in words, for when it could not be read."""
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
@@ -100,6 +85,11 @@ class ConsoleScreen(Screen[None]):
     def compose_body(self) -> ComposeResult:
         """Lay out this screen's own widgets."""
         yield from ()
+
+    @property
+    def grammar(self) -> Grammar:
+        """Return how its filter is written, for the help; nothing where it has none."""
+        return ()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - the framework's
         """Leave the key that opens a box to the box that is being typed into."""
@@ -265,7 +255,7 @@ class ConsoleScreen(Screen[None]):
         if isinstance(message.error, StoreError):
             self.fetch_failed(message.what)
             return
-        what = UNREAD.get(message.what, message.what)
+        what = self.UNREAD.get(message.what, message.what)
         self.fetch_broke(message.what)
         self.say(
             f"could not read {what}: {failure_place(message.error)}. What is shown of it is the "

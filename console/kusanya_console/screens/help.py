@@ -7,7 +7,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from kusanya_console.commands import AUDIT, DELIVERIES, LIVE, Command, CommandKind, commands_of
+from kusanya_console.commands import Command, CommandKind, commands_of
+from kusanya_console.screens.base import Grammar
 from kusanya_console.ui.format import Line, fit, rule, wrapped
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
@@ -25,27 +26,6 @@ _HEADINGS: Final = {
     "screens": ("go.",),
 }
 """What is listed under each, by how ids begin; the first has every other command."""
-_GRAMMAR: Final = (
-    ("failed airtel", "a status, a channel or a code stands alone; a space means and"),
-    ("channel:airtel,mixx", "a comma means or, a leading - turns a word round"),
-    ("amount:5000..20000", "ranges, and = < <= > >= for amounts, fees, ages and attempts"),
-    ("age<15m at:2025-11-19", "15m 2h 3d; a day or 15:00..15:30 in East Africa's time"),
-    (
-        "meta:order_id=A-1",
-        'an entry of the metadata; description:"school fees" is a part of the description',
-    ),
-    ("INV-48 phone:412", "anything else is a part of a reference; of a phone its last digits do"),
-)
-_GRAMMARS: Final = {
-    LIVE: _GRAMMAR,
-    DELIVERIES: _GRAMMAR,
-    AUDIT: (
-        ("actor:asha act:reveal", "parts of who acted and of what they did, in any case"),
-        ("at:2025-11-19 age<8h", "a day or 15:00..15:30 in East Africa's time; 15m 2h 3d"),
-        ("-outcome:done", "a leading - turns a word round"),
-        ("INV-48 id:col_…", "anything else is a part of a payment's reference"),
-    ),
-}
 
 
 def _heading(command: Command) -> str:
@@ -69,10 +49,12 @@ class HelpScreen(ModalScreen[None]):
         name: str,
         title: str,
         *,
+        grammar: Grammar,
         disabled_reason: Callable[[Command], str],
         shown: Callable[[Command], str],
     ) -> None:
         super().__init__()
+        self._grammar = grammar
         self._disabled_reason = disabled_reason
         self._shown = shown
         self._of = name
@@ -108,10 +90,9 @@ class HelpScreen(ModalScreen[None]):
                 lines += [(), rule(heading, width)]
             for command in named:
                 lines += self._command(command, width)
-        grammar = _GRAMMARS.get(self._of, ())
-        if grammar:
+        if self._grammar:
             lines += [(), rule("what the filter reads", width)]
-            for example, said in grammar:
+            for example, said in self._grammar:
                 explained = wrapped(translate(said), width, indent=_BESIDE)
                 lines += [((fit(example, _BESIDE), ACCENT), *explained[0][1:]), *explained[1:]]
         return lines

@@ -5,9 +5,9 @@ asked for every other second while it is in view; when the service does not answ
 stays and the first line says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -45,6 +45,10 @@ class ServiceView(ConsoleScreen):
 
     NAME = "service"
     CRUMB = "Service"
+    UNREAD: ClassVar[Mapping[str, str]] = {
+        "service": "the service's own side",
+        "trials": "the latest test collections",
+    }
     BINDINGS = bindings_of(NAME)
 
     class ActionEnded(Message):

@@ -16,8 +16,8 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
+from kusanya_console.deliveries.filtering import Arrived
 from kusanya_console.feed import CollectionCounts, Snapshot
-from kusanya_console.lists.filtering import Arrived
 from kusanya_console.ui.format import format_money, format_percent, format_text
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import attempt_words, first_sent_words

@@ -22,7 +22,7 @@ from kusanya_console.cli.talk.conversation import Conversation, Item, Unanswerab
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.intents.reader import load_intents
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.live.screen import COLLECTION_LIST
+from kusanya_console.live.list import COLLECTION_LIST
 from kusanya_console.ui.language import translate
 
 R = TypeVar("R", bound=Any)
