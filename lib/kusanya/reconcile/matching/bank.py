@@ -6,6 +6,7 @@ day within `settle_days`, or by exact sums: one credit for several payouts, or s
 """
 
 from datetime import date
+from typing import Final
 
 import msgspec
 import pandas as pd
@@ -21,6 +22,9 @@ from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance, terms
 from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.breaks import RULES
 from kusanya.reconcile.matching.legs import Leg, bridge, has_unread
+
+_STEPS: Final = ("bank/sides", "bank/by_name", "bank/by_amount", "bank/by_sum", "bank/met")
+"""The queries in their order, each on what the earlier ones left."""
 
 
 class BankMatch(Leg, frozen=True, kw_only=True):
@@ -71,7 +75,8 @@ def match(
         engine.register("statement", statement, STATEMENT)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.BANK), RULES)
-        engine.run(query("bank/pairs"))
+        for step in _STEPS:
+            engine.run(query(step))
         engine.run(query("bank/rows", break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(
             rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),

@@ -193,10 +193,13 @@ def _steps() -> dict[str, tuple[str, ...]]:
         ),
         "one for many, many for one": (
             query(
-                "ledger/groups",
+                "ledger/groups/left_over",
                 completed_codes=breaks.completed_by_others(breaks.LEDGER),
                 refunded_codes=breaks.cleared_by_refund(breaks.LEDGER),
             ),
+            query("ledger/groups/by_reference"),
+            query("ledger/groups/by_day"),
+            query("ledger/groups/verdicts"),
         ),
         "payments of one customer": (
             query("ledger/rows"),

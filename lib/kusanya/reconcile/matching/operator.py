@@ -95,6 +95,7 @@ def match(
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator/pairs"))
+        engine.run(query("operator/met"))
         engine.run(query("operator/rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}
         return OperatorMatch(

@@ -129,4 +129,4 @@ LEDGER: Final[dict[str, BreakRule]] = {
     "booked_by_day": BreakRule(OK, "one line for the payments of a day", "None."),
     "matched": BreakRule(OK, "agree", "None.", "TRUE"),
 }
-"""`ledger/groups.sql` gives the codes that have no condition."""
+"""The queries of `sql/ledger/groups` give the codes that have no condition."""

@@ -1,0 +1,111 @@
+-- Exact sums of what is left; what fits in more than one way is not matched.
+
+-- One credit for all payouts, of one channel or of all, of some days that follow on one another.
+CREATE TEMP TABLE sums_of_payouts AS
+WITH days AS (
+    SELECT DISTINCT currency, day FROM rest_payouts
+),
+
+scopes AS (
+    SELECT DISTINCT currency, channel AS scope FROM rest_payouts WHERE channel IS NOT NULL
+    UNION
+    SELECT DISTINCT currency, NULL AS scope FROM rest_payouts
+)
+
+SELECT
+    p.currency,
+    s.scope,
+    f.day AS from_day,
+    t.day AS to_day,
+    sum(p.amount)::BIGINT AS amount,
+    string_agg(p.id::VARCHAR, ' ' ORDER BY p.id) AS members
+FROM days AS f
+INNER JOIN days AS t
+    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND {settle_days}
+INNER JOIN scopes AS s ON s.currency = f.currency
+INNER JOIN rest_payouts AS p
+    ON p.currency = f.currency
+    AND p.day BETWEEN f.day AND t.day
+    AND (s.scope IS NULL OR p.channel = s.scope)
+GROUP BY p.currency, s.scope, f.day, t.day
+HAVING count(*) > 1;
+
+CREATE TEMP TABLE together AS
+WITH fits AS (
+    SELECT DISTINCT c.move, m.members
+    FROM rest_credits AS c
+    INNER JOIN sums_of_payouts AS m
+        ON m.currency = c.currency
+        AND abs(m.amount - c.amount) <= {amount_tolerance}
+        AND m.to_day <= c.day
+        AND date_diff('day', m.from_day, c.day) <= {settle_days}
+),
+
+once AS (
+    SELECT move, min(members) AS members FROM fits GROUP BY move HAVING count(*) = 1
+),
+
+edges AS (
+    SELECT o.move, p.id, count(*) OVER (PARTITION BY p.id) AS claims
+    FROM once AS o
+    INNER JOIN rest_payouts AS p
+        ON contains(' ' || o.members || ' ', ' ' || p.id::VARCHAR || ' ')
+),
+
+contested AS (
+    SELECT DISTINCT move FROM edges WHERE claims > 1
+)
+
+SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.move = e.move;
+
+-- One payout by all credits of some days that follow on one another.
+CREATE TEMP TABLE sums_of_credits AS
+WITH open_credits AS (
+    SELECT c.* FROM rest_credits AS c ANTI JOIN together AS t ON t.move = c.move
+),
+
+days AS (
+    SELECT DISTINCT currency, day FROM open_credits
+)
+
+SELECT
+    c.currency,
+    f.day AS from_day,
+    t.day AS to_day,
+    sum(c.amount)::BIGINT AS amount,
+    string_agg(c.move::VARCHAR, ' ' ORDER BY c.move) AS members
+FROM days AS f
+INNER JOIN days AS t
+    ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND {settle_days}
+INNER JOIN open_credits AS c ON c.currency = f.currency AND c.day BETWEEN f.day AND t.day
+GROUP BY c.currency, f.day, t.day
+HAVING count(*) > 1;
+
+CREATE TEMP TABLE parts AS
+WITH fits AS (
+    SELECT DISTINCT p.id, m.members
+    FROM rest_payouts AS p
+    INNER JOIN sums_of_credits AS m
+        ON m.currency = p.currency
+        AND abs(m.amount - p.amount) <= {amount_tolerance}
+        AND p.day <= m.from_day
+        AND date_diff('day', p.day, m.to_day) <= {settle_days}
+    ANTI JOIN together AS t ON t.id = p.id
+),
+
+once AS (
+    SELECT id, min(members) AS members FROM fits GROUP BY id HAVING count(*) = 1
+),
+
+edges AS (
+    SELECT c.move, o.id, count(*) OVER (PARTITION BY c.move) AS claims
+    FROM once AS o
+    INNER JOIN rest_credits AS c
+        ON contains(' ' || o.members || ' ', ' ' || c.move::VARCHAR || ' ')
+),
+
+contested AS (
+    SELECT DISTINCT id FROM edges WHERE claims > 1
+)
+
+SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.id = e.id;
