@@ -1,23 +1,32 @@
 """A shop in virtual time whose alarms are watched and sent to a list, an HTTP server or mail."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 from tests.kit.payments import by_event, polled
 
+from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.notices.messages import Message
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
 from kusanya.clock import ManualClock
 from kusanya.errors import NotificationError
+from kusanya.privacy import mask_text
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
 
 NOON: Final = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ROUND: Final = timedelta(seconds=ROUND_EVERY_S)
+
+
+def assert_no_phone(alarms: Iterable[Alarm]) -> None:
+    """Hold that no alarm is named by a phone: its subject is kept and shown as it is."""
+    for alarm in alarms:
+        for name in (alarm.subject, alarm.key, alarm.id, alarm.stage, alarm.header):
+            assert mask_text(name) == name, f"{alarm.code} is named by a phone"
 
 
 class Inbox:
@@ -64,6 +73,7 @@ class WatchedShop:
             targets or (NoticeTarget("inbox", self.inbox.send),),
             by=by,
             clock=self.clock,
+            on_reading=lambda _inputs, alarms: assert_no_phone(alarms),
         )
 
     def run(

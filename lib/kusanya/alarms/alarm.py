@@ -135,6 +135,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the list: what is judged, how much it presses, where the runbook tells more."""
 
     code: str
+    rank: int
+    """Its place among all rules, by tens: what has the smallest is told first."""
     severity: Severity
     """The most that it presses; one alarm may press less."""
     condition: str

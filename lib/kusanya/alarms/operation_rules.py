@@ -188,18 +188,21 @@ def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
 RULES: Final = (
     Rule(
         code="restored",
+        rank=10,
         severity=Severity.URGENT,
         condition="The store was restored from a backup, and what was created since is unknown.",
         judge=_restored,
     ),
     Rule(
         code="store_full",
+        rank=100,
         severity=Severity.URGENT,
         condition="Less than 1 GB is free on the disk of the store's file.",
         judge=_store_full,
     ),
     Rule(
         code="backup_old",
+        rank=180,
         severity=Severity.WARNING,
         condition=(
             "The newest verified backup of the store is older than it may become: 36 hours, or as "
@@ -209,24 +212,28 @@ RULES: Final = (
     ),
     Rule(
         code="months_ahead",
+        rank=190,
         severity=Severity.WARNING,
         condition="On PostgreSQL the tables of deliveries end within 60 days, or have ended.",
         judge=_months_ahead,
     ),
     Rule(
         code="clock_skew",
+        rank=110,
         severity=Severity.URGENT,
         condition="The clock of a poller's machine differs from the service's by 30 s or more.",
         judge=_clock_skew,
     ),
     Rule(
         code="unwatched",
+        rank=170,
         severity=Severity.WARNING,
         condition="Collections are open past any expiry, and no poller has run for 5 minutes.",
         judge=_unwatched,
     ),
     Rule(
         code="unsent",
+        rank=210,
         severity=Severity.WARNING,
         condition="An address does not take the notifications of kusanya watch.",
         judge=_unsent,

@@ -1,8 +1,8 @@
 """The list of all alarm rules. Pure: a rule judges one reading and returns the alarms it raises.
 
-To add an alarm, write its function and its entry in the module of its subject, name it in `_ORDER`
-here, and write its paragraph in the runbook; health report, status line, notifications, metrics and
-acknowledgements follow. A rule that infers something says so in its sentence.
+To add an alarm, write its function and its entry in the module of its subject, and its paragraph in
+the runbook; health report, status line, notifications, metrics and acknowledgements follow. A rule
+that infers something says so in its sentence.
 """
 
 from collections.abc import Iterable
@@ -20,21 +20,13 @@ from kusanya.alarms.alarm import (
 )
 from kusanya.alarms.inputs import AlarmInputs
 
-_BY_CODE: Final[dict[str, Rule]] = {
-    rule.code: rule
-    for module in (delivery_rules, payment_rules, operation_rules)
-    for rule in module.RULES
-}
-_ORDER: Final = (
-    "restored", "sender_disabled", "sender_failing", "failing", "unread", "wrong_mode",
-    "contradictions", "closing", "stuck", "store_full", "clock_skew", "silent", "unknown",
-    "stalled", "failure_rate", "missing_events", "unwatched", "backup_old", "months_ahead",
-    "fee_changes", "unsent",
-)  # fmt: skip
 RULES: Final[tuple[Rule, ...]] = tuple(
-    sorted(_BY_CODE.values(), key=lambda rule: _ORDER.index(rule.code))
+    sorted(
+        (*delivery_rules.RULES, *payment_rules.RULES, *operation_rules.RULES),
+        key=lambda rule: rule.rank,
+    )
 )
-"""Every rule, the most urgent first; one without its place raises ValueError at the import."""
+"""Every rule, the most urgent first."""
 
 
 def raised(inputs: AlarmInputs, *, format_time: FormatTime) -> tuple[Alarm, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.kit.payments import by_event, polled
+from tests.kit.watched_shop import assert_no_phone
 
 from kusanya.alarms.acknowledgements import ACKNOWLEDGE
 from kusanya.alarms.alarm import Alarm
@@ -48,7 +49,9 @@ class Shop:
         for write in self._writes:
             write.result()
         inputs = self.reader.read(now=self.clock.now())
-        return {one.code: one for one in raised(inputs, format_time=lambda at: f"{at:%H:%M}")}
+        found = raised(inputs, format_time=lambda at: f"{at:%H:%M}")
+        assert_no_phone(found)
+        return {one.code: one for one in found}
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+from tests.kit.watched_shop import assert_no_phone
 
 from kusanya.alarms.alarm import Alarm, HeaderAlarm, Severity
 from kusanya.alarms.history import FailureRate
@@ -182,7 +184,7 @@ def test_every_rule_has_a_paragraph_of_the_runbook_and_an_entry_of_its_own() -> 
     assert {rule.runbook.partition("#")[2] for rule in RULES} == {
         anchor for anchor in anchors - {"alarm-store-lost"} if anchor.startswith("alarm-")
     }
-    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert len({rule.code for rule in RULES}) == len({rule.rank for rule in RULES}) == len(RULES)
 
 
 def every_alarm() -> list[Alarm]:
@@ -246,7 +248,15 @@ def test_each_rule_raises_its_own_alarm_and_says_what_to_do() -> None:
         assert alarm.next_step or code in {"sender_failing", "failing"}
         assert alarm.runbook == f"console/README.md#alarm-{code.replace('_', '-')}"
         assert not re.search(r"\d{7,}", alarm.text), "a phone"
+        assert_no_phone([alarm])
         assert not re.search(r"\([1-9]\)|\b[A-Z] on |\bwith [a-zA-Z]\b", alarm.text), "a key"
+
+
+@pytest.mark.parametrize("part", ["subject", "stage", "header"])
+def test_an_alarm_that_is_named_by_a_phone_is_found_out(part: str) -> None:
+    named = msgspec.structs.replace(every_alarm()[0], **{part: "prompts on 255754000001"})
+    with pytest.raises(AssertionError, match="is named by a phone"):
+        assert_no_phone([named])
 
 
 def test_clocks_disks_and_rates_raise_nothing_below_their_bounds() -> None:
