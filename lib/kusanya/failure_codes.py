@@ -1,8 +1,8 @@
-"""The one table of failure codes, and the one of channels: what each means, and what helps.
+"""The one table of failure codes: what each means, and what helps.
 
-Filters, labels, sentences, advice and the sample month read them here. Both sets are open: a code
-or a channel that is not here appears as itself. The embedded service keeps its own list, as an
-independent check; a test compares the two. Source: the field's codes; assumption OPEN_SETS.
+Filters, sentences, advice and the sample month read them here. The set is open: a code that is not
+here appears as itself. The embedded service keeps its own list, as an independent check; a test
+compares the two. Source: the field's codes; assumption OPEN_SETS.
 """
 
 from enum import StrEnum
@@ -38,21 +38,6 @@ class FailureCode(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a new request may be offered."""
     sample_share: float = 0.0
     """Its share of the failures of the sample month; all of them make 1."""
-
-
-class Channel(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one channel."""
-
-    label: str
-    short: tuple[str, ...]
-    """What a filter calls it."""
-    basis_points: int
-    """Its price in the sample month, in hundredths of a percent, rounded up to whole shillings."""
-    least_fee: int
-    sample_share: float
-    """Its share of the customers of the sample month; all of them make 1."""
-    sample_prefix: str
-    """What the phones of the sample month begin with."""
 
 
 FAILURE_CODES: Final[dict[str, FailureCode]] = {
@@ -187,54 +172,3 @@ ADVICE: Final[dict[str, tuple[CodeClass, str]]] = {
     NO_CODE: (CodeClass.UNKNOWN, "The service gave no code; look at its message."),
 }
 """Who can do something, and what: for every way in which no money came."""
-
-CHANNELS: Final[dict[str, Channel]] = {
-    "MPESA_TZ": Channel(
-        label="M-Pesa",
-        short=("mpesa",),
-        basis_points=180,
-        least_fee=9,
-        sample_share=0.46,
-        sample_prefix="25575",
-    ),
-    "TIGO_TZ": Channel(
-        label="Mixx by Yas",
-        short=("mixx", "tigo"),
-        basis_points=170,
-        least_fee=9,
-        sample_share=0.24,
-        sample_prefix="25571",
-    ),
-    "AIRTEL_TZ": Channel(
-        label="Airtel Money",
-        short=("airtel",),
-        basis_points=160,
-        least_fee=8,
-        sample_share=0.18,
-        sample_prefix="25568",
-    ),
-    "HALOPESA_TZ": Channel(
-        label="HaloPesa",
-        short=("halopesa",),
-        basis_points=150,
-        least_fee=8,
-        sample_share=0.08,
-        sample_prefix="25562",
-    ),
-    "TTCL_TZ": Channel(
-        label="T-Pesa",
-        short=("ttcl",),
-        basis_points=150,
-        least_fee=8,
-        sample_share=0.04,
-        sample_prefix="25573",
-    ),
-}
-CHANNEL_NAMES: Final = {name: code for code, known in CHANNELS.items() for name in known.short}
-"""Short names of the channels; a code stands for itself."""
-
-
-def channel_label(code: str) -> str:
-    """Return the name customers know a channel by, or the code as received."""
-    known = CHANNELS.get(code)
-    return code if known is None else known.label

@@ -1,22 +1,14 @@
-"""The table of failure codes and channels beside the embedded service's own."""
+"""The table of failure codes beside the embedded service's own."""
 
 import pytest
 
-from kusanya.failure_codes import CHANNELS, FAILURE_CODES
+from kusanya.failure_codes import FAILURE_CODES
 from kusanya_service.simulation.networks import FAILURES
-from kusanya_service.simulation.tariff import DEFAULT_TARIFF, channel_of
 
 
-def test_the_table_and_the_service_know_the_same_codes_and_channels() -> None:
+def test_the_table_and_the_service_know_the_same_codes() -> None:
     assert {*FAILURE_CODES, "unknown"} == {*FAILURES}
-    assert {*CHANNELS} == {*DEFAULT_TARIFF}
 
 
-def test_the_sample_months_shares_make_a_whole_and_its_prices_are_the_services() -> None:
+def test_the_sample_months_shares_of_failures_make_a_whole() -> None:
     assert sum(known.sample_share for known in FAILURE_CODES.values()) == pytest.approx(1)
-    assert sum(known.sample_share for known in CHANNELS.values()) == pytest.approx(1)
-    assert {code: (known.basis_points, known.least_fee) for code, known in CHANNELS.items()} == {
-        code: (rate.basis_points, rate.least) for code, rate in DEFAULT_TARIFF.items()
-    }
-    for code, known in CHANNELS.items():
-        assert channel_of(known.sample_prefix + "1234567") == code

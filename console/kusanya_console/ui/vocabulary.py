@@ -7,7 +7,7 @@ a question mark.
 
 from typing import Final
 
-from kusanya.failure_codes import channel_label
+from kusanya.channels import channel_label
 from kusanya.health.report import attempt_of, is_extra_attempt
 from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION

@@ -17,7 +17,7 @@ from kusanya.alarms.inputs import AlarmInputs, format_unknown
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
 from kusanya.assumptions import REPLAY_WINDOW
-from kusanya.failure_codes import channel_label
+from kusanya.channels import channel_label
 from kusanya.filters import Filter, Term
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.store.records import IntentRow

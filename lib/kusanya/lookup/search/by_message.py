@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from kusanya.business_day import EAT
+from kusanya.channels import channel_label
 from kusanya.confirmations import Confirmation, Direction, MessageReading
-from kusanya.failure_codes import channel_label
 from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit
 from kusanya.lookup.search.fitting import ended_at, is_late, ordered, several
 from kusanya.store import Store

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from kusanya.failure_codes import CHANNELS, FAILURE_CODES
+from kusanya.channels import CHANNELS
+from kusanya.failure_codes import FAILURE_CODES
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.frames.days import Period, period
 from kusanya.reconcile.inputs.store.normalisation import normalise
