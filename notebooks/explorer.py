@@ -103,8 +103,8 @@ class Explorer:
         for name in ("first", "last"):
             getattr(self, name).observe(self._choose, names="value")
         self.mode.observe(self._switch, names="value")
-        self.collection.observe(self._tell, names="value")
-        self.table.observe(self._tell, names="selected_rows")
+        self.collection.observe(self._show_story, names="value")
+        self.table.observe(self._show_story, names="selected_rows")
         self.export.on_click(lambda _: self.write())
         self.view = widgets.VBox(
             [
@@ -184,7 +184,7 @@ class Explorer:
         self._chosen = self._chosen.iloc[:0]
         self.table.update(_texts(self._chosen), selected_rows=[])
         self.summary.value = safe(why)
-        self._tell(None)
+        self._show_story(None)
 
     def _fill(self, inputs: Inputs) -> None:
         self.first.value, self.last.value = inputs.period.first, inputs.period.last
@@ -222,7 +222,7 @@ class Explorer:
         self._chosen = frame[keep].sort_values(["created_at", "id"], ascending=False)
         self.summary.value = self._sentence(self.inputs)
         self.table.update(_texts(self._chosen.head(ROWS)), selected_rows=[])
-        self._tell(None)
+        self._show_story(None)
 
     def _sentence(self, inputs: Inputs) -> str:
         chosen = self._chosen
@@ -241,7 +241,7 @@ class Explorer:
             days = "their completion, of what is open their creation"
         return f"{found} · by the day of {days}: {inputs.period} · {safe(inputs.source)}"
 
-    def _tell(self, _change: Any) -> None:
+    def _show_story(self, _change: Any) -> None:
         collection_id = self.selected() or self.collection.value.strip()
         if not collection_id or self.inputs is None:
             self.story.value = "Click a row to read what happened to it."

@@ -90,7 +90,7 @@ def _prepare(name: str, command: Any) -> None:
         command.callback = with_its_packages(name, command.callback)
 
 
-def _tell_version(asked: bool) -> None:  # noqa: FBT001 - called by the command line
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - called by the command line
     if asked:
         say(version_line())
         raise typer.Exit
@@ -103,7 +103,7 @@ def _options_of_all(
     version: Annotated[  # noqa: ARG001 - its callback acts
         bool,
         typer.Option(
-            "--version", is_eager=True, callback=_tell_version, help="Print the version and exit."
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
         ),
     ] = False,
     log: Annotated[

@@ -206,7 +206,7 @@ class _ReceiverProcess:
             Store.open(self._profile.store, clock=self.clock, upgrade=self._upgrade)
         )
         if self._url is not None:
-            self._tell(self._url)
+            self._announce(self._url)
         return self._opened
 
     def application(
@@ -231,9 +231,9 @@ class _ReceiverProcess:
         # up deliveries for 50 ms every few thousand.
         gc.freeze()
         self._url = serving.url
-        self._tell(serving.url)
+        self._announce(serving.url)
 
-    def _tell(self, url: str) -> None:
+    def _announce(self, url: str) -> None:
         store = None if self._opened is None else self._opened.url_shown
         if self._as_json:
             say_json({"url": url, "store": store})

@@ -76,7 +76,7 @@ def catch_up(
     if as_json:
         say_json(found)
     else:
-        _tell(found)
+        _print_result(found)
     if not found.complete:
         stop(FAILED)
 
@@ -229,7 +229,7 @@ def _open_when_there(
             return None
 
 
-def _tell(found: "CatchUpResult") -> None:
+def _print_result(found: "CatchUpResult") -> None:
     say(
         f"asked about {found.asked} collections: {found.became_final} became final, "
         f"{found.missing_events} of them without an event, {found.still_open} still open"

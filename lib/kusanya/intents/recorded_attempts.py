@@ -110,7 +110,7 @@ class RecordedAttempts:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
         self._under_way = False
         self._intent = yield from await_durable(lambda: self._finish(result))
-        self._tell_end(result)
+        self._log_end(result)
 
     def cut_short(self) -> None:
         """Keep how far a call came that ends without its answer, and give up its claim; blocks.
@@ -125,10 +125,10 @@ class RecordedAttempts:
         if self._under_way:
             result = _cut_short(left=self._may_leave)
             self._intent = self._finish(result).result()
-            self._tell_end(result)
+            self._log_end(result)
         self._claim.release()
 
-    def _tell_end(self, result: Classification[Any]) -> None:
+    def _log_end(self, result: Classification[Any]) -> None:
         """Log and trace an attempt whose end is durable."""
         log_attempt_end(self.intent, result, attempt=self._number)
         record_span(

@@ -87,7 +87,7 @@ def in_a_browser(
         ascii_only=ascii_only,
     )
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         if place.header:
             say(f"The console, for people whom a proxy names in {place.header} (Ctrl-C ends it):")
         else:
@@ -103,7 +103,7 @@ def in_a_browser(
                     host=place.host,
                     port=place.port,
                     door=door,
-                    say=tell,
+                    say=announce,
                     environ=os.environ,
                 )
             )

@@ -167,11 +167,11 @@ def reconcile(
                 first=days[0],
                 last=days[1],
                 out=out,
-                ledger=_given(ledger),
+                ledger=_existing_file(ledger),
                 store=chosen.store,
-                statement=_given(statement),
-                operator=[_given(each) for each in operator or ()],
-                bank=[_given(each) for each in bank or ()],
+                statement=_existing_file(statement),
+                operator=[_existing_file(each) for each in operator or ()],
+                bank=[_existing_file(each) for each in bank or ()],
                 mapping=_file(mapping),
                 tariff=_file(tariff),
                 mode=which.value,
@@ -254,7 +254,7 @@ def _file(path: Path | None) -> str:
     return str(path)
 
 
-def _given(text: str | None) -> str:
+def _existing_file(text: str | None) -> str:
     """Return a file, perhaps with a mapping before it, once both are known to be there."""
     from kusanya.errors import InputRefused
     from kusanya.reconcile.inputs.given import split

@@ -72,7 +72,7 @@ class AlarmWatcher:
         try:
             self._leads = self._claim()
             if self._leads:
-                self._tell()
+                self._notify()
         except StoreError as error:
             self._store_away(error)
         else:
@@ -120,7 +120,7 @@ class AlarmWatcher:
         until = self._clock.now() + _LEASE
         return self._store.alarm_notices.claim(self._mode, by=self._by, until=until)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         now = self._clock.now()
         inputs = self._reader.read(now=now)
         alarms = raised(inputs, format_time=lambda at: format_instant(at, now=now))
