@@ -119,10 +119,10 @@ def test_an_eat_day_begins_at_21_utc_and_a_time_is_one_of_today() -> None:
 
 
 def test_a_range_holds_its_ends() -> None:
-    assert Range(5, 7).holds(5)
-    assert Range(5, 7).holds(7)
-    assert not Range(5, 7).holds(8)
-    assert Range(None, 7).holds(-timedelta(days=1).total_seconds())
+    assert Range(5, 7).contains(5)
+    assert Range(5, 7).contains(7)
+    assert not Range(5, 7).contains(8)
+    assert Range(None, 7).contains(-timedelta(days=1).total_seconds())
 
 
 _words = st.text(

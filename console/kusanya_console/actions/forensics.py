@@ -22,11 +22,11 @@ class Forensics:
         mine = self._secrets.get(row.endpoint)
         if body.body is None or not mine:
             return None
-        given = [value for name, value in body.headers if name.lower() == self._header]
+        signatures = [value for name, value in body.headers if name.lower() == self._header]
         return explain(
             body.body,
             # Two headers are one with two values: either way nobody can tell which one counts.
-            b",".join(given) if given else None,
+            b",".join(signatures) if signatures else None,
             mine,
             now=row.arrived_at.timestamp(),
             also={name: held for name, held in self._secrets.items() if name != row.endpoint},

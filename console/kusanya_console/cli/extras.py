@@ -64,7 +64,7 @@ def with_its_packages(command: str, call: Callable[..., Any]) -> Callable[..., A
         return call
 
     @wraps(call)
-    def run(*given: Any, **named: Any) -> Any:
+    def run(*arguments: Any, **named: Any) -> Any:
         # Late: this module is read before the command line is known to be there.
         from kusanya_console.output import Refused
 
@@ -72,7 +72,7 @@ def with_its_packages(command: str, call: Callable[..., Any]) -> Callable[..., A
             raise Refused(f"kusanya {command} needs Linux or macOS; on Windows use WSL")
         if lacks(extra):
             raise Refused(remedy(command, extra))
-        return call(*given, **named)
+        return call(*arguments, **named)
 
     return run
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kusanya.store import Store
 
 
-_Given = ParamSpec("_Given")
+_Args = ParamSpec("_Args")
 _Made = TypeVar("_Made")
 
 
@@ -167,14 +167,16 @@ def receive(
         )
 
 
-def _endpoints(given: "Sequence[EndpointSecret]", mode: Mode) -> "tuple[EndpointSecrets, ...]":
+def _endpoints(endpoints: "Sequence[EndpointSecret]", mode: Mode) -> "tuple[EndpointSecrets, ...]":
     from kusanya.receiver import EndpointSecrets
 
-    if not given:
+    if not endpoints:
         raise ConfigurationError(
             "no signing secret: set KUSANYA_SECRETS or KUSANYA_SECRETS_FILE, or give --secret"
         )
-    return tuple(EndpointSecrets(name=one.name, mode=mode, secrets=one.secrets) for one in given)
+    return tuple(
+        EndpointSecrets(name=one.name, mode=mode, secrets=one.secrets) for one in endpoints
+    )
 
 
 class _ReceiverProcess:
@@ -242,7 +244,7 @@ class _ReceiverProcess:
         say(f"receiving {self._profile.mode} events for {self._names} on {url} {where}")
 
 
-def _usable(make: Callable[_Given, _Made], *args: _Given.args, **named: _Given.kwargs) -> _Made:
+def _usable(make: Callable[_Args, _Made], *args: _Args.args, **named: _Args.kwargs) -> _Made:
     """Return what `make` returns; settings that cannot be used are wrong usage."""
     try:
         return make(*args, **named)

@@ -79,12 +79,12 @@ class PaymentScreen(ConsoleScreen):
         """Return what the cursor points at, or None."""
         return None
 
-    def hold(self) -> None:
+    def stop_following(self) -> None:
         """Stay on the record under the cursor, where the cursor would go on by itself."""
 
     def take_selection(self) -> Selection | None:
         """Return what the cursor points at, and stay on it: a person works with it now."""
-        self.hold()
+        self.stop_following()
         return self.selection()
 
     def marked(self) -> tuple[Selection, ...]:
@@ -196,13 +196,13 @@ class PaymentScreen(ConsoleScreen):
     def action_part(self, by: int) -> None:
         """Show the next or the previous part of the detail."""
         if self.parts_count:
-            self.hold()
+            self.stop_following()
             self.part = (self.part + by) % self.parts_count
             self.show_part()
 
     def action_zoom(self) -> None:
         """Give the detail the whole screen, or the list its place again."""
-        self.hold()
+        self.stop_following()
         super().action_zoom()
 
     def action_copy_card(self) -> None:

@@ -212,7 +212,7 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
         )
     if plan.delivered:
         return wrapped(translate(_DONE), width)
-    if plan.given_up or plan.next_at is None or plan.gives_up_at is None:
+    if plan.is_given_up or plan.next_at is None or plan.gives_up_at is None:
         said = translate("given up: all seven attempts are past without a 2xx.")
         return wrapped(f"✕ {said}", width, role=FAILED)
     return [

@@ -48,13 +48,13 @@ class DeploySettings(msgspec.Struct, frozen=True, kw_only=True):
     """The `kusanya` command that units start."""
 
     def __post_init__(self) -> None:
-        given = {
+        values = {
             "--base-url": self.base_url,
             "--store": self.store,
             "--domain": self.domain,
             "the path of the command": str(self.program),
         }
-        for name, value in given.items():
+        for name, value in values.items():
             if not value or _UNFIT.search(value):
                 raise ConfigurationError(
                     f"{name} holds nothing or a sign that files of settings read otherwise"

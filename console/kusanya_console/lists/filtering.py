@@ -48,12 +48,12 @@ def _test(terms: Sequence[Term], values: Values, now: datetime) -> Test | None:
         return None
 
     def test(row: Any) -> bool:
-        return all(_holds(term, values[term.key](row), now) for term in terms)
+        return all(_matches(term, values[term.key](row), now) for term in terms)
 
     return test
 
 
-def _holds(term: Term, value: object, now: datetime) -> bool:
+def _matches(term: Term, value: object, now: datetime) -> bool:
     found = value is not None and any(_fits(term, one, value, now) for one in term.values)
     return found is not term.negated
 
@@ -61,7 +61,7 @@ def _holds(term: Term, value: object, now: datetime) -> bool:
 def _fits(term: Term, wanted: object, value: object, now: datetime) -> bool:
     if isinstance(wanted, Range):
         number = (now - value).total_seconds() if isinstance(value, datetime) else value
-        return isinstance(number, (int, float)) and wanted.holds(number)
+        return isinstance(number, (int, float)) and wanted.contains(number)
     if isinstance(wanted, TimeRange):
         begin, end = wanted.between(now)
         return isinstance(value, datetime) and (

@@ -67,9 +67,9 @@ class TableScreen(PaymentScreen, Generic[R]):
         """Move the cursor."""
         self.table.move(by)
 
-    def hold(self) -> None:
+    def stop_following(self) -> None:
         """Stay on the record under the cursor, whatever comes above it."""
-        self.table.hold()
+        self.table.stop_following()
 
     def action_move_page(self, by: int) -> None:
         """Move the cursor by as many records as are visible."""

@@ -71,7 +71,7 @@ def figures(
     for one in ServiceTab:
         here = one is tab
         line += [(f"{'▸' if here else ' '}{translate(one.value)} ", ACCENT if here else MUTED)]
-        line += [*_held(one, picture), ("    ", PLAIN)]
+        line += [*_counts(one, picture), ("    ", PLAIN)]
     return [*lines, tuple(line)]
 
 
@@ -88,7 +88,7 @@ def _clock(picture: ServicePicture, look: Look) -> list[Run]:
     return [now, ("   ", PLAIN), cell(time.kind, MUTED, limit=20), (fast, MUTED)]
 
 
-def _held(tab: ServiceTab, picture: ServicePicture) -> list[Run]:
+def _counts(tab: ServiceTab, picture: ServicePicture) -> list[Run]:
     match tab:
         case ServiceTab.ENDPOINTS:
             off = sum(one.is_disabled for one in picture.endpoints)

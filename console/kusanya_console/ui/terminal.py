@@ -46,8 +46,8 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         return driver
 
     class LastingDriver(driver):  # type: ignore[valid-type, misc] # a base that is chosen as it runs
-        def __init__(self, *given: Any, **named: Any) -> None:
-            super().__init__(*given, **named)
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
             self._file: Any = LastingFile(self._file)
 
     return LastingDriver

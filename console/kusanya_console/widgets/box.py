@@ -19,20 +19,20 @@ class Box(Input):
     ESCAPE: ClassVar[str] = ""
     """What the two keys do here that are not typed into it, as the key bar says it."""
 
-    _given: tuple[str, str] = ("", "")
+    _original: tuple[str, str] = ("", "")
 
     def validate_value(self, value: str) -> str:
         """Make visible what is invisible or active, and remember what it stands for."""
         shown = safe(value, self.max_length or len(value) + 1)
         if shown != value:
-            self._given = (shown, value)
+            self._original = (shown, value)
         return shown
 
     @property
     def meant(self) -> str:
-        """Return the exact text that was given, or what was typed."""
-        shown, given = self._given
-        return given if self.value == shown else self.value
+        """Return the exact text that was original, or what was typed."""
+        shown, original = self._original
+        return original if self.value == shown else self.value
 
     async def on_key(self, event: events.Key) -> None:
         """Take a key of the box's own in its turn.

@@ -185,7 +185,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._reveal(target)
         self.post_message(self.Moved())
 
-    def hold(self) -> None:
+    def stop_following(self) -> None:
         """Stay on the record under the cursor: following ends."""
         if self.follow:
             self.follow = False

@@ -47,7 +47,7 @@ class Range(msgspec.Struct, frozen=True):
     low: int | None
     high: int | None
 
-    def holds(self, number: float) -> bool:
+    def contains(self, number: float) -> bool:
         """Tell whether `number` lies in the range."""
         return (self.low is None or number >= self.low) and (
             self.high is None or number <= self.high

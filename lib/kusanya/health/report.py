@@ -101,7 +101,7 @@ class DeliveryPlan(msgspec.Struct, frozen=True, kw_only=True):
         return last.at if last.state is SlotState.PLANNED else None
 
     @property
-    def given_up(self) -> bool:
+    def is_given_up(self) -> bool:
         """Tell whether all seven attempts are past without a success."""
         return not self.delivered and self.next_at is None
 

@@ -47,11 +47,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._peer = self.client[0] if self.client else ""
         gone = self.places.enter(self, self._peer)
         if gone is not None:
-            gone.give_way()
+            gone.evict()
         if gone is not self:
             self._arm()
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Close, because there is no place left, without waiting for whom does not read."""
         is_kept = not self._bytes and getattr(self, "cycle", None) is not None
         if is_kept:

@@ -144,7 +144,7 @@ def proceed(
         except GeneratorExit:
             raise  # nobody carries out steps any more
         except BaseException:
-            yield from call(partial(_give_up, claim, claim.release))
+            yield from call(partial(_release, claim, claim.release))
             raise
         intent = recorded.intent
         if intent.state in OPEN:
@@ -171,7 +171,7 @@ def _take(claim: Claim, wait_s: float) -> Effects[None]:
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _give_up(claim: Claim, act: Callable[[], None]) -> None:
+def _release(claim: Claim, act: Callable[[], None]) -> None:
     """Give a claim up on the way out of a call that failed, whose own error is the one to raise."""
     try:
         act()
@@ -195,11 +195,11 @@ def _exchange(
     except Exception as error:
         if recorded.begun:
             error.add_note(f"intent {recorded.intent.id}")
-            yield from call(partial(_give_up, recorded.claim, recorded.claim.release))
+            yield from call(partial(_release, recorded.claim, recorded.claim.release))
         raise
     except BaseException:
         # Cancelled or interrupted, at any point.
-        yield from call(partial(_give_up, recorded.claim, recorded.cut_short))
+        yield from call(partial(_release, recorded.claim, recorded.cut_short))
         raise
     return Creation(intent=recorded.intent, collection=collection)
 

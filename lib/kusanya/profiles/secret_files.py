@@ -37,11 +37,11 @@ def find_secret(name: str, environ: Mapping[str, str] = os.environ) -> SecretTex
     read, is empty, or may be read by every user of the machine; no message holds its contents.
     """
     variable = f"KUSANYA_{name}"
-    given, path = environ.get(variable, ""), environ.get(f"{variable}_FILE", "")
-    if given and path:
+    value, path = environ.get(variable, ""), environ.get(f"{variable}_FILE", "")
+    if value and path:
         raise ConfigurationError(f"{variable} and {variable}_FILE are both set: leave one out")
-    if given:
-        return SecretText(given, variable)
+    if value:
+        return SecretText(value, variable)
     if path:
         return SecretText(_read(Path(path), f"{variable}_FILE", is_ours=True), path, True)
     folder = environ.get("CREDENTIALS_DIRECTORY", "")

@@ -85,12 +85,12 @@ def classify(
     endpoint or the secret is registered in the wrong mode, and a 2xx would end the sender's retries
     before anybody has seen it.
     """
-    given = [value for name, value in headers if name == endpoints.header]
+    signatures = [value for name, value in headers if name == endpoints.header]
     kept = kept_headers(headers, endpoints.header)
     try:
-        if len(given) != 1:
-            raise DuplicateSignature if given else MissingSignature
-        signed = check(body, given[0], endpoints.secrets, now=arrived_at.timestamp())
+        if len(signatures) != 1:
+            raise DuplicateSignature if signatures else MissingSignature
+        signed = check(body, signatures[0], endpoints.secrets, now=arrived_at.timestamp())
     except SignatureError as error:
         says = _claims(body)
         endpoint_name, mode = _addressee(endpoints, path, says["event_mode"])

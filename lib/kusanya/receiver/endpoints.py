@@ -34,13 +34,13 @@ class EndpointSecrets(msgspec.Struct, frozen=True):
     secrets: str | Secret | Sequence[str | Secret]
 
     def __post_init__(self) -> None:
-        given = (self.secrets,) if isinstance(self.secrets, str | Secret) else self.secrets
-        if not self.name or not given:
+        secrets = (self.secrets,) if isinstance(self.secrets, str | Secret) else self.secrets
+        if not self.name or not secrets:
             raise ConfigurationError("an endpoint has a name and at least one signing secret")
-        if isinstance(given, bytes):
+        if isinstance(secrets, bytes):
             raise ConfigurationError("a signing secret is a str, not bytes")
         try:
-            secrets = tuple(signing_secret(one) for one in given)
+            secrets = tuple(signing_secret(one) for one in secrets)
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"endpoint {self.name!r}: {error}") from None
         msgspec.structs.force_setattr(self, "mode", mode_of(self.mode))

@@ -114,7 +114,7 @@ def run(
         gauges=gauges,
     )
 
-    def given() -> Endpoints:
+    def current_endpoints() -> Endpoints:
         again = secrets if reread is None else reread()
         return Endpoints.of(again, mode=mode, signature_header=signature_header)
 
@@ -124,7 +124,7 @@ def run(
         port=port,
         connections=connections,
         drain_s=drain_s,
-        reread=None if reread is None else given,
+        reread=None if reread is None else current_endpoints,
         on_ready=on_ready,
     )
 
@@ -197,10 +197,10 @@ def limits_of(connections: ConnectionLimits, limits: Limits = _NO_LIMITS_GIVEN) 
     return msgspec.structs.replace(limits, in_flight=in_flight)
 
 
-def _reread(application: _Served, given: Callable[[], Endpoints]) -> None:
+def _reread(application: _Served, current_endpoints: Callable[[], Endpoints]) -> None:
     # Deliveries under way were verified by what held when they came.
     try:
-        application.use(given())
+        application.use(current_endpoints())
     except ConfigurationError as error:
         _log.error("the secrets stay as they were", extra={"why": str(error)})
     else:

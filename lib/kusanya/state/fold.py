@@ -66,9 +66,9 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
     answer, the event, the event check and the poll, in this order. Raises ValueError where no fact
     counts, for facts of more than one collection, and for two modes when none is named.
     """
-    given = tuple(observations)
-    mode = _only_mode(given) if mode is None else mode
-    ours = tuple(fact for fact in given if fact.counts_in(mode))
+    observed = tuple(observations)
+    mode = _only_mode(observed) if mode is None else mode
+    ours = tuple(fact for fact in observed if fact.counts_in(mode))
     if not ours:
         raise ValueError("a state follows from at least one observation that counts in its mode")
     facts = ours if len(ours) == 1 else _ordered(ours)
@@ -78,8 +78,8 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
     finals = {status for status in statuses if status in FINAL}
     later, differs = _merged(facts)
     contradictions: tuple[Contradiction, ...] = ()
-    if len(ours) < len(given):
-        evidence = _ordered([fact for fact in given if not fact.counts_in(mode)])
+    if len(ours) < len(observed):
+        evidence = _ordered([fact for fact in observed if not fact.counts_in(mode)])
         finals, contradictions = _doubts(facts, evidence, finals, mode)
     elif differs or len(finals) > 1:
         contradictions = _contradictions(facts, finals)
@@ -113,8 +113,8 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
     )
 
 
-def _only_mode(given: Sequence[Observation]) -> Mode:
-    modes = {fact.observed_in for fact in given if fact.counts_in(fact.observed_in)}
+def _only_mode(observed: Sequence[Observation]) -> Mode:
+    modes = {fact.observed_in for fact in observed if fact.counts_in(fact.observed_in)}
     if len(modes) > 1:
         raise ValueError("these facts are of both modes: name the one to fold in")
     # Where no fact counts in any mode, none does in this one.
@@ -183,12 +183,12 @@ def _doubts(
     return finals, found
 
 
-def _ordered(given: Sequence[Observation]) -> tuple[Observation, ...]:
+def _ordered(observed: Sequence[Observation]) -> tuple[Observation, ...]:
     """Return the distinct facts in the order in which they were first observed."""
-    if len({(fact.source, fact.source_id) for fact in given}) == len(given):
-        return tuple(sorted(given, key=_place))
+    if len({(fact.source, fact.source_id) for fact in observed}) == len(observed):
+        return tuple(sorted(observed, key=_place))
     by_source: dict[tuple[Source, str], Observation | dict[bytes, Observation]] = {}
-    for fact in given:
+    for fact in observed:
         key = (fact.source, fact.source_id)
         known = by_source.get(key)
         if known is None:

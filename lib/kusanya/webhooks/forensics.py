@@ -258,8 +258,8 @@ def _by_header(
     """Yield what is wrong with the header alone: body and secret fit."""
     expected = _hex(owner.key, stamp + b"." + payload)
     for name, value in parts.values:
-        given = value.lower()
-        if given == expected and name == "v1" and value == given:
+        signature = value.lower()
+        if signature == expected and name == "v1" and value == signature:
             if isinstance(error, SignatureMismatch):
                 yield owner.diagnosis(
                     "other_endpoint",
@@ -282,16 +282,16 @@ def _by_header(
                     "rewritten_header",
                     f"The header was rewritten on its way; what it says is authentic{owner.whose}.",
                 )
-        elif given == expected and name != "v1":
+        elif signature == expected and name != "v1":
             yield owner.diagnosis(
                 "other_scheme",
                 f"The signature is right, but it is called {name} and not v1.",
             )
-        elif given == expected:
+        elif signature == expected:
             yield owner.diagnosis(
                 "uppercase", "The signature is right, but not in lowercase letters."
             )
-        elif len(given) >= _PREFIX and expected.startswith(given):
+        elif len(signature) >= _PREFIX and expected.startswith(signature):
             yield owner.diagnosis(
                 "truncated",
                 f"The signature is right as far as it goes, but it is cut{owner.whose}.",
@@ -343,5 +343,5 @@ def _hex(key: bytes, message: bytes) -> bytes:
 
 
 def _keys(secrets: Secrets) -> tuple[bytes, ...]:
-    given = (secrets,) if isinstance(secrets, str | Secret) else secrets
-    return tuple(Secret(one).reveal().encode() for one in given)
+    several = (secrets,) if isinstance(secrets, str | Secret) else secrets
+    return tuple(Secret(one).reveal().encode() for one in several)

@@ -191,9 +191,9 @@ def check(
     matched = -1
     for index, one in enumerate(secrets):
         expected = _hexdigest(one, message).encode()
-        for given in parsed.signatures:
+        for signature in parsed.signatures:
             # Every pair is compared, so that the time taken tells nothing about which matched.
-            if hmac.compare_digest(expected, given) and matched < 0:
+            if hmac.compare_digest(expected, signature) and matched < 0:
                 matched = index
     if matched < 0:
         raise SignatureMismatch(
@@ -241,10 +241,10 @@ def _good_at_once(
         header = header.decode()
     if type(header) is not str or type(payload) is not bytes or not isinstance(only, _ONE_SECRET):
         return None
-    stamp, _, given = header.partition(",v1=")
+    stamp, _, signature = header.partition(",v1=")
     digits = stamp[2:]
     if (
-        len(given) != _DIGEST_LENGTH
+        len(signature) != _DIGEST_LENGTH
         or stamp[:2] != "t="
         or not digits.isdigit()
         or len(digits) > _STAMP_LENGTH
@@ -255,7 +255,7 @@ def _good_at_once(
     if tolerance is not None and not -tolerance <= int(present) - timestamp <= tolerance:
         return None
     expected = _hexdigest(only, digits.encode() + b"." + payload)
-    return timestamp if hmac.compare_digest(expected, given) else None
+    return timestamp if hmac.compare_digest(expected, signature) else None
 
 
 def _signature_parts(timestamps: list[bytes], signatures: list[bytes]) -> SignatureParts:

@@ -210,10 +210,10 @@ def deliveries_page(
         "delivery.status = ?": status,
         "endpoint.id = ?": endpoint_id,
     }
-    given = {condition: value for condition, value in wanted.items() if value is not None}
+    conditions = {condition: value for condition, value in wanted.items() if value is not None}
     rows = connection.execute(
-        f"{_DELIVERY} WHERE {' AND '.join(given)} ORDER BY delivery.seq LIMIT ?",
-        (*given.values(), limit),
+        f"{_DELIVERY} WHERE {' AND '.join(conditions)} ORDER BY delivery.seq LIMIT ?",
+        (*conditions.values(), limit),
     )
     return [_delivery(row) for row in rows]
 

@@ -11,7 +11,7 @@ import pytest
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import MOVEMENTS
-from kusanya.reconcile.inputs import files, given, movements
+from kusanya.reconcile.inputs import files, mapped_files, movements
 from kusanya.reconcile.inputs.mappings import SHIPPED, shipped
 
 Write = Callable[[str, str], Path]
@@ -240,7 +240,7 @@ def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> Non
         "bank": [str(write("b.sta", MT940))],
     }
     first, second = write("m.csv", MPESA), write("w.csv", WALLET)
-    found = given.read(operator=[f"mpesa:{first}", f"airtel:{second}"], **options)
+    found = mapped_files.read(operator=[f"mpesa:{first}", f"airtel:{second}"], **options)
     by_input = found["movements"].groupby("input").size()
     assert by_input.to_dict() == {"m.csv": 6, "w.csv": 3, "b.sta": 2}
     columns.check(found["movements"], MOVEMENTS)
@@ -251,18 +251,18 @@ def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> Non
     ]
     copied = write("copy.csv", MPESA)
     with pytest.raises(InputRefused, match="given twice"):
-        given.read(operator=[f"mpesa:{first}", f"mpesa:{copied}"], **options)
+        mapped_files.read(operator=[f"mpesa:{first}", f"mpesa:{copied}"], **options)
 
 
 def test_a_file_is_named_with_its_mapping_or_without(write: Write) -> None:
-    assert given.split("mpesa:a.csv") == ("mpesa", "a.csv")
-    assert given.split("maps/own.toml:a.csv") == ("maps/own.toml", "a.csv")
-    assert given.split("a.csv") == ("", "a.csv")
-    assert given.split("C:\\books\\a.csv") == ("", "C:\\books\\a.csv")
+    assert mapped_files.split("mpesa:a.csv") == ("mpesa", "a.csv")
+    assert mapped_files.split("maps/own.toml:a.csv") == ("maps/own.toml", "a.csv")
+    assert mapped_files.split("a.csv") == ("", "a.csv")
+    assert mapped_files.split("C:\\books\\a.csv") == ("", "C:\\books\\a.csv")
     odd = write("a:b.csv", "x")
-    assert given.split(str(odd)) == ("", str(odd))
+    assert mapped_files.split(str(odd)) == ("", str(odd))
     with pytest.raises(InputRefused, match="no mapping mpessa; there are mpesa, "):
-        given.split("mpessa:a.csv")
+        mapped_files.split("mpessa:a.csv")
 
 
 def test_every_shipped_mapping_says_what_is_known_and_what_is_assumed() -> None:

@@ -257,7 +257,7 @@ def _file(path: Path | None) -> str:
 def _existing_file(text: str | None) -> str:
     """Return a file, perhaps with a mapping before it, once both are known to be there."""
     from kusanya.errors import InputRefused
-    from kusanya.reconcile.inputs.given import split
+    from kusanya.reconcile.inputs.mapped_files import split
 
     if not text:
         return ""

@@ -67,7 +67,7 @@ def judge(
     days = [item["day"].date() for item in was if item["day"] is not None]
     span = msgspec.structs.replace(inputs.period, first=min([inputs.period.first, *days]))
     collections = known_collections(inputs, carried.keys())
-    moved = carried.with_movements(_given(inputs))
+    moved = carried.with_movements(_movements(inputs))
     now: dict[str, Item | None] = {}
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
     if parts[OPERATOR]:
@@ -94,8 +94,8 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     first; of a bank all lines and payouts since its first open item.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
-    given = _given(inputs)
-    every = given if inputs.carried is None else inputs.carried.with_movements(given)
+    movements = _movements(inputs)
+    every = movements if inputs.carried is None else inputs.carried.with_movements(movements)
     of_bank = [item for item in open_ if item["leg"] == BANK]
     keep = _names(inputs, every, [item for item in open_ if item["leg"] == OPERATOR])
     if of_bank:
@@ -147,7 +147,7 @@ def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.
     return named & (every["leg"] == "operator")
 
 
-def _given(inputs: Inputs) -> pd.DataFrame:
+def _movements(inputs: Inputs) -> pd.DataFrame:
     return columns.empty(MOVEMENTS) if inputs.movements is None else inputs.movements
 
 
@@ -244,7 +244,7 @@ class _Offsets:
     """Lines that came since, each of which may clear one open item of its amount."""
 
     def __init__(self, inputs: Inputs, new: Iterable[Item], own: pd.DataFrame) -> None:
-        self._given, self._books = _given(inputs), inputs.books
+        self._movements, self._books = _movements(inputs), inputs.books
         self._new = [item for item in new if item["leg"] in LEGS]
         alone = own[(own["standing"] == "break") | own["break_code"].isin(_LEFT_ALONE)]
         self._alone = set(zip(alone["input"], alone["line_no"], strict=True))
@@ -255,11 +255,11 @@ class _Offsets:
         """Return the lines of an item's leg that came after it and are of what is open."""
         if is_missing(item["balance"]) or not item["balance"]:
             return []
-        given = self._given
-        mine = (given["leg"] == item["leg"]) & (given["currency"] == item["currency"])
-        mine &= (given["amount"] == -item["balance"]) & (given["status"] == "completed")
-        mine &= given["business_day"] > item["day"]
-        found = columns.records(given[mine.fillna(value=False)])
+        movements = self._movements
+        mine = (movements["leg"] == item["leg"]) & (movements["currency"] == item["currency"])
+        mine &= (movements["amount"] == -item["balance"]) & (movements["status"] == "completed")
+        mine &= movements["business_day"] > item["day"]
+        found = columns.records(movements[mine.fillna(value=False)])
         return [line for line in found if line.Index not in self._used]
 
     def clear_named(self, was: Item, now: Item) -> bool:

@@ -104,12 +104,14 @@ def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
 
 
 def with_carried(
-    found: pd.DataFrame, items: pd.DataFrame, rolled: pd.DataFrame, *, is_given: bool
+    found: pd.DataFrame, items: pd.DataFrame, rolled: pd.DataFrame, *, has_earlier_pack: bool
 ) -> pd.DataFrame:
     """Return the findings with what earlier periods left open, and codes that do not add up."""
     carried = items[items["finding"] == CARRIED]
     rows = [
-        *_rows(CARRIED, "carried", "no earlier pack", _sums(carried, "amount", known=is_given)),
+        *_rows(
+            CARRIED, "carried", "no earlier pack", _sums(carried, "amount", known=has_earlier_pack)
+        ),
         *_rows(NOT_FOOTING, "rolled_forward", "", [(None, int((~rolled["foots"]).sum()), None)]),
     ]
     more = {name: [row[at] for row in rows] for at, name in enumerate(FINDINGS.columns)}
@@ -126,8 +128,8 @@ def less(
     nobody need look at them.
     """
     taken: dict[tuple[str, Any], tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for given, kinds in ((accepted, (ACCEPTED,)), (expected, ())):
-        for row in columns.records(given):
+    for those, kinds in ((accepted, (ACCEPTED,)), (expected, ())):
+        for row in columns.records(those):
             for kind in (row.finding, *kinds):
                 rows, amount = taken[kind, row.currency]
                 taken[kind, row.currency] = rows + 1, amount + int(row.amount)

@@ -78,7 +78,7 @@ def accepted(found: pd.DataFrame) -> pd.DataFrame:
     return chosen
 
 
-def refunds_of(matched: LedgerMatch | None, given: pd.DataFrame) -> list[findings.Sums]:
+def refunds_of(matched: LedgerMatch | None, accepted: pd.DataFrame) -> list[findings.Sums]:
     """Return how many refunds, and of how much, were accepted as they are, by currency.
 
     A refund goes with the second payments of its reference: all of them must be accepted.
@@ -86,7 +86,7 @@ def refunds_of(matched: LedgerMatch | None, given: pd.DataFrame) -> list[finding
     if matched is None:
         return []
     second = matched.rows[matched.rows["break_code"] == "double_payment"]
-    taken = set(given["break_id"])
+    taken = set(accepted["break_id"])
     found: dict[Any, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in columns.records(matched.doubles[~matched.doubles["suspected"]]):
         ids = set(str(row.collection_ids).split())

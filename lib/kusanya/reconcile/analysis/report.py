@@ -85,8 +85,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def breaks(self) -> int:
         """Return how many breaks the legs have that nobody has accepted."""
         statements = {findings.OPERATOR, findings.BANK}
-        given = open_items.accepted(self.items)["finding"].isin(statements).sum()
-        return sum(leg.breaks for leg in self.legs) - int(given)
+        accepted = open_items.accepted(self.items)["finding"].isin(statements).sum()
+        return sum(leg.breaks for leg in self.legs) - int(accepted)
 
     @property
     def unexplained(self) -> int:
@@ -231,7 +231,7 @@ def _list_open(
     )
     rolled = roll_forward.roll(inputs, items, matched=legs.books, bank=legs.bank)
     found = findings.with_carried(
-        found, rolled.items, rolled.table, is_given=inputs.carried is not None
+        found, rolled.items, rolled.table, has_earlier_pack=inputs.carried is not None
     )
     accepted = open_items.accepted(rolled.items)
     return _OpenWork(

@@ -132,12 +132,12 @@ def _judge_books(
 
 
 def _books(
-    given: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs, keys: pd.DataFrame
+    books: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs, keys: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the lines that speak of what was carried, without what a reversal cancels."""
-    named = given["reference"].isin(keys["reference"].dropna())
-    named |= given["collection_id"].isin(keys["id"].dropna())
-    lines = pd.concat([given[named], carried.lines_before(given, inputs.period)], ignore_index=True)
+    named = books["reference"].isin(keys["reference"].dropna())
+    named |= books["collection_id"].isin(keys["id"].dropna())
+    lines = pd.concat([books[named], carried.lines_before(books, inputs.period)], ignore_index=True)
     stands = (lines["kind"] == "payment") & ~lines["row_no"].isin(reversed_lines(lines))
     return columns.frame(LEDGER, lines[stands])
 

@@ -52,27 +52,27 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether `period` is a later one, and begins at the latest on the day after."""
         return self.period.last + DAY >= period.first > self.period.first
 
-    def with_movements(self, given: pd.DataFrame) -> pd.DataFrame:
+    def with_movements(self, newer: pd.DataFrame) -> pd.DataFrame:
         """Return the lines given now, and the carried ones of days that none of them is of.
 
         Of a day that is given again, what is given now alone says what happened.
         """
         if self.movements is None or self.movements.empty:
-            return given
-        said = set(zip(given["leg"], _plain(given["channel"]), given["business_day"], strict=True))
+            return newer
+        said = set(zip(newer["leg"], _plain(newer["channel"]), newer["business_day"], strict=True))
         mine = self.movements
         keys = zip(mine["leg"], _plain(mine["channel"]), mine["business_day"], strict=True)
         earlier = mine[[key not in said for key in keys]]
-        return pd.concat([given, earlier], ignore_index=True)
+        return pd.concat([newer, earlier], ignore_index=True)
 
-    def with_payouts(self, given: pd.DataFrame | None) -> pd.DataFrame | None:
+    def with_payouts(self, newer: pd.DataFrame | None) -> pd.DataFrame | None:
         """Return the settlement lines given now, and the carried ones of payouts not among them."""
-        if self.payouts is None or self.payouts.empty or given is None:
-            return self.payouts if given is None else given
-        said = set(zip(given["batch_id"], given["channel"], given["business_day"], strict=True))
+        if self.payouts is None or self.payouts.empty or newer is None:
+            return self.payouts if newer is None else newer
+        said = set(zip(newer["batch_id"], newer["channel"], newer["business_day"], strict=True))
         mine = self.payouts
         keys = zip(mine["batch_id"], mine["channel"], mine["business_day"], strict=True)
-        return pd.concat([given, mine[[key not in said for key in keys]]], ignore_index=True)
+        return pd.concat([newer, mine[[key not in said for key in keys]]], ignore_index=True)
 
     def lines_before(self, ledger: pd.DataFrame, period: Period) -> pd.DataFrame:
         """Return the carried lines of days that the books given now do not reach back to.

@@ -96,7 +96,7 @@ class DuckDbEngine(Engine):
         if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
-    def hold(self, name: str, table: pa.Table) -> None:
+    def register_arrow(self, name: str, table: pa.Table) -> None:
         """Make an Arrow table of our own readable under `name`."""
         self._con.register(name, table)
 

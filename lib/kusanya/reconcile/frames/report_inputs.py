@@ -95,10 +95,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def movements_with_carried(self) -> pd.DataFrame:
         """Return the statements' lines, with those that the period before left open."""
-        given = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        movements = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         if self.carried is None or not self.carried.follows(self.period):
-            return given
-        return self.carried.with_movements(given)
+            return movements
+        return self.carried.with_movements(movements)
 
     @property
     def payouts_with_carried(self) -> pd.DataFrame | None:

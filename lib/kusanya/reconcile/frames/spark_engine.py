@@ -91,7 +91,7 @@ class SparkEngine(Engine):
         except PySparkException as error:
             raise ConfigurationError(f"no Spark at {safe(address)}: {_first(error)}") from error
         self._here = DuckDbEngine()
-        self._held: dict[str, _LocalTable] = {}
+        self._local_tables: dict[str, _LocalTable] = {}
 
     def close(self) -> None:
         """End the session; the cluster then forgets what it created."""
@@ -107,7 +107,7 @@ class SparkEngine(Engine):
         if isinstance(source, pd.DataFrame):
             table = columns.to_arrow(source, schema)
             if len(table) <= HELD_ROWS and HELD_ROWS:
-                self._hold(name, table)
+                self._add_local(name, table)
             else:
                 self._upload(name, table)
             return
@@ -133,7 +133,9 @@ class SparkEngine(Engine):
         for statement in statements(self._own(sql)):
             if self._is_here(statement):
                 self._here.run(statement.text, values)
-                self._held[statement.name] = _LocalTable(None if statement.is_table else statement)
+                self._local_tables[statement.name] = _LocalTable(
+                    None if statement.is_table else statement
+                )
                 continue
             self._send(statement)
             made = self._sql(statement.body, values)
@@ -160,7 +162,7 @@ class SparkEngine(Engine):
     def _is_here(self, asked: Statement) -> bool:
         """Return whether all that is read is held here, and numbered by no hash of Spark's."""
         is_hashed = self.hash_function in asked.text
-        return bool(asked.reads) and not is_hashed and asked.reads <= self._held.keys()
+        return bool(asked.reads) and not is_hashed and asked.reads <= self._local_tables.keys()
 
     def _keep(self, name: str, made: DataFrame) -> None:
         """Calculate a table once, in the cluster, and hold it here as well when it is small.
@@ -173,16 +175,16 @@ class SparkEngine(Engine):
             made = made.hint("broadcast")
         made.createOrReplaceTempView(name)
         if rows is not None and rows <= HELD_ROWS:
-            self._hold(name, _widened(made.toArrow()), is_sent=rows > _LISTED_ROWS)
+            self._add_local(name, _widened(made.toArrow()), is_sent=rows > _LISTED_ROWS)
 
-    def _hold(self, name: str, table: pa.Table, *, is_sent: bool = False) -> None:
-        self._here.hold(name, table)
-        self._held[name] = _LocalTable(is_sent=is_sent)
+    def _add_local(self, name: str, table: pa.Table, *, is_sent: bool = False) -> None:
+        self._here.register_arrow(name, table)
+        self._local_tables[name] = _LocalTable(is_sent=is_sent)
 
     def _send(self, asked: Statement) -> None:
         """Make readable in the cluster what is held here and read there."""
-        for name in sorted(asked.reads & self._held.keys()):
-            held = self._held[name]
+        for name in sorted(asked.reads & self._local_tables.keys()):
+            held = self._local_tables[name]
             if held.is_sent:
                 continue
             if held.view is None:

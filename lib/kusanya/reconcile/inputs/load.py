@@ -28,7 +28,7 @@ from kusanya.reconcile.frames.on_disk import save_frame
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
-from kusanya.reconcile.inputs import given, months
+from kusanya.reconcile.inputs import mapped_files, months
 from kusanya.reconcile.inputs.sample import faults as sample_faults
 from kusanya.reconcile.inputs.sample import month as sample
 from kusanya.reconcile.inputs.store import exported, from_export, from_store
@@ -94,7 +94,7 @@ def inputs(
     report_step = progress or (lambda _: None)
     if any((ledger, statement, operator, bank)):
         report_step("reading the books")
-    files_read: dict[str, Any] = {"carried": carried} | given.read(
+    files_read: dict[str, Any] = {"carried": carried} | mapped_files.read(
         ledger=ledger,
         statement=statement,
         operator=operator,

@@ -17,12 +17,12 @@ from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs.mapping import read_toml
 
 
-def read(path: str = "", **given: int | None) -> Tolerance:
+def read(path: str = "", **numbers: int | None) -> Tolerance:
     """Return the tolerances of a file, none where empty; those in `given` that are not None win.
 
     Raises InputRefused for a file that cannot be read or used, and for a negative number.
     """
-    named = {name: number for name, number in given.items() if number is not None}
+    named = {name: number for name, number in numbers.items() if number is not None}
     kept = read_toml(Path(path)) if path else {}
     try:
         return msgspec.convert({**kept, **named}, Tolerance)

@@ -112,12 +112,12 @@ def of(
     return msgspec.structs.replace(matched, bridge=bridge, rows=rows)
 
 
-def _books(given: Source, inputs: Inputs) -> tuple[Source, date | None]:
+def _books(ledger: Source, inputs: Inputs) -> tuple[Source, date | None]:
     """Return the books with the lines carried from the period before, and where they begin."""
     earlier = inputs.carried
     if earlier is None or not earlier.adjoins(inputs.period):
-        return given, None
-    frame = whole(given, LEDGER, order="row_no")
+        return ledger, None
+    frame = whole(ledger, LEDGER, order="row_no")
     lines = [frame, earlier.lines_before(frame, inputs.period)]
     return pd.concat(lines, ignore_index=True), earlier.period.first
 
@@ -218,10 +218,10 @@ def _pairs(engine: Engine, *, on_disk: bool) -> Source:
     return engine.frame(asked, PAIRS)
 
 
-def _books_from(engine: Engine, period: Period, given: date | None) -> date:
+def _books_from(engine: Engine, period: Period, books_from: date | None) -> date:
     """Return the day from which the books are known: a payment of before is not called unbooked."""
     earliest = engine.frame("SELECT min(booked_day) AS day FROM ledger", _DAY)["day"].iloc[0]
-    known = [period.first, given, None if pd.isna(earliest) else earliest.date()]
+    known = [period.first, books_from, None if pd.isna(earliest) else earliest.date()]
     return min(day for day in known if day is not None)
 
 

@@ -121,17 +121,17 @@ def record(
         raise InputRefused(str(error)) from error
 
 
-def _newest(given: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
-    folders = [given] if (given / MANIFEST).is_file() else sorted(given.glob(f"*/{MANIFEST}"))
+def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
+    folders = [pack] if (pack / MANIFEST).is_file() else sorted(pack.glob(f"*/{MANIFEST}"))
     if not folders:
-        raise InputRefused(f"{given} is no pack and holds none: name the folder of one")
+        raise InputRefused(f"{pack} is no pack and holds none: name the folder of one")
     read = [
         (folder, _manifest(folder))
         for folder in (path.parent if path.name == MANIFEST else path for path in folders)
     ]
     ours = [(folder, found) for folder, found in read if found["made_from"]["store_id"] == store_id]
     if not ours:
-        raise InputRefused(f"no pack in {given} was made from this store: name the store it is of")
+        raise InputRefused(f"no pack in {pack} was made from this store: name the store it is of")
     return max(ours, key=lambda one: (one[1]["made_from"]["last"], one[1]["made_from"]["as_of"]))
 
 

@@ -129,13 +129,13 @@ class Parquet(StorePart):
                 ("sent_at", pa.timestamp("us", tz="UTC")),
             ]
         )
-        given = [
+        intents = [
             dict(zip(schema.names, (*row[:-1], maybe_at(row[-1])), strict=True)) for row in rows
         ]
         target = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         growing = target.with_suffix(".growing")
-        pq.write_table(pa.Table.from_pylist(given, schema=schema), growing)
+        pq.write_table(pa.Table.from_pylist(intents, schema=schema), growing)
         _finish(growing, target)
 
     def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
@@ -167,11 +167,11 @@ class Parquet(StorePart):
         ):
             found = connection.execute(query.execution_options(yield_per=_ROWS))
             for part in found.partitions():
-                given = [to_row(row[:-1]) for row in part]
-                keys = _phone_keys([row.phone for row in given], self._store_id)
+                listed = [to_row(row[:-1]) for row in part]
+                keys = _phone_keys([row.phone for row in listed], self._store_id)
                 records = [
                     _record(row, maybe_at(of[-1]), phone_key=key, masked=masked)
-                    for row, of, key in zip(given, part, keys, strict=True)
+                    for row, of, key in zip(listed, part, keys, strict=True)
                 ]
                 writer.write_table(pa.Table.from_pylist(records, schema=schema))
                 rows += len(records)

@@ -107,7 +107,7 @@ class _Move:
         while self._index():
             pass
         digest = self._verify()
-        self._give_up_file()
+        self._mark_moved()
         self._release()
         return MoveResult(
             rows=self._total,
@@ -205,7 +205,7 @@ class _Move:
         with self._writing() as connection:
             connection.execute(delete(table))
 
-    def _give_up_file(self) -> None:
+    def _mark_moved(self) -> None:
         """Say durably in the file that it is no store any more."""
         self._file.execute(
             "INSERT OR REPLACE INTO store_meta (name, value) VALUES (?, ?)", (_TO, self._to.shown)

@@ -90,7 +90,7 @@ def add_months(connection: Connection, now: datetime) -> int:
         end = month_begin(begin, later=1)
         name = f"{WHOLE}_{begin:%Y_%m}"
         connection.execute(text(f"CREATE TABLE {name} (LIKE {WHOLE} INCLUDING DEFAULTS)"))
-        give_key(connection, name)
+        add_primary_key(connection, name)
         of_it = f"arrived_at >= {to_us(begin)} AND arrived_at < {to_us(end)}"
         moved = f"DELETE FROM {OTHER} WHERE {of_it} RETURNING *"  # noqa: S608 - names of ours
         connection.execute(text(f"WITH moved AS ({moved}) INSERT INTO {name} SELECT * FROM moved"))  # noqa: S608
@@ -159,7 +159,7 @@ def kind(connection: Connection) -> str | None:
     return kind
 
 
-def give_key(connection: Connection, name: str) -> None:
+def add_primary_key(connection: Connection, name: str) -> None:
     """Give a table of deliveries its own key."""
     connection.execute(text(f"ALTER TABLE {name} ADD CONSTRAINT pk_{name} PRIMARY KEY (seq)"))
 

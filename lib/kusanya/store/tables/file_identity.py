@@ -82,7 +82,7 @@ class FileIdentity:
         before = self._look().main
         self._read_only = read_only
         try:
-            self._hold()
+            self._open_anchor()
         except self._file.error as error:
             raise StoreUnavailable(f"cannot open {self._file.path}: {error}") from None
         seen = self._look()
@@ -91,7 +91,7 @@ class FileIdentity:
         self._contents = self._read_main()
         self._opened = seen
 
-    def _hold(self) -> None:
+    def _open_anchor(self) -> None:
         self._anchor = self._file.connect("mode=ro" if self._read_only else "mode=rw")
         # Opens all three files and keeps SQLite's shared lock on the first.
         self._anchor.execute("SELECT seq FROM feed_head").fetchone()

@@ -92,11 +92,11 @@ class SqliteFile:
 
     def _refuse_company(self) -> None:
         """Raise while others have the store open without the -shm by which we would meet them."""
-        give_up = time.monotonic() + _OTHERS_WAIT_S
+        deadline = time.monotonic() + _OTHERS_WAIT_S
         while not self._is_ours_alone():
             if self.wal.exists() and self.shm.exists():
                 return  # another program had just begun
-            if time.monotonic() > give_up:
+            if time.monotonic() > deadline:
                 raise StoreUnavailable(
                     f"another program has {self.path} open, and its -wal or -shm was removed: "
                     "stop that program, then start again"

@@ -121,7 +121,7 @@ class Values:
 
     def _pairs(self, total: int, begin: int, end: int) -> list[tuple[int, int]]:
         wanted = total - self.all[begin:end]
-        likely = self._table.holds(wanted)
+        likely = self._table.contains(wanted)
         if not len(likely):
             return []
         second = np.minimum(np.searchsorted(self.all, wanted[likely]), len(self.all) - 1)
@@ -137,7 +137,7 @@ class _Table:
         self._has = np.zeros(size, dtype=bool)
         self._has[numbers & self._mask] = True
 
-    def holds(self, wanted: Whole) -> Whole:
+    def contains(self, wanted: Whole) -> Whole:
         """Return the places of the numbers that may be in it."""
         return np.flatnonzero(self._has[wanted & self._mask])
 
@@ -225,8 +225,8 @@ def _halves(units: Units, found: SubsetList, sums: _Sums, work: int) -> bool:
 
 def _meeting(near: Whole, far: Whole) -> list[int]:
     """Return the numbers that both have."""
-    far = far[_table(near).holds(far)]
-    near = near[_table(far).holds(near)]
+    far = far[_table(near).contains(far)]
+    near = near[_table(far).contains(near)]
     both: list[int] = np.intersect1d(near, far).tolist()
     return both
 
@@ -256,7 +256,7 @@ def _fives(units: Units, found: SubsetList, work: int) -> bool:
         rest = units.target - int(values[place])
         upto = (many - place) * (many - place + 1) // 2
         wanted = rest - sums[:upto]
-        likely = wanted[table.holds(wanted)]
+        likely = wanted[table.contains(wanted)]
         at = np.minimum(np.searchsorted(sorted_sums, likely), len(sorted_sums) - 1)
         for sum_ in np.unique(likely[sorted_sums[at] == likely]).tolist():
             if 2 * sum_ <= rest:

@@ -16,8 +16,8 @@ from kusanya.store.tables.delivery_months import (
     OTHER,
     WHOLE,
     add_months,
+    add_primary_key,
     attach,
-    give_key,
     kind,
     lock_journal,
     month_begin,
@@ -83,7 +83,7 @@ def part_by_month(connection: Connection, now: datetime) -> None:
         connection.execute(text(definition))
     _hand_over(connection)
     connection.execute(text(f"CREATE TABLE {OTHER} PARTITION OF {WHOLE} DEFAULT"))
-    give_key(connection, OTHER)
+    add_primary_key(connection, OTHER)
     moved = f"DELETE FROM {_BEFORE} WHERE arrived_at >= {to_us(end)} RETURNING *"  # noqa: S608
     connection.execute(text(f"WITH moved AS ({moved}) INSERT INTO {OTHER} SELECT * FROM moved"))  # noqa: S608
     attach(connection, _BEFORE, begin=None, end=end)

@@ -43,7 +43,7 @@ _PIECES_ASKED: Final = 12
 """More pieces of a long fragment exclude nothing that looking at the candidates would not."""
 _PIECES_ALL: Final = 6
 """So few pieces are all asked for."""
-_TELLING: Final = 3
+_DIGIT_PIECES: Final = 3
 """So many pieces with a digit may tell a text from most others."""
 _FEW: Final = 5_000
 """So few candidates are all looked at, whatever else was asked for: 40 ms for so many."""
@@ -179,10 +179,10 @@ def _few_places(connection: Connection, indexed: Select[Any], wanted: str) -> Se
     ten times as long as looking at what the number alone leads to.
     """
     pieces = _pieces(wanted)
-    telling = [piece for piece in pieces if any(letter.isdigit() for letter in piece)]
-    if len(telling) < _TELLING or len(pieces) - len(telling) < _TELLING:
+    with_digits = [piece for piece in pieces if any(letter.isdigit() for letter in piece)]
+    if len(with_digits) < _DIGIT_PIECES or len(pieces) - len(with_digits) < _DIGIT_PIECES:
         return None
-    narrow = indexed.params(pieces=_all_of(telling[:_PIECES_ASKED])).limit(_FEW + 1)
+    narrow = indexed.params(pieces=_all_of(with_digits[:_PIECES_ASKED])).limit(_FEW + 1)
     places = connection.execute(narrow).scalars().all()
     return places if len(places) <= _FEW else None
 

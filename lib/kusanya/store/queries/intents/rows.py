@@ -76,7 +76,7 @@ def new_intent_id() -> str:
 
 def added(writing: Transaction, row: IntentRow, *, at: datetime) -> None:
     """Insert the intent and append it to the journal."""
-    values = {name: _held(getattr(row, name)) for name in IntentRow.__struct_fields__}
+    values = {name: _column_value(getattr(row, name)) for name in IntentRow.__struct_fields__}
     writing.connection.execute(_ADD, values)
     _journal(writing, row, at)
 
@@ -84,7 +84,7 @@ def added(writing: Transaction, row: IntentRow, *, at: datetime) -> None:
 def change(writing: Transaction, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
     """Update fields of the intent, append the change to the journal and return what it is now."""
     now = msgspec.structs.replace(row, seq=writing.seq(), **said)
-    values = {name: _held(getattr(now, name)) for name in ("seq", *said)}
+    values = {name: _column_value(getattr(now, name)) for name in ("seq", *said)}
     writing.connection.execute(_CHANGE, {"of": row.id, **values})
     _journal(writing, now, at)
     return now
@@ -105,7 +105,7 @@ def _journal(writing: Transaction, row: IntentRow, at: datetime) -> None:
     )
 
 
-def _held(value: Any) -> Any:
+def _column_value(value: Any) -> Any:
     """Return a field as its column holds it."""
     if isinstance(value, datetime):
         return to_us(value)

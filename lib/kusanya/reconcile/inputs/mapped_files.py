@@ -1,4 +1,4 @@
-"""What a person gave: files, each with or without the mapping that says how it is written."""
+"""The files that a person names, each with or without the mapping that says how it is written."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -17,23 +17,23 @@ from kusanya.text import safe
 _TOML = ".toml:"
 
 
-def split(given: str) -> tuple[str, str]:
+def split(file: str) -> tuple[str, str]:
     """Return mapping and file of `MAPPING:FILE`; the mapping is empty where only a file is named.
 
     MAPPING is the name of a shipped mapping or a file that ends in .toml.
     """
-    name, colon, path = given.partition(":")
+    name, colon, path = file.partition(":")
     if colon and name in SHIPPED:
         return name, path
-    at = given.lower().find(_TOML)
+    at = file.lower().find(_TOML)
     if at >= 0:
-        return given[: at + len(_TOML) - 1], given[at + len(_TOML) :]
-    if colon and len(name) > 1 and not Path(given).exists():
+        return file[: at + len(_TOML) - 1], file[at + len(_TOML) :]
+    if colon and len(name) > 1 and not Path(file).exists():
         raise InputRefused(
             f"there is no mapping {safe(name, 60)}; there are {', '.join(SHIPPED)}, "
             "or a file that ends in .toml"
         )
-    return "", given
+    return "", file
 
 
 def mapping_of(name: str) -> Mapping:
@@ -65,8 +65,8 @@ def read(
         found["quality"] += (account,)
     frames = []
     for leg, listed in ((movements.OPERATOR, operator), (movements.BANK, bank)):
-        for given in listed:
-            chosen, path = _chosen(given, plain)
+        for file in listed:
+            chosen, path = _chosen(file, plain)
             layout: Layout = getattr(chosen, leg)
             frame, account = movements.read(Path(path), layout, leg=leg, cutoff=cutoff)
             _once(account, found["quality"], path)
@@ -79,8 +79,8 @@ def read(
     return found
 
 
-def _chosen(given: str, plain: Mapping) -> tuple[Mapping, str]:
-    name, path = split(given) if given else ("", "")
+def _chosen(file: str, plain: Mapping) -> tuple[Mapping, str]:
+    name, path = split(file) if file else ("", "")
     return (mapping_of(name) if name else plain), path
 
 
