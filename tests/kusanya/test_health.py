@@ -88,7 +88,7 @@ def test_seven_failures_are_the_end() -> None:
     gaps = [0, 1, 6, 36, 156, 516, 1236]
     plan = plan_of(*(arrival(gap * MINUTE) for gap in gaps), now=NOON + 30 * HOUR)
     assert states(plan) == "xxxxxxx"
-    assert plan.given_up
+    assert plan.is_given_up
     assert plan.gives_up_at is None
 
 
@@ -116,7 +116,7 @@ def test_a_2xx_to_what_was_sent_by_hand_ends_the_retries_too() -> None:
     assert attempt_of(arrival(3 * MINUTE)) is None
     for now in (MINUTE / 2, 3 * MINUTE, 30 * HOUR):
         plan = plan_of(failed, by_hand, now=NOON + now)
-        assert (states(plan), plan.delivered, plan.given_up) == ("x      ", True, False)
+        assert (states(plan), plan.delivered, plan.is_given_up) == ("x      ", True, False)
         assert (plan.next_at, plan.gives_up_at) == (None, None)
     later = plan_of(failed, arrival(3 * MINUTE, answer=200), now=NOON + HOUR)
     assert (states(later), later.delivered) == ("x·     ", True)

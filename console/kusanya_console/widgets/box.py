@@ -30,7 +30,7 @@ class Box(Input):
 
     @property
     def meant(self) -> str:
-        """Return the exact text that was original, or what was typed."""
+        """Return the exact text that was given, or what was typed."""
         shown, original = self._original
         return original if self.value == shown else self.value
 
