@@ -55,7 +55,7 @@ def rows_of(found: Runs, size: str, *, goal_mb: int) -> list[Row]:
         Row(
             what=f"{size} x {size}, the most memory",
             unit="MB",
-            ours=max(told["peak_mb"] for told in found["ours"]),
+            ours=max(run["peak_mb"] for run in found["ours"]),
             against="the goal",
             theirs=goal_mb,
             goal=1,
@@ -88,8 +88,8 @@ def _row(what: str, found: Runs, other: str, *, goal: float) -> Row:
     )
 
 
-def _middle(told: list[dict[str, Any]], name: str) -> float:
-    return float(statistics.median(one[name] for one in told))
+def _middle(run: list[dict[str, Any]], name: str) -> float:
+    return float(statistics.median(one[name] for one in run))
 
 
 def main(size: str, *more: str) -> None:

@@ -178,7 +178,7 @@ def fill(
     first = -(-count // (copies * _WHOLE_HOURS)) * _WHOLE_HOURS
     began = time.monotonic()
 
-    def tell(what: str) -> None:
+    def report(what: str) -> None:
         sys.stderr.write(f"  {what} after {time.monotonic() - began:,.0f} s\n")
 
     with Store.open(url, batch_rows=2_000, queue_rows=20_000) as store:
@@ -193,12 +193,12 @@ def fill(
         span = first * (timedelta(days=1) / DAILY)
         tail = TAIL * (timedelta(days=1) / DAILY)
         submit(store, facts(first, seed=seed, end=END - tail - (copies - 1) * span))
-        tell(f"{first:,} collections taken in")
+        report(f"{first:,} collections taken in")
         if copies > 1:
             span_us = span // timedelta(microseconds=1)
             with store._engines.writer.begin() as connection:
                 _multiply(connection, first=first, span_us=span_us, copies=copies, lean=lean)
-            tell("all copied")
+            report("all copied")
         submit(store, facts(TAIL, seed=seed + 1, still_open=OPEN))
         for row in store.collections.page(Mode.LIVE, limit=NOTES).rows:
             store.notes.add(row.id, f"SMS {row.id[-6:]} shown", author="support", mode=Mode.LIVE)
@@ -209,7 +209,7 @@ def fill(
             with closing(store._engines.writer.raw_connection()) as pooled:
                 server: Any = pooled.driver_connection
                 server.execute("VACUUM ANALYZE")
-    tell("filled")
+    report("filled")
 
 
 def submit(store: Store, stream: Iterator[Any]) -> None:

@@ -168,14 +168,14 @@ def main(name: str, folder: str) -> None:
         import_module(module)
     imported, began = time.process_time(), time.perf_counter()
     found = side(Path(folder))
-    told = {
+    measured = {
         "cpu_s": time.process_time() - imported,
         "wall_s": time.perf_counter() - began,
         "whole_cpu_s": time.process_time(),
         "peak_mb": _peak_kib() / 1024,
         "found": found,
     }
-    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.write(json.dumps(measured) + "\n")
 
 
 if __name__ == "__main__":

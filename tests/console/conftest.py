@@ -137,14 +137,14 @@ def console(
     """Return what builds a console on the store; nothing in it moves by itself."""
 
     def build(*, mode: Mode = Mode.LIVE, **options: Any) -> ConsoleApp:
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "store_shown": "sqlite:///kusanya.db",
             "profile": "main",
             "tick_s": None,
             "folder": tmp_path,
         }
-        told |= {"sleep": at_once} | options
-        return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **told)
+        arguments |= {"sleep": at_once} | options
+        return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **arguments)
 
     yield build
     # Textual remembers what it drew of the last thousand widgets, also of consoles long closed:
@@ -254,10 +254,10 @@ def run_on_a_terminal(
     """Run a program on a pseudo-terminal of its own; return its status and all that it wrote."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    told = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
     child = subprocess.Popen(
         arguments, stdin=follower, stdout=follower, stderr=follower, close_fds=True,
-        env=told | {"TERM": "xterm-256color"} | environ, start_new_session=True,
+        env=environment | {"TERM": "xterm-256color"} | environ, start_new_session=True,
     )  # fmt: skip
     os.close(follower)
     written, since, waiting = bytearray(), 0, list(steps)

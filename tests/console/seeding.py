@@ -191,10 +191,10 @@ class Seed:
             return
         self.store.intents.begin_attempt(row.id, at=sent_at)
         if state is not None:
-            told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
+            attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
             at = sent_at + timedelta(seconds=10)
             self.store.intents.finish_attempt(
-                row.id, 1, at=at, state=state, **(told | ended)
+                row.id, 1, at=at, state=state, **(attempt | ended)
             ).result()
 
     def then_out_of_reach(self, n: int, *, lost: int, unreached: int) -> None:

@@ -422,9 +422,9 @@ async def test_without_colour_every_word_is_the_same(
                 every += lines(app)
             seen.append(every)
     assert seen[0] == seen[1]
-    told = "\n".join(seen[0])
+    lines_shown = "\n".join(seen[0])
     for word in ("● succeeded", "✕ failed", "⊘ expired", "? unknown", "LIVE MODE", "✕ rejected"):
-        assert word in told
+        assert word in lines_shown
 
 
 async def test_a_held_key_fetches_one_story_when_the_cursor_rests(

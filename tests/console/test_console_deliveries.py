@@ -402,13 +402,13 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
         await press(pilot, settled, "2")
         assert "skew 0 s   unverified" in pane(app)
         await press(pilot, settled, NEXT, NEXT, NEXT)
-        told = pane(app)
-        assert f"cause       {cause}" in told
-        assert "skew 0 s of 300 s   unverified" in told
-        assert said in told
-        assert "reason      no_match" in told
+        text = pane(app)
+        assert f"cause       {cause}" in text
+        assert "skew 0 s of 300 s   unverified" in text
+        assert said in text
+        assert "reason      no_match" in text
         for secret in ("whsec_shop", "whsec_billing", "whsec_of_another_shop"):
-            assert secret not in told
+            assert secret not in text
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def made(seed: Any, clock: ManualClock) -> Any:
 
 
 def refused(seed: Any, event: Any, at: datetime, **fields: Any) -> None:
-    told = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400, "took_us": 2_000}
-    seed.delivered(event, at=at, endpoint="billing", **told | fields)
+    usual = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400, "took_us": 2_000}
+    seed.delivered(event, at=at, endpoint="billing", **usual | fields)
 
 
 @in_both_languages
@@ -118,11 +118,11 @@ class Log:
 
 def _sent(event: Any, number: int, minutes: float, **fields: Any) -> SentAttempt:
     at = event.created_at + timedelta(minutes=minutes)
-    told: dict[str, Any] = {
+    usual: dict[str, Any] = {
         "number": number, "started_at": at, "ended_at": at + timedelta(seconds=1),
         "outcome": "failed", "status_code": 400, "duration_ms": 12,
     }  # fmt: skip
-    return SentAttempt(**told | fields)
+    return SentAttempt(**usual | fields)
 
 
 @in_both_languages

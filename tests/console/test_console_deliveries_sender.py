@@ -119,8 +119,8 @@ async def test_an_event_that_the_sender_never_made_is_unknown_to_its_log(
     async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
         await press(pilot, settled, "2", *SENDER)
         lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
-        told = " ".join(line[1].strip() for line in lines if len(line) > 1)
-        assert "The sender has no delivery of this event: it knows no such event" in told
+        text = " ".join(line[1].strip() for line in lines if len(line) > 1)
+        assert "The sender has no delivery of this event: it knows no such event" in text
 
 
 @pytest.mark.anyio
@@ -260,11 +260,11 @@ async def test_a_missing_event_that_can_neither_be_resent_nor_asked_for_says_why
 
 def _attempt(number: int, after: float, *, code: int | None = 200, **fields: Any) -> SentAttempt:
     at = NOON + timedelta(seconds=after)
-    told: dict[str, Any] = {
+    usual: dict[str, Any] = {
         "number": number, "started_at": at, "ended_at": at + timedelta(milliseconds=20),
         "outcome": "succeeded" if code == 200 else "failed", "status_code": code,
     }  # fmt: skip
-    return SentAttempt(**told | fields)
+    return SentAttempt(**usual | fields)
 
 
 def _delivery(*attempts: SentAttempt) -> SentDelivery:

@@ -78,10 +78,10 @@ async def test_what_looks_like_a_formula_is_written_as_text(
     async with opened("ctrl+s", "enter", folder=tmp_path):
         pass
     target = written(tmp_path)
-    told = [row["reference"] for row in read(target)]
-    assert told[:7] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1", "'＝1", "'＠x"]
-    assert told[7] == "ok"
-    assert not any(character in "".join(told) for character in "\x1b\x07\t")
+    references = [row["reference"] for row in read(target)]
+    assert references[:7] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'  =1", "'＝1", "'＠x"]
+    assert references[7] == "ok"
+    assert not any(character in "".join(references) for character in "\x1b\x07\t")
 
 
 async def test_deliveries_have_columns_of_their_own(

@@ -246,8 +246,8 @@ async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_
     console: Build, store: Store, seed: Any, operator: OperatorActions, settled: Settled
 ) -> None:
     seed.busy(10)
-    for told, said in ((operator, "the cursor stands on no alarm"), (None, "off: read-only")):
-        app = console(operator=told)
+    for acting, said in ((operator, "the cursor stands on no alarm"), (None, "off: read-only")):
+        app = console(operator=acting)
         async with app.run_test(size=SIZE) as pilot:
             await settled(pilot)
             await pilot.press("4")

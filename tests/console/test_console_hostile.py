@@ -39,7 +39,7 @@ from pathlib import Path
 textual._wait.SLEEP_GRANULARITY, textual._wait.SLEEP_IDLE = 1 / 200, 1 / 400
 gc.freeze()
 gc.set_threshold(100_000, 5, 5)
-path, told, now, records = sys.argv[1:]
+path, met, now, records = sys.argv[1:]
 records = int(records)
 seen = Counter()
 ran = []
@@ -93,7 +93,7 @@ async def walk(pilot):
     await press("5", *["j"] * min(records, 40), "enter", "Y", "enter", "d")
     await click_all()
     await press("6", "1", "ctrl+p", *"look", "escape", "slash", *"ref:in", "enter")
-    with open(told, "w") as file:
+    with open(met, "w") as file:
         json.dump({"ran": ran, "seen": seen}, file)
     app.exit()
 
@@ -101,7 +101,7 @@ with Store.open(path, read_only=True) as store:
     clock = ManualClock(datetime.fromisoformat(now))
     app = App(
         store, mode=Mode.LIVE, clock=clock, store_shown="store", tick_s=None, sleep=at_once,
-        folder=Path(told).parent,
+        folder=Path(met).parent,
     )
     app.animation_level = "none"
     app.run(auto_pilot=walk)
@@ -154,13 +154,13 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
         if n % 6 == 0:
             again = {"status": "succeeded", "completed_at": at}
             seed.polled(seed.collection(n, at=at, **fields | again), at=at)
-        told = seed.event(found, at=at, type=next(spare))
+        event = seed.event(found, at=at, type=next(spare))
         seed.delivered(
-            told, at=at, endpoint=next(spare) or "e", reason=next(spare) or "r", answer=400,
+            event, at=at, endpoint=next(spare) or "e", reason=next(spare) or "r", answer=400,
             verdict=Verdict.REJECTED,
         )  # fmt: skip
         if n % 3 == 0:
-            seed.delivered(told, at=at + timedelta(seconds=1), endpoint=next(spare) or "e")
+            seed.delivered(event, at=at + timedelta(seconds=1), endpoint=next(spare) or "e")
         made = prepare_intent(store,
             idempotency_key=f"key-{n}-{next(spare)}", body=next(spare).encode(), mode=Mode.LIVE,
             profile=next(spare)[:60], reference=next(spare), amount=n + 1, phone=next(spare),
@@ -196,13 +196,13 @@ def walked(
     path: Path, clock: ManualClock, *, records: int, on_a_terminal: Any
 ) -> tuple[bytes, dict[str, Any]]:
     """Walk through every screen of a store; return what was written, and what the walk met."""
-    told = path.with_suffix(".json")
-    arguments = [sys.executable, "-c", WALK, path, told, clock.now().isoformat(), records]
+    met = path.with_suffix(".json")
+    arguments = [sys.executable, "-c", WALK, path, met, clock.now().isoformat(), records]
     status, written = on_a_terminal(
         [str(one) for one in arguments], size=(40, 132), within_s=120 + 10 * records
     )
     assert status == 0, written[-3000:]
-    return written, json.loads(told.read_text())
+    return written, json.loads(met.read_text())
 
 
 def compare(

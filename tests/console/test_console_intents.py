@@ -84,9 +84,9 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         assert "◌ 41 stalled" in lines(app)[0], "those of seconds ago are under way and hide none"
         await pilot.press("4")
         await settled(pilot)
-        told = " ".join(" ".join(lines(app)).split())
-        assert "40 creations were not taken by the service, so no customer was asked" in told
-        assert "1 left and nobody waits for their answer" in told
+        shown = " ".join(" ".join(lines(app)).split())
+        assert "40 creations were not taken by the service, so no customer was asked" in shown
+        assert "1 left and nobody waits for their answer" in shown
         await pilot.press("5")
         await settled(pilot)
         listed = [row.reference for row in app.console_screen.table.window.rows]

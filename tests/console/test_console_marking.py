@@ -274,16 +274,16 @@ async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_n
 
 
 def test_a_stopped_run_says_how_many_were_left() -> None:
-    told: list[str] = []
+    progress: list[str] = []
     ended = run_together(
         "asked",
         ["a", "b", "c"],
         lambda one: ActionResult(one, ActionOutcome.NOTHING_TO_DO if one == "a" else "done"),  # type: ignore[arg-type]
         name=str,
-        progress=told.append,
-        stopped=lambda: len(told) == 2,
+        progress=progress.append,
+        stopped=lambda: len(progress) == 2,
     )
-    assert told == ["asked: 1 of 3…", "asked: 2 of 3…"]
+    assert progress == ["asked: 1 of 3…", "asked: 2 of 3…"]
     assert ended.sentence == ("asked 1 of 3, 1 had nothing to do, 1 were left when it was stopped")
 
 

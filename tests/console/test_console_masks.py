@@ -22,7 +22,7 @@ Settled = Callable[[Pilot[Any]], Awaitable[None]]
 PHONES = ("754111001", "754111002", "754111003", "754111004", "754111005", "754111006")
 
 
-def told(seed: Any, clock: ManualClock) -> str:
+def record_payment(seed: Any, clock: ManualClock) -> str:
     """Record a payment with a phone in every field that may hold one; return its id."""
     at = clock.now() - timedelta(minutes=3)
     fields: dict[str, Any] = {
@@ -55,7 +55,7 @@ def _files(folder: Path) -> list[str]:
 async def test_no_screen_card_copy_or_export_shows_a_whole_phone(
     opened: Opened, seed: Any, clock: ManualClock, settled: Settled, tmp_path: Path
 ) -> None:
-    name = told(seed, clock)
+    name = record_payment(seed, clock)
     async with opened(size=(160, 50), folder=tmp_path) as (app, pilot):
         seen = [shown(app)]
         for keys in (("right_square_bracket",) * 3, ("2",), ("3", *name, "enter"), ("4",), ("1",)):
@@ -83,7 +83,7 @@ async def test_find_and_show_print_no_whole_phone(
     from kusanya.business_day import day_start
     from kusanya.lookup import find, load_timeline
 
-    name = told(seed, clock)
+    name = record_payment(seed, clock)
     seed.intent(1, sent_ago=timedelta(minutes=5), state=IntentState.UNKNOWN)
     now = clock.now()
     found = find(store, name, mode=Mode.LIVE, now=now, day=day_start)

@@ -53,8 +53,8 @@ class _Terminal:
     def _draw(self, letter: str) -> None:
         # The colour of letters is not seen in a blank, unless something is drawn with it there.
         unseen = letter == " " and not any(name.startswith("a") for name in self.style)
-        told = {name: said for name, said in self.style.items() if not (unseen and name == "0")}
-        self.picture[self.at] = letter, tuple(sorted(told.items()))
+        style = {name: said for name, said in self.style.items() if not (unseen and name == "0")}
+        self.picture[self.at] = letter, tuple(sorted(style.items()))
         self.at = self.at[0], self.at[1] + 1
 
     def _set(self, numbers: str) -> None:

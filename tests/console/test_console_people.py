@@ -69,8 +69,8 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
         assert row is not None
         assert row.state is IntentState.SETTLED
         assert row.outcome == f"decided by {store.audit.actor} (as asha): not in the statement"
-        told = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit.page().rows]
-        assert told == [(store.audit.actor, "decide intent", "int_00000001", "done")]
+        acts = [(one.actor, one.act, one.subject, one.outcome) for one in store.audit.page().rows]
+        assert acts == [(store.audit.actor, "decide intent", "int_00000001", "done")]
         assert "? 2 unknown" in shown(app)
 
 

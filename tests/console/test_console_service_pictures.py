@@ -47,12 +47,12 @@ def pictured(
         )
 
         def compare(size: tuple[int, int], *names: str, **options: Any) -> bool:
-            told: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
+            arguments: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
             writes = OperatorActions(
                 store, actor="asha", clock=clock, profile="main", client=client
             )
-            told |= {"service_admin": operator, "operator": writes}
-            return bool(picture(size, *names, **told | options))
+            arguments |= {"service_admin": operator, "operator": writes}
+            return bool(picture(size, *names, **arguments | options))
 
         yield compare
 
@@ -127,13 +127,13 @@ HOSTILE = (
 def test_hostile_text_from_the_dashboard_is_shown_as_text(
     which: str, size: tuple[int, int], answers: dict[str, Any], pictured: Any
 ) -> None:
-    told = USUAL["endpoints"]["data"][1], USUAL["keys"]["data"][2]
+    usual = USUAL["endpoints"]["data"][1], USUAL["keys"]["data"][2]
     answers["clock"] = {"now": "2026-03-04T12:24:07Z", "kind": HOSTILE[2], "speed": None}
     answers["endpoints"] = {
-        "data": [told[0] | {"id": t, "url": t, "mode": t, "status": t} for t in HOSTILE]
+        "data": [usual[0] | {"id": t, "url": t, "mode": t, "status": t} for t in HOSTILE]
     }
     answers["keys"] = {
-        "data": [told[1] | {"id": t, "mode": t, "access": t, "hint": t} for t in HOSTILE]
+        "data": [usual[1] | {"id": t, "mode": t, "access": t, "hint": t} for t in HOSTILE]
     }
     answers["faults"] = {"rules": [{"kind": t, "times": 3} for t in HOSTILE]}
     down = ("j",) * (16 if which == "faults" else 2)

@@ -55,7 +55,7 @@ class Hands:
             await self.settled(self.pilot)
 
 
-def told() -> dict[str, int]:
+def keys_in_the_readme() -> dict[str, int]:
     """Return what the README says of each task."""
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \| [^|]+ \|$", README.read_text("utf-8"), re.MULTILINE)
     return {task: int(keys) for task, keys in rows}
@@ -142,7 +142,7 @@ async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noq
             for words in task.seen:
                 assert words in " ".join(shown(app).split()), f"{name}\n{shown(app)}"
             counted[name] = hands.keys
-    assert counted == told()
+    assert counted == keys_in_the_readme()
     assert len(counted) == 10
     assert median(counted.values()) <= 3
 

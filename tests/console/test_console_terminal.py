@@ -162,12 +162,12 @@ def test_a_console_ends_with_its_terminal_although_no_signal_says_so(benign_path
 
 def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:
     status, written = run_on_a_terminal(_RUN.replace("{step}", _CRASH.strip()), benign_path)
-    told = written.rsplit(b"\x1b[?1049l", 1)[-1]
+    after_exit = written.rsplit(b"\x1b[?1049l", 1)[-1]
     assert status == 1
-    assert b"internal error, UnknownModeError" in told
-    assert b"application/app.py" in told, "our own frames are named"
+    assert b"internal error, UnknownModeError" in after_exit
+    assert b"application/app.py" in after_exit, "our own frames are named"
     for private in (b"255754000111", b"live_sk", b"secret", b"sqlite", b"locals"):
-        assert private not in told
+        assert private not in after_exit
 
 
 def test_a_crash_report_names_frames_of_our_own_only() -> None:

@@ -161,7 +161,7 @@ async def test_a_visitor_sees_and_drives_a_console_whose_process_knows_no_secret
             shown = await read_until(socket, lambda seen: b"INV-482900" in seen)
             assert b"read-only" in shown
             [pid] = console.pids
-            words, known = told_of(pid)
+            words, known = arguments_and_environment(pid)
             assert str(path).encode() not in words
             assert b"kusanya_console.web.child" in words
             assert b"secret" not in known + words
@@ -196,8 +196,8 @@ async def test_an_export_is_handed_to_the_visitors_browser_once(path: Path) -> N
                 assert await status(stranger, f"{console.origin}/download/{key}") == 403
             async with visitor.get(f"{console.origin}/download/{key}") as answer:
                 text = (await answer.read()).decode("utf-8-sig")
-                told = answer.headers["Content-Disposition"]
-            assert told.startswith('attachment; filename="kusanya-live-collections-')
+                disposition = answer.headers["Content-Disposition"]
+            assert disposition.startswith('attachment; filename="kusanya-live-collections-')
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             rows = list(csv.DictReader(io.StringIO(text)))
             assert "INV-482900" in {row["reference"] for row in rows}
@@ -276,7 +276,7 @@ def test_a_store_that_is_not_there_is_told_before_an_address(tmp_path: Path) -> 
     assert "http://" not in ended.stdout + ended.stderr
 
 
-def told_of(pid: int) -> tuple[bytes, bytes]:
+def arguments_and_environment(pid: int) -> tuple[bytes, bytes]:
     """Return what a process was told: its command line and its environment."""
     there = Path(f"/proc/{pid}")
     return (there / "cmdline").read_bytes(), (there / "environ").read_bytes()
@@ -300,9 +300,9 @@ async def test_the_end_of_the_command_is_the_end_of_every_process(
     assert server.stdout is not None
     try:
         async with asyncio.timeout(60):
-            told = (await server.stdout.readline()) + (await server.stdout.readline())
-        address = told.decode().split()[-1]
-        assert told.count(b"token=") == 1
+            printed = (await server.stdout.readline()) + (await server.stdout.readline())
+        address = printed.decode().split()[-1]
+        assert printed.count(b"token=") == 1
         origin = address.partition("/?")[0]
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(cookie_jar=jar) as visitor:

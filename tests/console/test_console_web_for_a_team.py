@@ -315,7 +315,7 @@ async def test_one_person_opens_so_many_and_leaves_room_for_others(path: Path) -
 
 
 def test_a_console_is_told_as_much_as_its_role_needs() -> None:
-    def told(role: Role | None) -> set[str]:
+    def secrets_of(role: Role | None) -> set[str]:
         settings = WebSettings(
             store="x.db", mode=Mode.LIVE, profile="main", clock="real", user="a", role=role
         )
@@ -324,9 +324,9 @@ def test_a_console_is_told_as_much_as_its_role_needs() -> None:
             SETTINGS, "KUSANYA_CONFIG"
         }  # fmt: skip
 
-    assert told(None) == told(Role.LOOK) == set()
-    assert told(Role.ASK) == {"KUSANYA_API_KEY", "KUSANYA_BASE_URL"}
-    assert told(Role.ACT) == told(Role.ASK) | {"KUSANYA_DASHBOARD_TOKEN"}
+    assert secrets_of(None) == secrets_of(Role.LOOK) == set()
+    assert secrets_of(Role.ASK) == {"KUSANYA_API_KEY", "KUSANYA_BASE_URL"}
+    assert secrets_of(Role.ACT) == secrets_of(Role.ASK) | {"KUSANYA_DASHBOARD_TOKEN"}
 
 
 @pytest.mark.parametrize(
@@ -357,6 +357,6 @@ def test_what_would_let_anybody_be_anybody_is_refused(
     monkeypatch.setattr(sys, "argv", ["kusanya", "console", "--web", f"--store={path}", *words])
     with pytest.raises(SystemExit) as ended:
         main()
-    told = capsys.readouterr()
-    assert (ended.value.code, told.out) == (2, "")
-    assert said in told.err
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out) == (2, "")
+    assert said in printed.err

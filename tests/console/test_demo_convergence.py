@@ -59,5 +59,5 @@ def test_three_equal_accounts_converge() -> None:
 def test_every_disagreement_is_told(
     truth: dict[str, object], kept: StoredState | None, announced: tuple[str, str], what: str
 ) -> None:
-    (told,) = verdict(truth, kept, announced)
-    assert what in told
+    (mismatch,) = verdict(truth, kept, announced)
+    assert what in mismatch

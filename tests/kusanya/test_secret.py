@@ -24,9 +24,9 @@ def test_a_traceback_with_locals_does_not_show_it() -> None:
     try:
         int(f"cannot use {secret}")
     except ValueError as error:
-        told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    assert "secret = Secret(...)" in "".join(told.format())
-    assert VALUE not in str(told)
+        report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    assert "secret = Secret(...)" in "".join(report.format())
+    assert VALUE not in str(report)
 
 
 def test_it_is_neither_copied_nor_pickled_nor_given_attributes() -> None:

@@ -126,10 +126,10 @@ def test_no_wording_asks_for_a_pin_promises_a_refund_or_leaves_a_blank(
     advice: wording.Advice,
 ) -> None:
     for language in Language:
-        told = advice.in_language(language)
-        assert told.language is language
-        assert told.sentence.endswith(".")
-        said = f"{told.sentence} {told.next_step}".lower()
+        spoken = advice.in_language(language)
+        assert spoken.language is language
+        assert spoken.sentence.endswith(".")
+        said = f"{spoken.sentence} {spoken.next_step}".lower()
         assert "{" not in said
         for never in ("refund", "tell us your pin", "send us your pin", "rudisha"):
             assert never not in said

@@ -141,12 +141,12 @@ def test_allow_local_takes_names_as_a_url_has_them() -> None:
 def test_the_refusal_of_a_local_endpoint_names_the_option_in_test_mode(
     shared: PaymentService,
 ) -> None:
-    for mode, told in (("test", True), ("live", False)):
+    for mode, is_mentioned in (("test", True), ("live", False)):
         scheme = "http" if mode == "test" else "https"
         body = {"url": f"{scheme}://10.1.2.3:8099/hooks", "mode": mode}
         answer = shared.request("POST", "/dashboard/endpoints", body, key=shared.dashboard_token)
         assert answer.status == 422
-        assert ("--allow-local 10.1.2.3:8099" in answer.json["error"]["message"]) is told
+        assert ("--allow-local 10.1.2.3:8099" in answer.json["error"]["message"]) is is_mentioned
 
 
 def test_allow_local_takes_both_families() -> None:

@@ -84,8 +84,8 @@ def test_a_click_tells_the_story_and_another_filter_forgets_it(explorer: Any) ->
     chosen = explorer.chosen().iloc[0]
     assert explorer.selected() == chosen["id"]
     assert chosen["id"] in explorer.story.value
-    told = explorer.timeline.df["detail"].tolist()
-    assert told[-1] == f"failed, {chosen['failure_code']}"
+    details = explorer.timeline.df["detail"].tolist()
+    assert details[-1] == f"failed, {chosen['failure_code']}"
     explorer.status.value = "expired"
     assert explorer.selected() is None
     assert explorer.story.value.startswith("Click a row")
@@ -226,6 +226,6 @@ def test_the_story_from_a_store_has_facts_in_order(tmp_path: Path) -> None:
             )
         )
     made = load.inputs(path, mode="test", period="2026-03")
-    told = timeline.timeline(made, "col_1", store=path)
-    assert told["what"].tolist() == ["heard from the answer"]
-    assert told["detail"].tolist() == ["created, fee 18"]
+    story = timeline.timeline(made, "col_1", store=path)
+    assert story["what"].tolist() == ["heard from the answer"]
+    assert story["detail"].tolist() == ["created, fee 18"]

@@ -132,8 +132,8 @@ def test_the_bare_command_says_what_to_install(
     installed: Callable[..., Path], version: str, tmp_path: Path
 ) -> None:
     command = installed(version) / "kusanya"
-    told = run(command, "--version", cwd=tmp_path)
-    assert (told.returncode, told.stdout) == (0, f"kusanya {PROJECT['version']}\n")
+    printed = run(command, "--version", cwd=tmp_path)
+    assert (printed.returncode, printed.stdout) == (0, f"kusanya {PROJECT['version']}\n")
     assert run(command, cwd=tmp_path).returncode == 0
     for name in ("find", "collect", "clock", *NEEDS):
         ended = run(command, *name.split(), cwd=tmp_path)

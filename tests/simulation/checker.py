@@ -163,8 +163,10 @@ def _delivering(world: World) -> None:
         scheduled = [one for one in attempts if not one.manual and one.recorded]
         _hold(len(scheduled) <= 7, "S12: more than seven scheduled attempts")
         for before, after, gap in zip(scheduled, scheduled[1:], _GAPS_MS, strict=False):
-            told = [(o.at_ms, o.status, o.recorded, o.manual) for o in attempts]
-            _hold(after.at_ms - before.at_ms >= gap, f"S12: before its time: {host} {told}")
+            attempts_seen = [(o.at_ms, o.status, o.recorded, o.manual) for o in attempts]
+            _hold(
+                after.at_ms - before.at_ms >= gap, f"S12: before its time: {host} {attempts_seen}"
+            )
             _hold(not before.delivered, "S12: an attempt after a success")
         ended = [one for one in attempts if one.recorded and one.delivered]
         later = [o for o in scheduled if ended and o.at_ms > ended[0].at_ms]

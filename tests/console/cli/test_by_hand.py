@@ -40,14 +40,14 @@ def shop(
     return kusanya
 
 
-def told(ended: ActionResult) -> Any:
+def document(ended: ActionResult) -> Any:
     code, out, err = ended
     assert (code, err) == (0, "")
     return json.loads(out)
 
 
 def test_whoami_tells_the_merchant_and_the_mode(shop: Kusanya) -> None:
-    principal = told(shop("whoami", "--json"))
+    principal = document(shop("whoami", "--json"))
     assert principal["mode"] == "test"
     assert principal["key_id"].startswith("key_")
 
@@ -55,8 +55,8 @@ def test_whoami_tells_the_merchant_and_the_mode(shop: Kusanya) -> None:
 def test_a_key_is_shown_once_and_refused_after_it_was_revoked(
     shop: Kusanya, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = told(shop("keys", "create", "test", "--json"))
-    listed = told(shop("keys", "list", "--json"))["data"]
+    made = document(shop("keys", "create", "test", "--json"))
+    listed = document(shop("keys", "list", "--json"))["data"]
     assert made["id"] in {key["id"] for key in listed}
     assert all(made["key"] not in json.dumps(key) for key in listed)
     assert shop("keys", "revoke", made["id"])[0] == 0
@@ -76,8 +76,8 @@ def test_a_live_key_is_refused_in_a_test_profile(
 
 
 def test_an_endpoint_is_added_rotated_and_removed(shop: Kusanya) -> None:
-    made = told(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))
-    rotated = told(shop("endpoints", "rotate-secret", made["id"], "--json"))
+    made = document(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))
+    rotated = document(shop("endpoints", "rotate-secret", made["id"], "--json"))
     assert rotated["secret"] != made["secret"]
     assert made["id"] in shop("endpoints", "list")[1]
     assert shop("endpoints", "remove", made["id"])[0] == 0
@@ -90,8 +90,8 @@ def test_an_internal_address_is_refused_as_an_endpoint(shop: Kusanya) -> None:
 
 
 def test_virtual_time_moves_as_far_as_it_is_told(shop: Kusanya) -> None:
-    before = told(shop("clock", "show", "--json"))["now"]
-    after = told(shop("clock", "advance", "3600", "--json"))["now"]
+    before = document(shop("clock", "show", "--json"))["now"]
+    after = document(shop("clock", "advance", "3600", "--json"))["now"]
     assert before < after
 
 
@@ -108,15 +108,15 @@ def test_faults_are_set_from_a_file_shown_and_cleared(shop: Kusanya, tmp_path: P
 def test_a_collection_is_created_followed_and_found(
     shop: Kusanya, payment_service: PaymentService
 ) -> None:
-    made = told(shop("collect", "5000", "0754 000 002", "INV-7", "--meta", "term=2", "--json"))
+    made = document(shop("collect", "5000", "0754 000 002", "INV-7", "--meta", "term=2", "--json"))
     assert (made["status"], made["phone"]) == ("created", "+255•••••002")
     payment_service.advance(20)
-    caught_up = told(shop("catch-up", "--json"))
+    caught_up = document(shop("catch-up", "--json"))
     assert (caught_up["asked"], caught_up["became_final"]) == (1, 1)
 
-    (match,) = told(shop("find", "+255 754-000-002", "--json"))["data"]
+    (match,) = document(shop("find", "+255 754-000-002", "--json"))["data"]
     assert (match["id"], match["failure_code"]) == (made["id"], "insufficient_funds")
-    evidence = told(shop("show", made["id"], "--json"))
+    evidence = document(shop("show", made["id"], "--json"))
     sources = [seen["source"] for seen in evidence["observations"]]
     assert sources == ["answer", "poll"]
     card = shop("show", made["id"])[1]
@@ -157,7 +157,7 @@ def test_what_cannot_be_asked_for_is_a_usage_error_and_nothing_is_created(
 def test_a_lost_answer_is_replayed_and_charges_once(
     shop: Kusanya, payment_service: PaymentService
 ) -> None:
-    made = told(shop("collect", "5000", "255754000014", "INV-10", "--json"))
+    made = document(shop("collect", "5000", "255754000014", "INV-10", "--json"))
     served = payment_service.dashboard("GET", "collections?mode=test")["data"]
     assert [one["id"] for one in served] == [made["id"]]
     assert "none" in shop("intents")[1]
@@ -171,7 +171,7 @@ def test_a_create_that_fails_at_the_service_warns_against_asking_again(
     code, _, err = shop("collect", "5000", "0754000001", "INV-15")
     assert (code, err.count("\n")) == (1, 1)
     assert "do not create it again" in err
-    (waiting,) = told(shop("intents", "--json"))["data"]
+    (waiting,) = document(shop("intents", "--json"))["data"]
     assert waiting["id"] in err
 
 
@@ -190,27 +190,27 @@ def test_the_clock_of_the_service_decides_what_may_be_replayed(
     payment_service.dashboard("PUT", "faults", rules)
     shop("collect", "1500", "0754000001", "INV-14", *clock)
     payment_service.dashboard("PUT", "faults", {"rules": []})
-    (before,) = told(shop("intents", "--json", *clock))["data"]
+    (before,) = document(shop("intents", "--json", *clock))["data"]
     assert 22 * 3600 < before["replay_left_s"] <= 23 * 3600
-    told(shop("clock", "advance", str(24 * 3600), "--json"))
-    (after,) = told(shop("intents", "--json", *clock))["data"]
+    document(shop("clock", "advance", str(24 * 3600), "--json"))
+    (after,) = document(shop("intents", "--json", *clock))["data"]
     assert after["replay_left_s"] == 0
     assert shop("intents", "resume", *clock)[0] == 1, "its window is over by the service's clock"
     why = ("--nothing-created", "--why", "seen on the statement")
-    decided = told(shop("intents", "decide", after["id"], *why, *clock, "--json"))
+    decided = document(shop("intents", "decide", after["id"], *why, *clock, "--json"))
     assert (decided["state"], decided["collection_id"]) == ("settled", None)
-    assert told(shop("catch-up", "--json", *clock))["unanswered"] == 0
+    assert document(shop("catch-up", "--json", *clock))["unanswered"] == 0
     assert "--clock" in shop("watch", "--help")[1]
 
 
 def test_changes_of_the_service_are_told_to_scripts_too(shop: Kusanya, tmp_path: Path) -> None:
-    key = told(shop("keys", "create", "test", "--json"))["id"]
-    assert told(shop("keys", "revoke", key, "--json")) == {"id": key, "revoked": True}
-    made = told(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))["id"]
-    enabled = told(shop("endpoints", "enable", made, "--json"))
+    key = document(shop("keys", "create", "test", "--json"))["id"]
+    assert document(shop("keys", "revoke", key, "--json")) == {"id": key, "revoked": True}
+    made = document(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))["id"]
+    enabled = document(shop("endpoints", "enable", made, "--json"))
     assert enabled == {"id": made, "enabled": True}
-    assert told(shop("endpoints", "remove", made, "--json")) == {"id": made, "removed": True}
-    assert told(shop("faults", "clear", "--json")) == told(shop("faults", "show", "--json"))
+    assert document(shop("endpoints", "remove", made, "--json")) == {"id": made, "removed": True}
+    assert document(shop("faults", "clear", "--json")) == document(shop("faults", "show", "--json"))
 
 
 def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(shop: Kusanya) -> None:
@@ -231,15 +231,15 @@ def test_a_service_that_is_away_leaves_an_intent_to_resume(
     assert (code, err.count("\n")) == (1, 1)
     assert "the service cannot be reached (Connection refused): nothing was sent" in err
     assert "the customer was not asked and the creation is kept" in err
-    (waiting,) = told(shop("intents", "--json"))["data"]
+    (waiting,) = document(shop("intents", "--json"))["data"]
     assert waiting["id"] in err
     assert (waiting["reference"], waiting["state"]) == ("INV-11", "prepared")
     monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
-    resumed = told(shop("intents", "resume", "--json"))
+    resumed = document(shop("intents", "resume", "--json"))
     assert [one["reference"] for one in resumed["resumed"]] == ["INV-11"]
     assert (resumed["settled"], resumed["left"]) == (0, [])
     assert "none: every creation" in shop("intents", "resume")[1]
-    assert told(shop("intents", "--json"))["data"] == []
+    assert document(shop("intents", "--json"))["data"] == []
     assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
 
 
@@ -252,7 +252,7 @@ def test_an_intent_of_another_profile_is_never_replayed_with_this_ones_key(
     monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:9")
     assert shop("collect", "5000", "0754000001", "INV-17")[0] == 1
     monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
-    (waiting,) = told(shop("intents", "--json"))["data"]
+    (waiting,) = document(shop("intents", "--json"))["data"]
     assert "INV-17" not in shop("intents", "resume", "--profile", "other")[1]
     assert shop("intents", "resume", waiting["id"], "--profile", "other")[0] == 1
     assert payment_service.dashboard("GET", "collections?mode=test")["data"] == []
@@ -271,7 +271,7 @@ def test_forensics_name_what_happened_to_a_delivery(
     at = header.partition(",")[0].removeprefix("t=")
     body = tmp_path / "body.json"
     body.write_bytes(delivery.body)
-    found = told(shop("verify", "--body", str(body), "--header", header, "--at", at, "--json"))
+    found = document(shop("verify", "--body", str(body), "--header", header, "--at", at, "--json"))
     assert found["authentic"] is True
     body.write_bytes(delivery.body + b"\n")
     code, out, _ = shop("verify", "--body", str(body), "--header", header, "--at", at, "--json")
@@ -284,10 +284,10 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
     assert shop("collect", "5000", "0754000001", "INV-13")[0] == 0
     assert "sound" in shop("store", "check")[1]
     assert "nothing changed" in shop("store", "rebuild")[1]
-    assert told(shop("store", "rebuild", "--json")) == {"collections": 0, "rollups": 0}
-    assert told(shop("store", "migrate", "--json"))["ready"] is True
+    assert document(shop("store", "rebuild", "--json")) == {"collections": 0, "rollups": 0}
+    assert document(shop("store", "migrate", "--json"))["ready"] is True
     copy = tmp_path / "copy.sqlite"
-    saved = told(shop("store", "backup", str(copy), "--json"))
+    saved = document(shop("store", "backup", str(copy), "--json"))
     assert saved == {
         "saved": str(copy),
         "sha256": hashlib.sha256(copy.read_bytes()).hexdigest(),
@@ -301,7 +301,7 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
         assert store.feed.head() == 0
     now = datetime.now(UTC).isoformat()
     masked = tmp_path / "masked.sqlite"
-    done = told(shop("store", "copy", "--as-of", now, "--masked", str(masked), "--json"))
+    done = document(shop("store", "copy", "--as-of", now, "--masked", str(masked), "--json"))
     assert done["facts"] > 0
     assert b"754000001" not in masked.read_bytes()
     assert shop("store", "copy", "--as-of", "now", str(tmp_path / "x"))[0] == 2

@@ -57,8 +57,13 @@ def test_a_guess_names_the_shipped_mapping_that_fits(kusanya: Kusanya, tmp_path:
         encoding="utf-8",
     )
     code, out, _ = kusanya("mapping", "try", str(path), "--json")
-    told = json.loads(out)
-    assert (code, told["as"], told["fits"], told["kept"]) == (0, "operator", ["mpesa"], 1)
+    document = json.loads(out)
+    assert (code, document["as"], document["fits"], document["kept"]) == (
+        0,
+        "operator",
+        ["mpesa"],
+        1,
+    )
 
 
 def test_what_has_no_columns_of_ours_is_refused_in_one_line(

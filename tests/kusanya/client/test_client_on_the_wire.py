@@ -179,9 +179,9 @@ def test_a_refusal_that_is_not_in_the_services_words_leaves_the_outcome_unknown(
 def test_a_refusal_too_long_to_read_or_compressed_leaves_the_outcome_unknown(
     driver: Any, server: Any, wire: Any
 ) -> None:
-    told = b'{"error": {"code": "invalid_request"}}'
-    packed = wire.answer(422, gzip.compress(told), {"Content-Encoding": "gzip"})
-    for act in (packed, wire.answer(422, told + b" " * 1_048_577)):
+    body = b'{"error": {"code": "invalid_request"}}'
+    packed = wire.answer(422, gzip.compress(body), {"Content-Encoding": "gzip"})
+    for act in (packed, wire.answer(422, body + b" " * 1_048_577)):
         server.answers(act)
         with pytest.raises(OutcomeUnknown):
             driver.client(server.url, max_attempts=1).create_collection(**ORDER)

@@ -108,8 +108,8 @@ def test_every_shape_of_error_body_is_read(body: dict[str, Any]) -> None:
 
 
 def test_a_message_repeats_no_phone_no_key_and_nothing_active() -> None:
-    told = "phone 255754000001 with Bearer svc_live_sk_abc \x1b[2J whsec_abc"
-    error = service_error(_answer(422, json.dumps({"message": told}).encode()), now=NOW)
+    sentence = "phone 255754000001 with Bearer svc_live_sk_abc \x1b[2J whsec_abc"
+    error = service_error(_answer(422, json.dumps({"message": sentence}).encode()), now=NOW)
     for hidden in ("255754000001", "svc_live_sk_abc", "whsec_abc", "\x1b"):
         assert hidden not in str(error)
     assert "with" in str(error)

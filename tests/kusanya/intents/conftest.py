@@ -229,8 +229,8 @@ class FakeService:
 
 
 def _answer(status: int, body: Any = None) -> Response:
-    told = body or {"error": {"code": f"word_for_{status}"}}
-    return Response(status=status, headers=(), body=json.dumps(told).encode())
+    document = body or {"error": {"code": f"word_for_{status}"}}
+    return Response(status=status, headers=(), body=json.dumps(document).encode())
 
 
 def _from_between(fault: Fault) -> Response:

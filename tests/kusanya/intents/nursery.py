@@ -28,10 +28,10 @@ def work(store_url: str, base_url: str, key: str, first: int) -> None:
     """Resume everything that is open, then create one collection after the other."""
     client = Client(key, base_url=base_url, timeout=5.0)
     with Store.open(store_url, create=False) as store:
-        told = False
+        is_reported = False
         for intent in list(open_intents(store, Mode.TEST)):
             attempt(lambda intent=intent: resume(store, client, intent))
-            told = tell(told)
+            is_reported = report(is_reported)
         for number in range(first, first + 1_000_000):
             attempt(
                 lambda number=number: create_safely(
@@ -43,12 +43,12 @@ def work(store_url: str, base_url: str, key: str, first: int) -> None:
                     idempotency_key=f"job-{number}" if number % 2 else None,
                 )
             )
-            told = tell(told)
+            is_reported = report(is_reported)
 
 
-def tell(told: bool) -> bool:
+def report(is_reported: bool) -> bool:
     """Say once that the first piece of work is done; the kill comes some time after it."""
-    if not told:
+    if not is_reported:
         os.write(1, b"working\n")
     return True
 

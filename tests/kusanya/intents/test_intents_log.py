@@ -17,10 +17,10 @@ def said(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
     """Return the level and the message of each line about intents, and check what stands in it."""
     lines = [one for one in caplog.records if one.name == "kusanya.intents"]
     for one in lines:
-        told = str(vars(one))
+        logged = str(vars(one))
         assert vars(one)["intent_id"].startswith("int_")
-        assert "order-1" not in told
-        assert "754000001" not in told
+        assert "order-1" not in logged
+        assert "754000001" not in logged
     return [(one.levelno, one.getMessage()) for one in lines]
 
 

@@ -46,8 +46,8 @@ class Merchant:
     def __call__(self, request: Any, within_s: float) -> Any:
         """Carry one request."""
         if request.path == "/v1/whoami":
-            told = {"key_id": "key_1", "merchant_id": self.merchant_id, "mode": "live"}
-            return Response(status=200, headers=(), body=json.dumps(told).encode())
+            principal = {"key_id": "key_1", "merchant_id": self.merchant_id, "mode": "live"}
+            return Response(status=200, headers=(), body=json.dumps(principal).encode())
         self.posts += request.method == "POST"
         reply = self.service(request, within_s)
         if not isinstance(reply, Response):

@@ -101,7 +101,7 @@ def ask(store: Store, text: str, *, mode: Mode = Mode.LIVE) -> LookupResult:
     return find(store, text, mode=mode, now=NOW, day=day_start)
 
 
-def told(store: Store, name: str, *, now: datetime = NOW) -> Timeline:
+def timeline_of(store: Store, name: str, *, now: datetime = NOW) -> Timeline:
     found = load_timeline(store, f"col_{name}", Mode.LIVE, now=now)
     assert found is not None
     return found
@@ -224,7 +224,7 @@ def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store
         completed_at=NOW,
     )  # fmt: skip
     arrived(store, done, Verdict.VERIFIED)
-    moments = told(store, "7").entries
+    moments = timeline_of(store, "7").entries
     assert [(moment.kind, moment.word, moment.source) for moment in moments] == [
         (EventKind.STATUS, "created", "answer"),
         (EventKind.SAME, "created", "poll"),
@@ -245,7 +245,7 @@ def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> No
     store.intents.begin_attempt(intent.id, at=sent_at)
     heard(store, collection("7"))
     store.notes.add("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
-    moments = told(store, "7").entries
+    moments = timeline_of(store, "7").entries
     assert [moment.kind for moment in moments] == [
         EventKind.INTENT, EventKind.SENT, EventKind.STATUS, EventKind.NOTE,
     ]  # fmt: skip
@@ -258,12 +258,12 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
 ) -> None:
     failed: dict[str, Any] = {"status": "failed", "completed_at": NOW}
     heard(store, collection("7", **failed), source=Source.POLL)
-    assert new_request(told(store, "7")).safe
+    assert new_request(timeline_of(store, "7")).safe
 
     heard(store, collection("8", minutes_ago=1))
-    assert not new_request(told(store, "7")).safe, "a prompt is open on the same phone"
+    assert not new_request(timeline_of(store, "7")).safe, "a prompt is open on the same phone"
     heard(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
-    assert new_request(told(store, "7")).safe
+    assert new_request(timeline_of(store, "7")).safe
 
     intent = prepare_intent(
         store,
@@ -275,8 +275,8 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
     ).result()  # fmt: skip
-    assert new_request(told(store, "7")).reason is Reason.UNKNOWN_ON_PHONE
-    assert not new_request(told(store, "7")).safe, "an outcome on the same phone is unknown"
+    assert new_request(timeline_of(store, "7")).reason is Reason.UNKNOWN_ON_PHONE
+    assert not new_request(timeline_of(store, "7")).safe, "an outcome on the same phone is unknown"
 
 
 @pytest.mark.parametrize("status", ["created", "succeeded", "on_hold"])
@@ -285,14 +285,14 @@ def test_a_new_request_is_never_safe_after_a_payment_or_before_a_final_state(
 ) -> None:
     final: dict[str, Any] = {"completed_at": NOW} if status == "succeeded" else {}
     heard(store, collection("7", status=status, **final))
-    assert not new_request(told(store, "7")).safe
+    assert not new_request(timeline_of(store, "7")).safe
 
 
 def test_a_contradiction_is_never_safe(store: Store) -> None:
     heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
     heard(store, collection("7", status="failed", completed_at=NOW), source=Source.EVENT)
-    assert told(store, "7").state.contradictions
-    assert not new_request(told(store, "7")).safe
+    assert timeline_of(store, "7").state.contradictions
+    assert not new_request(timeline_of(store, "7")).safe
 
 
 def test_an_unknown_collection_has_no_story(store: Store) -> None:
@@ -303,17 +303,17 @@ def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be
     store: Store,
 ) -> None:
     heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
-    assert "new request" in advice(told(store, "7")).english.next_step
+    assert "new request" in advice(timeline_of(store, "7")).english.next_step
     heard(store, collection("8", minutes_ago=1))
-    found = advice(told(store, "7"))
+    found = advice(timeline_of(store, "7"))
     assert (found.english.next_step, found.swahili.next_step) == ("", "")
     assert not found.may_prompt
 
 
 def test_a_prompt_that_waits_too_long_is_called_late(store: Store) -> None:
     heard(store, collection("7", minutes_ago=2))
-    assert advice(told(store, "7")).topic == "created"
-    assert advice(told(store, "7", now=NOW + timedelta(minutes=2))).topic == "created_late"
+    assert advice(timeline_of(store, "7")).topic == "created"
+    assert advice(timeline_of(store, "7", now=NOW + timedelta(minutes=2))).topic == "created_late"
 
 
 def test_metadata_and_descriptions_are_found_by_name_and_by_their_text(store: Store) -> None:

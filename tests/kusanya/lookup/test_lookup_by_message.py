@@ -196,9 +196,9 @@ def test_of_several_that_fit_none_that_is_not_paid_may_be_asked_for_again(store:
     )
     assert found.is_claim
     for match in found.matches:
-        told = load_timeline(store, match.row.id, Mode.LIVE, now=NOW, is_claimed=found.is_claim)
-        assert told is not None
-        verdict, said = new_request(told), advice(told)
+        timeline = load_timeline(store, match.row.id, Mode.LIVE, now=NOW, is_claimed=found.is_claim)
+        assert timeline is not None
+        verdict, said = new_request(timeline), advice(timeline)
         assert (verdict.safe, verdict.reason) == (False, Reason.CLAIMED)
         assert said.operator.startswith("Ask the service about this one before anything else")
         assert (said.may_prompt, said.english.next_step) == (False, "")

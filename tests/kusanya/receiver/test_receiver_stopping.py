@@ -178,7 +178,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
     thread.start()
     serving = ready.get(timeout=10)
 
-    def told() -> str:
+    def logged() -> str:
         while not (line := heard.get(timeout=10)).startswith("the secrets"):
             pass
         return line
@@ -187,7 +187,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
         old.sendall(request(payload, signed(payload, secret="whsec_old")))
         under_way = journal.submitted.get(timeout=10)
         serving.hang_up()
-        assert told() == "the secrets were read again"
+        assert logged() == "the secrets were read again"
         under_way.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(old) == b"200 OK"
         for number, answer in ((2, b"200 OK"), (3, b"200 OK")):
@@ -199,7 +199,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
             assert read_answer(new) == answer
             if held:
                 serving.hang_up()
-                assert told() == "the secrets stay as they were"
+                assert logged() == "the secrets stay as they were"
         old.sendall(request(payload, signed(payload, secret="whsec_old")))
         last = journal.submitted.get(timeout=10)
         last.set_result(DeliveryReceipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))

@@ -30,7 +30,7 @@ def of(sample: Inputs, rows: pd.DataFrame, **parts: Any) -> Inputs:
     return msgspec.structs.replace(sample, collections=rows, **given)
 
 
-def told(inputs: Inputs) -> dict[str, str]:
+def answers_of(inputs: Inputs) -> dict[str, str]:
     moved = fees.drifted(inputs.collections, period=MARCH)
     return answers.fees(fees.audit(inputs), moved, inputs)
 
@@ -51,7 +51,7 @@ def test_the_fee_audit_says_each_finding_with_its_count_and_sum(
         {"amount": 3_000, "fee": 18, "currency": "KES"},
         {"amount": 9_000, "fee": 18, "status": "failed", "failure_code": "invalid_pin"},
     )
-    said = told(of(sample, rows, tariff=flat_fee(18)))
+    said = answers_of(of(sample, rows, tariff=flat_fee(18)))
     assert said == {
         "measured against": "the agreed tariff",
         "fees above it": "1, TZS 7",
@@ -74,7 +74,7 @@ def test_without_an_agreed_tariff_the_measure_is_named_and_a_deducted_fee_is_cou
     line |= {"collection_id": rows["id"].iloc[1], "channel": "MPESA_TZ", "gross": 0, "net": -18}
     line |= {"business_day": pd.Timestamp(date(2026, 3, 5))}
     lines_ = columns.frame(STATEMENT, {name: [value] for name, value in line.items()})
-    said = told(of(sample, rows, statement=lines_))
+    said = answers_of(of(sample, rows, statement=lines_))
     assert said["measured against"].startswith("the tariff found in the fees")
     assert said["fees deducted on what did not succeed"] == "1, TZS 18"
     assert said["fees above it"] == said["fees below it"] == "0"

@@ -104,7 +104,7 @@ def ids(items: decisions.OpenItems) -> dict[str, str]:
     return dict(zip(frame["reference"], frame["break_id"], strict=True))
 
 
-def told(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
+def findings_of(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
     return {row["finding"]: (row["rows"], row["amount"]) for row in ended.findings if row["rows"]}
 
 
@@ -165,18 +165,18 @@ def test_the_verdict_counts_all_but_what_was_accepted_by_name(
     def items_of() -> decisions.OpenItems:
         return decisions.load(store, tmp_path / "packs")
 
-    assert told(first) == {"breaks of the books": (2, 2_200)}
+    assert findings_of(first) == {"breaks of the books": (2, 2_200)}
     accept: dict[str, Any] = {"status": "accepted", "note": "the shop's mistake"}
     decisions.record(store, items_of(), ids(items_of())["R-2"], **accept)
     one = run(tmp_path, *BOOKS)
     assert (one.exit_code, one.breaks, one.by_code) == (1, 1, {"missing_in_ledger": 1})
-    assert told(one) == {"breaks of the books": (1, 1_000), "accepted by name": (1, 1_200)}
+    assert findings_of(one) == {"breaks of the books": (1, 1_000), "accepted by name": (1, 1_200)}
     decisions.record(store, items_of(), ids(items_of())["R-4"], status="explained", note="late")
     assert run(tmp_path, *BOOKS).exit_code == 1
     decisions.record(store, items_of(), ids(items_of())["R-4"], **accept)
     both = run(tmp_path, *BOOKS)
     assert (both.verdict, both.exit_code, both.breaks) == ("reconciled", 0, 0)
-    assert told(both) == {"accepted by name": (2, 2_200)}
+    assert findings_of(both) == {"accepted by name": (2, 2_200)}
     who = store.audit.actor
     assert both.sentence == (
         "The bridge closes to zero, and nothing is left to do but for 2 accepted by "
@@ -193,21 +193,21 @@ def test_a_decision_ends_with_another_amount_and_when_it_is_taken_back(
         decisions.record(store, items, id_, status="accepted", note="the shop's mistake")
     # The decision was about 200 too much: another amount is another break.
     larger = run(tmp_path, line(1), line(2, 900_000), line(3))
-    assert told(larger)["breaks of the books"] == (1, 900_000)
+    assert findings_of(larger)["breaks of the books"] == (1, 900_000)
     decisions.record(store, items, ids(items)["R-4"], status="open")
-    assert told(run(tmp_path, *BOOKS))["breaks of the books"] == (1, 1_000)
+    assert findings_of(run(tmp_path, *BOOKS))["breaks of the books"] == (1, 1_000)
 
 
 def test_a_double_payment_that_is_accepted_is_no_refund_left(store: Store, tmp_path: Path) -> None:
     store.record(polled("2b", NOON + timedelta(days=2), reference="R-2", phone="255754123452"))
     books = [line(number) for number in range(1, 5)]
-    assert told(run(tmp_path, *books)) == {
+    assert findings_of(run(tmp_path, *books)) == {
         "breaks of the books": (1, 1_000),
         "double payments to refund, among the breaks": (1, 1_000),
     }
     items = decisions.load(store, tmp_path / "packs")
     decisions.record(store, items, ids(items)["R-2"], status="accepted", note="kept as credit")
-    assert told(run(tmp_path, *books)) == {"accepted by name": (1, 1_000)}
+    assert findings_of(run(tmp_path, *books)) == {"accepted by name": (1, 1_000)}
 
 
 def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     tariff.write_text('[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nfee = 10\n')
     books = [*(line(number) for number in range(1, 5)), line(6)]
     ended = run(tmp_path, *books, tariff=str(tariff))
-    assert told(ended) == {
+    assert findings_of(ended) == {
         "suspected double payments": (1, 2_000),
         "fees above the agreed tariff": (6, 48),
     }
@@ -224,7 +224,7 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     for break_id in items.frame["break_id"]:
         decisions.record(store, items, break_id, status="accepted", note="agreed by telephone")
     ended = run(tmp_path, *books, tariff=str(tariff))
-    assert (ended.exit_code, told(ended)) == (0, {"accepted by name": (7, 2_048)})
+    assert (ended.exit_code, findings_of(ended)) == (0, {"accepted by name": (7, 2_048)})
 
 
 @pytest.mark.usefixtures("first")

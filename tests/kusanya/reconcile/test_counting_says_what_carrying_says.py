@@ -122,6 +122,6 @@ def test_a_success_whose_rival_was_booked_under_another_reference_is_a_second_pa
     lines = lines[lines["reference"] != of[second]]
     for everything in (True, False):
         found = ledger.match(rows, lines, period=made.period, everything=everything)
-        told = found.rows.set_index("collection_id")["break_code"]
-        assert told[second] == "double_payment"
+        code_of = found.rows.set_index("collection_id")["break_code"]
+        assert code_of[second] == "double_payment"
         assert found.doubles["collection_ids"].str.contains(second).any()

@@ -131,10 +131,10 @@ def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
         pass
     found = environment_check.check(str(tmp_path / "store.db"), mode="live")
     assert found["good"].all()
-    told = dict(zip(found["what"], found["found"], strict=True))
-    assert told["mode"] == "live"
-    assert told["newest live collection"] == "none yet"
-    assert told["journal position"] == "0"
+    shown = dict(zip(found["what"], found["found"], strict=True))
+    assert shown["mode"] == "live"
+    assert shown["newest live collection"] == "none yet"
+    assert shown["journal position"] == "0"
 
 
 def test_the_first_page_tells_what_is_wrong_and_does_not_fail(tmp_path: Path) -> None:

@@ -280,10 +280,10 @@ def test_an_export_has_no_earlier_position_and_no_rows_to_click(folder: Path) ->
         _ = loaded.frame
     shown = load.of_mode(str(folder), "live").frame
     assert len(shown) == loaded.read
-    told = timeline.timeline(
+    story = timeline.timeline(
         load.of_mode(str(folder), "live"), shown["id"].iloc[0], store=str(folder)
     )
-    assert told["what"].iloc[0] == "created"
+    assert story["what"].iloc[0] == "created"
 
 
 def test_the_start_page_knows_an_export(folder: Path, tmp_path: Path) -> None:

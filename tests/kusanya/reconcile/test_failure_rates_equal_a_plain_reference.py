@@ -122,15 +122,17 @@ def check_rates(frame: pd.DataFrame, rows: list[Row], by: str) -> None:
         if row["status"] == "succeeded"
     }
     for key, group in groups.items():
-        told = found[key]
+        reported = found[key]
         paid = sum(row["status"] == "succeeded" for row in group)
         named = {(row["mode"], row["currency"], row["reference"]) for row in group}
-        counts = [told[name] for name in ("attempts", "succeeded", "references", "references_paid")]
+        counts = [
+            reported[name] for name in ("attempts", "succeeded", "references", "references_paid")
+        ]
         assert counts == [len(group), paid, len(named), len(named & won)]
-        holds_rate(told, ("rate", "rate_low", "rate_high"), paid, len(group))
+        holds_rate(reported, ("rate", "rate_low", "rate_high"), paid, len(group))
         names = ("reference_rate", "reference_low", "reference_high")
-        holds_rate(told, names, len(named & won), len(named))
-        assert told["few"] == (len(group) < SMALL_N)
+        holds_rate(reported, names, len(named & won), len(named))
+        assert reported["few"] == (len(group) < SMALL_N)
 
 
 def check_hours(frame: pd.DataFrame, rows: list[Row]) -> None:
@@ -162,20 +164,20 @@ def check_pareto(frame: pd.DataFrame, rows: list[Row]) -> None:
         order = sorted(counts, key=lambda code: (-counts[code], code))
         assert part["code"].tolist() == order
         by_value = sorted(counts, key=lambda code: (-values[code], code))
-        for told in part.astype("object").to_dict("records"):
-            code = told["code"]
-            assert (told["attempts"], told["value"]) == (counts[code], values[code])
+        for reported in part.astype("object").to_dict("records"):
+            code = reported["code"]
+            assert (reported["attempts"], reported["value"]) == (counts[code], values[code])
             upto = sum(counts[name] for name in order[: order.index(code) + 1])
-            assert told["share"] == pytest.approx(counts[code] / len(here))
-            assert told["cum_share"] == pytest.approx(upto / len(here))
-            holds_rate(told, ("rate", "rate_low", "rate_high"), counts[code], base)
+            assert reported["share"] == pytest.approx(counts[code] / len(here))
+            assert reported["cum_share"] == pytest.approx(upto / len(here))
+            holds_rate(reported, ("rate", "rate_low", "rate_high"), counts[code], base)
             money = sum(values.values())
             if money == 0:
-                assert pd.isna(told["value_share"])
+                assert pd.isna(reported["value_share"])
                 continue
             dearer = sum(values[name] for name in by_value[: by_value.index(code) + 1])
-            assert told["value_share"] == pytest.approx(values[code] / money)
-            assert told["value_cum_share"] == pytest.approx(dearer / money)
+            assert reported["value_share"] == pytest.approx(values[code] / money)
+            assert reported["value_cum_share"] == pytest.approx(dearer / money)
     assert len(answer) == len({(row["mode"], row["currency"], code_of(row)) for row in lost})
     strange = columns.check(failures.unknown(frame, period=MARCH), PARETO)
     assert strange["code"].tolist() == [code for code in answer["code"] if code == "strange"]
@@ -208,17 +210,17 @@ def check_recovery(frame: pd.DataFrame, rows: list[Row]) -> None:
         settled[code] += 1 if later or old else 0
     assert set(found) == set(lags)
     for code, known in lags.items():
-        told = found[code]
-        assert told["recovered"] == len(known)
-        assert told["few"] == (settled[code] < SMALL_N)
+        reported = found[code]
+        assert reported["recovered"] == len(known)
+        assert reported["few"] == (settled[code] < SMALL_N)
         if known:
-            assert told["median_lag_s"] == sorted(known)[(len(known) - 1) // 2]
+            assert reported["median_lag_s"] == sorted(known)[(len(known) - 1) // 2]
         else:
-            assert pd.isna(told["median_lag_s"])
+            assert pd.isna(reported["median_lag_s"])
         if settled[code]:
-            holds_rate(told, ("rate", "rate_low", "rate_high"), len(known), settled[code])
+            holds_rate(reported, ("rate", "rate_low", "rate_high"), len(known), settled[code])
         else:
-            assert pd.isna(told["rate"])
+            assert pd.isna(reported["rate"])
 
 
 @pytest.mark.scale(5, 100, 600)

@@ -397,19 +397,19 @@ def test_the_tariff_that_was_found_explains_as_many_rows_as_it_says(
         frame = collections_of(*rows)
         found = columns.check(fees.tariff(frame, period=MARCH), CHARGED)
         rules = [dict(zip(found.columns, row, strict=True)) for row in records(found)]
-        for told in rules:
+        for price_rule in rules:
             for name in ("first_day", "last_day"):
-                told[name] = None if told[name] is None else told[name].date()
+                price_rule[name] = None if price_rule[name] is None else price_rule[name].date()
         here = [row for row in rows if in_march(day_of(row["created_at"]))]
-        told_once = found.drop_duplicates(["first_day", "last_day"])
-        assert told_once["rows"].sum() == len(here)
-        known = [told for told in rules if told["model"] != "unknown"]
+        checked = found.drop_duplicates(["first_day", "last_day"])
+        assert checked["rows"].sum() == len(here)
+        known = [price_rule for price_rule in rules if price_rule["model"] != "unknown"]
         explained = sum(price(row, known) == row["fee"] for row in here)
-        assert told_once["explained"].sum() == explained
-        assert told_once["exceptions"].sum() == len(here) - explained
+        assert checked["explained"].sum() == explained
+        assert checked["exceptions"].sum() == len(here) - explained
         # The price with the fewest numbers wins once it explains 95 rows of 100, so a simpler one
         # may leave some rows over even where every fee follows one rule.
-        priced = told_once[told_once["model"] != "unknown"]
+        priced = checked[checked["model"] != "unknown"]
         assert (priced["explained"] * 100 >= priced["rows"] * 95).all()
 
     holds()

@@ -176,8 +176,8 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         def close_month(period: str, lines: tuple[Line, ...], carried: Any = None) -> Report:
             path = home / "books.csv"
             given = books(lines)
-            told = given.assign(kind="payment", amount=given["amount"].abs())
-            told.to_csv(path, index=False, date_format="%Y-%m-%d")
+            booked = given.assign(kind="payment", amount=given["amount"].abs())
+            booked.to_csv(path, index=False, date_format="%Y-%m-%d")
             loaded = load.inputs(
                 str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
             )

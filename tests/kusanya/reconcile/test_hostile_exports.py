@@ -151,10 +151,10 @@ def test_another_library_reads_what_was_written_cell_by_cell(pages: Any) -> None
 
 
 def test_what_a_cell_cannot_hold_is_counted(pages: Any) -> None:
-    told = {row[0].value: row[1].value for row in pages["summary"].iter_rows()}
-    assert told["cells cut at 32,767 characters"] >= 1
-    assert told["whole numbers of 16 digits and more, written as text"] >= 1
-    assert told["rows past 100,000 of a sheet, in the CSV only"] == 0
+    summary = {row[0].value: row[1].value for row in pages["summary"].iter_rows()}
+    assert summary["cells cut at 32,767 characters"] >= 1
+    assert summary["whole numbers of 16 digits and more, written as text"] >= 1
+    assert summary["rows past 100,000 of a sheet, in the CSV only"] == 0
     head, found = rows_of(pages["breaks"])
     (long,) = (name for name in found if name.startswith("x" * 40))
     assert len(long) == 32_767
@@ -180,10 +180,10 @@ def test_a_spreadsheet_csv_has_no_cell_that_begins_like_a_formula(folder: Path) 
 
 
 def test_a_spreadsheet_csv_counts_what_it_cut(folder: Path) -> None:
-    told = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["cells_cut"]
+    summary = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["cells_cut"]
     with (folder / "csv" / "breaks.csv").open(encoding="utf-8-sig", newline="") as file:
         cut = [cell for row in csv.reader(file) for cell in row if len(cell) == 32_767]
-    assert told["csv/breaks.csv"] == len(cut) > 0
+    assert summary["csv/breaks.csv"] == len(cut) > 0
     assert all(cell.endswith("…") for cell in cut)
 
 
@@ -228,8 +228,8 @@ def test_a_sheet_ends_at_its_limit_and_says_so(
     )
     workbook.to_xlsx(made, tmp_path / "pack.xlsx", summary=[], imprint=plain)
     found = sheets(tmp_path)
-    told = {row[0].value: row[1].value for row in found["summary"].iter_rows()}
-    left = [value for name, value in told.items() if str(name).startswith("rows past")]
+    summary = {row[0].value: row[1].value for row in found["summary"].iter_rows()}
+    left = [value for name, value in summary.items() if str(name).startswith("rows past")]
     assert left[0] > 0
     rows = len(made.page("breaks").frame)
     assert f"the first 4 of {rows} rows" in found["breaks"]["A1"].value

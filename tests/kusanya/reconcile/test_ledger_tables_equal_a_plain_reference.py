@@ -229,8 +229,8 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         met = plain(found.rows)
 
         bridge = columns.check(found.bridge, BRIDGE)
-        told = [tuple(row.values()) for row in plain(bridge)]
-        assert told == bridge_of(met, rows, books, net=net)
+        bridge_lines = [tuple(row.values()) for row in plain(bridge)]
+        assert bridge_lines == bridge_of(met, rows, books, net=net)
 
         ageing = columns.check(found.ageing, AGEING)
         assert {tuple(row.values())[:-1] for row in plain(ageing)} == ageing_of(met)

@@ -162,8 +162,8 @@ def test_evidence_is_what_folding_every_collection_says(empty_store: Path, round
                 for fact, end in zip(facts, ends, strict=True)
                 if end <= upto and fact.collection.id == collection_id
             )
-            told = made.frame[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
-            known = [None if pd.isna(fee) else fee for fee in told]
+            three_fees = made.frame[["fee_202", "fee_event", "fee_get"]].iloc[place].tolist()
+            known = [None if pd.isna(fee) else fee for fee in three_fees]
             assert known == [state.fee_answer, state.fee_event, state.fee_poll]
 
     holds()

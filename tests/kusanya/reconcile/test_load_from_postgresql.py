@@ -166,8 +166,8 @@ def test_the_command_reads_a_postgresql_and_never_shows_its_password(
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr()
-    told = json.loads(said.out)
-    assert (ended.value.code, told["verdict"], said.err) == (1, "breaks", "")
-    page = (Path(told["folder"]) / "report.html").read_text(encoding="utf-8")
+    document = json.loads(said.out)
+    assert (ended.value.code, document["verdict"], said.err) == (1, "breaks", "")
+    page = (Path(document["folder"]) / "report.html").read_text(encoding="utf-8")
     assert "postgresql://" not in page  # where the store lies is no part of the pack
     assert "hunter2" not in page + said.out

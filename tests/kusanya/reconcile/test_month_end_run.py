@@ -234,8 +234,8 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
         again.folder / "manifest.json"
     ).read_bytes()
     late = close.delta(closed.folder, store=options["store"])
-    told = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
-    rows = told.astype("object").where(told.notna(), None).to_numpy().tolist()
+    changes = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
+    rows = changes.astype("object").where(changes.notna(), None).to_numpy().tolist()
     assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
     assert ["col_9", "added", "status", None, "succeeded", 9_000, 162] in rows
     assert late["amount_effect"].sum() == 8_000

@@ -16,7 +16,7 @@ from kusanya.reconcile.inputs.mapping import Layout, Skip, Take
 
 xlsxwriter: Any = import_module("xlsxwriter")
 Write = Callable[..., Path]
-Told = list[tuple[int | None, str | None, int | None]]
+RowReasons = list[tuple[int | None, str | None, int | None]]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def rejected(quality: Quality) -> Told:
+def rejected(quality: Quality) -> RowReasons:
     return [(each.row, each.column, each.amount) for each in quality.rejected]
 
 

@@ -64,7 +64,7 @@ def run(folder: Path, *references: str, month: int = 3, **options: Any) -> Close
     )
 
 
-def told(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
+def findings_of(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
     return {row["finding"]: (row["rows"], row["amount"]) for row in ended.findings if row["rows"]}
 
 
@@ -74,7 +74,7 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
     (tmp_path / "tariff.toml").write_text(TARIFF)
     ended = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"))
     assert (ended.verdict, ended.exit_code, ended.breaks) == ("breaks", 1, 0)
-    assert told(ended) == {"fees above the agreed tariff": (3, 24)}
+    assert findings_of(ended) == {"fees above the agreed tariff": (3, 24)}
     assert "3 fees above the agreed tariff need a person" in ended.sentence
     assert ended.folder is not None
     book = openpyxl.load_workbook(ended.folder / "pack.xlsx")
@@ -96,7 +96,7 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
 def test_fees_that_the_tariff_does_not_price_are_counted(store: Store, tmp_path: Path) -> None:
     (tmp_path / "tariff.toml").write_text(TARIFF.replace("MPESA_TZ", "TIGO_TZ"))
     ended = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"))
-    assert told(ended) == {"fees that the agreed tariff does not price": (3, 54)}
+    assert findings_of(ended) == {"fees that the agreed tariff does not price": (3, 54)}
     assert ended.exit_code == 1
 
 
@@ -107,7 +107,7 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
     store.record(paid(4, at=again, phone="255754123451"))
     names = ("R-1", "R-2", "R-3", "R-4")
     ended = run(tmp_path, *names)
-    assert told(ended) == {"suspected double payments": (1, 2_000)}
+    assert findings_of(ended) == {"suspected double payments": (1, 2_000)}
     assert (ended.verdict, ended.exit_code) == ("breaks", 1)
     narrow = run(tmp_path, *names, tolerance=Tolerance(double_minutes=8))
     assert (narrow.verdict, narrow.exit_code) == ("reconciled", 0)
@@ -115,10 +115,10 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
 
 def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_path: Path) -> None:
     closed = run(tmp_path, "R-1", "R-2", "R-3")
-    assert (closed.exit_code, told(closed)) == (0, {})
+    assert (closed.exit_code, findings_of(closed)) == (0, {})
     store.record(paid(9, at=NOON + timedelta(hours=9)))
     april = run(tmp_path, "R-1", "R-2", "R-3", month=4, previous=closed.folder)
-    assert told(april) == {"late changes of an earlier period": (1, 1_000)}
+    assert findings_of(april) == {"late changes of an earlier period": (1, 1_000)}
     assert april.exit_code == 1
 
 
@@ -139,7 +139,7 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     ended = reconcile.run(**days, mode="live", store=path, ledger=ledger, out=tmp_path / "packs")
     assert (ended.verdict, ended.exit_code) == ("not closed", 1)
     assert ended.run_id is not None
-    assert told(ended) == {"input rows that could not be read": (1, None)}
+    assert findings_of(ended) == {"input rows that could not be read": (1, None)}
 
 
 def test_the_command_prints_every_finding_with_its_sum(

@@ -90,8 +90,8 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     code, out, err = kusanya("--mode", "live", "--ledger", books(tmp_path, *lines))
     assert (code, err) == (1, "")
     assert "The bridge closes to zero; 3 break(s) need a person." in out
-    told = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
-    assert told == [
+    table = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
+    assert table == [
         ["3", "breaks", "of the books, TZS 1,905"],
         ["missing_at_provider", "1", "booked, never paid: Find the payment or reverse."],
         ["missing_in_ledger", "1", "paid, not in the books: Book it."],
@@ -120,8 +120,8 @@ def test_the_mode_is_the_profiles_unless_it_is_said(kusanya: Kusanya, tmp_path: 
     assert "mode_mismatch" in out
     assert "the payment is of the other mode" in out
     code, out, _ = kusanya("--ledger", ledger, "--mode", "live", "--json")
-    told = json.loads(out)
-    assert (code, told["verdict"], "-live-" in told["folder"]) == (0, "reconciled", True)
+    table = json.loads(out)
+    assert (code, table["verdict"], "-live-" in table["folder"]) == (0, "reconciled", True)
     code, _, err = kusanya("--mode", "both")
     assert code == 2
     assert "mode" in err

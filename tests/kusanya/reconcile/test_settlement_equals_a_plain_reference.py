@@ -277,7 +277,7 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
     return result
 
 
-def told(found: settlement.SettlementMatch) -> list[tuple[Any, ...]]:
+def verdicts_of(found: settlement.SettlementMatch) -> list[tuple[Any, ...]]:
     rows = found.rows[["break_code", "net", "net_settled", "open_balance"]].astype("object")
     return sorted(rows.itertuples(index=False, name=None))
 
@@ -328,7 +328,7 @@ def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         # Without a line that names a collection, a statement is one by day.
         item = item and bool(lines)
         wanted = judged(rows, lines, item=item)
-        assert told(found) == sorted(
+        assert verdicts_of(found) == sorted(
             (row["code"], row["net"], row["paid"], row["net"] - row["paid"]) for row in wanted
         )
         standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))

@@ -45,8 +45,8 @@ def fact() -> Fact:
             "created_at": NOON,
             "completed_at": NOON + timedelta(seconds=12) if final else None,
         }
-        told = kind in {Source.EVENT, Source.EVENT_CHECK}
-        event = (event_id or "evt_1") if told else None
+        is_event = kind in {Source.EVENT, Source.EVENT_CHECK}
+        event = (event_id or "evt_1") if is_event else None
         return Observation(
             source=kind,
             source_id=source_id or event or f"{source}-{after}",
@@ -55,8 +55,8 @@ def fact() -> Fact:
             collection=msgspec.convert(about | fields, Collection),
             replayed=replayed,
             event_id=event,
-            event_type=f"collection.{status}" if told else None,
-            event_created_at=NOON + timedelta(seconds=12) if told else None,
+            event_type=f"collection.{status}" if is_event else None,
+            event_created_at=NOON + timedelta(seconds=12) if is_event else None,
             disputed=disputed,
         )
 

@@ -16,22 +16,22 @@ from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Fact = Callable[..., Observation]
-Told = list[tuple[str, dict[str, Any]]]
+Observed = list[tuple[str, dict[str, Any]]]
 
-WELL: Told = [("answer", {}), ("event", {"status": "succeeded", "after": 12})]
+WELL: Observed = [("answer", {}), ("event", {"status": "succeeded", "after": 12})]
 
 
-def oddities(fact: Fact, told: Told, **options: Any) -> tuple[Anomaly, ...]:
-    facts = [fact(source, **fields) for source, fields in told]
+def oddities(fact: Fact, observed: Observed, **options: Any) -> tuple[Anomaly, ...]:
+    facts = [fact(source, **fields) for source, fields in observed]
     return anomalies(fold(facts), facts, **options)
 
 
-def kinds(fact: Fact, told: Told, **options: Any) -> list[str]:
-    return [one.kind.value for one in oddities(fact, told, **options)]
+def kinds(fact: Fact, observed: Observed, **options: Any) -> list[str]:
+    return [one.kind.value for one in oddities(fact, observed, **options)]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "observed",
     [
         pytest.param([("answer", {})], id="created"),
         pytest.param(WELL, id="succeeded"),
@@ -43,11 +43,11 @@ def kinds(fact: Fact, told: Told, **options: Any) -> list[str]:
         pytest.param([*WELL, ("answer", {"after": 60, "replayed": True})], id="a replayed answer"),
     ],
 )
-def test_a_collection_that_is_well_has_no_anomaly(fact: Fact, told: Told) -> None:
-    assert kinds(fact, told) == []
+def test_a_collection_that_is_well_has_no_anomaly(fact: Fact, observed: Observed) -> None:
+    assert kinds(fact, observed) == []
 
 
-CATALOGUE: dict[str, tuple[Told, bool]] = {
+CATALOGUE: dict[str, tuple[Observed, bool]] = {
     "two_finals": ([*WELL, ("poll", {"status": "expired", "after": 20})], True),
     "event_changed": (
         [*WELL, ("event", {"status": "succeeded", "disputed": Dispute.OTHER_BODY, "after": 20})],
@@ -111,14 +111,14 @@ CATALOGUE: dict[str, tuple[Told, bool]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "urgent"),
+    ("kind", "observed", "urgent"),
     [(kind, *case) for kind, case in CATALOGUE.items()],
     ids=CATALOGUE.keys(),
 )
 def test_each_oddity_is_found_alone_with_a_sentence(
-    fact: Fact, kind: str, told: Told, urgent: bool
+    fact: Fact, kind: str, observed: Observed, urgent: bool
 ) -> None:
-    found = oddities(fact, told)
+    found = oddities(fact, observed)
     assert [one.kind for one in found] == [kind]
     assert found[0].urgent is urgent
     assert found[0].sentence.endswith(".")
@@ -152,11 +152,11 @@ def test_an_events_type_and_its_collections_status_say_the_same(
 
 
 def test_an_event_older_than_its_collection_is_odd(fact: Fact) -> None:
-    told: Told = [
+    observed: Observed = [
         (source, {"status": "succeeded", "created_at": NOON + timedelta(seconds=13)} | more)
         for source, more in (("answer", {"completed_at": NOON + timedelta(seconds=14)}),)
     ]
-    facts = [fact(source, **fields) for source, fields in told]
+    facts = [fact(source, **fields) for source, fields in observed]
     late = fact(
         "event",
         status="succeeded",
@@ -169,35 +169,35 @@ def test_an_event_older_than_its_collection_is_odd(fact: Fact) -> None:
 
 
 def test_an_event_is_missing_a_minute_after_we_learned_the_end_elsewhere(fact: Fact) -> None:
-    told: Told = [("answer", {}), ("poll", {"status": "succeeded", "after": 20})]
+    observed: Observed = [("answer", {}), ("poll", {"status": "succeeded", "after": 20})]
     for seconds, expected in ((79, []), (80, ["missing_event"])):
-        assert kinds(fact, told, now=NOON + timedelta(seconds=seconds)) == expected
-    assert kinds(fact, told) == []
-    assert kinds(fact, [*told, WELL[1]], now=NOON + timedelta(days=1)) == []
+        assert kinds(fact, observed, now=NOON + timedelta(seconds=seconds)) == expected
+    assert kinds(fact, observed) == []
+    assert kinds(fact, [*observed, WELL[1]], now=NOON + timedelta(days=1)) == []
 
 
 def test_an_unknown_status_beside_a_final_one_is_urgent(fact: Fact) -> None:
-    told: Told = [*WELL, ("poll", {"status": "reversed", "after": 90})]
-    found = oddities(fact, told)
+    observed: Observed = [*WELL, ("poll", {"status": "reversed", "after": 90})]
+    found = oddities(fact, observed)
     assert [(one.kind, one.urgent) for one in found] == [("unknown_status", True)]
 
 
 def test_the_urgent_come_first(fact: Fact) -> None:
-    told: Told = [
+    observed: Observed = [
         ("answer", {"fee": 60}),
         ("event", {"status": "failed", "after": 1}),
         ("poll", {"status": "succeeded", "after": 2}),
     ]
-    found = oddities(fact, told)
+    found = oddities(fact, observed)
     assert [one.kind for one in found] == ["two_finals", "fee_changed"]
 
 
 def test_a_sentence_names_who_said_what_and_shows_neither_phone_nor_escape(fact: Fact) -> None:
-    told: Told = [
+    observed: Observed = [
         ("answer", {"reference": "\x1b[2Ja"}),
         ("poll", {"reference": "b", "phone": "255754000777", "after": 1}),
     ]
-    said = " ".join(one.sentence for one in oddities(fact, told))
+    said = " ".join(one.sentence for one in oddities(fact, observed))
     assert "answer to the create" in said
     assert "(poll)" in said
     assert "\x1b" not in said

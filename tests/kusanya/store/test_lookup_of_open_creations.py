@@ -57,9 +57,9 @@ def created(store: Store, clock: ManualClock) -> Callable[..., IntentRow]:
         if state is IntentState.PREPARED:
             return row
         store.intents.begin_attempt(row.id, at=at)
-        told = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_000_000}
+        attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_000_000}
         store.intents.finish_attempt(
-            row.id, 1, at=at + timedelta(seconds=10), state=state, **(told | ended)
+            row.id, 1, at=at + timedelta(seconds=10), state=state, **(attempt | ended)
         ).result()
         return row
 
@@ -70,7 +70,7 @@ def ask(store: Store, clock: ManualClock, text: str, *, mode: Mode = Mode.TEST) 
     return find(store, text, mode=mode, now=clock.now(), day=day_start)
 
 
-def told(store: Store, clock: ManualClock, intent: IntentRow) -> CreationTimeline:
+def timeline_of(store: Store, clock: ManualClock, intent: IntentRow) -> CreationTimeline:
     found = load_creation_timeline(store, intent.id, now=clock.now())
     assert found is not None
     return found
@@ -149,7 +149,7 @@ def test_a_note_on_a_creation_leads_to_it(store: Store, clock: ManualClock, crea
 def test_an_open_creation_lets_nobody_ask_again_and_says_until_when_a_replay_is_safe(
     store: Store, clock: ManualClock, created: Any, state: IntentState
 ) -> None:
-    found = told(store, clock, created(state=state))
+    found = timeline_of(store, clock, created(state=state))
     verdict = new_request(found)
     assert (verdict.safe, verdict.reason) == (False, Reason.EARLIER_REQUEST)
     assert found.replay_until == clock.now() - timedelta(minutes=5) + timedelta(hours=23)
@@ -164,7 +164,7 @@ def test_an_open_creation_lets_nobody_ask_again_and_says_until_when_a_replay_is_
 def test_after_its_window_a_person_decides_and_a_new_request_stays_unsafe(
     store: Store, clock: ManualClock, created: Any
 ) -> None:
-    found = told(store, clock, created(ago=timedelta(hours=24)))
+    found = timeline_of(store, clock, created(ago=timedelta(hours=24)))
     assert found.replay_until is None
     verdict = new_request(found)
     assert not verdict.safe
@@ -175,9 +175,9 @@ def test_a_refused_creation_leaves_the_way_free_unless_something_else_is_open(
     store: Store, clock: ManualClock, created: Any
 ) -> None:
     refused = created(state=IntentState.REFUSED, outcome="refused", status=422)
-    assert new_request(told(store, clock, refused)).safe
+    assert new_request(timeline_of(store, clock, refused)).safe
     created("INV-52", amount=1)
-    verdict = new_request(told(store, clock, refused))
+    verdict = new_request(timeline_of(store, clock, refused))
     assert verdict.reason is Reason.UNKNOWN_ON_PHONE
     assert "the outcome of another creation on this phone is unknown" in verdict.sentence
 
@@ -187,7 +187,7 @@ def test_a_creation_that_was_not_taken_has_no_unknown_outcome(
 ) -> None:
     refused = created(state=IntentState.REFUSED, outcome="refused", status=422)
     waiting = created("INV-52", amount=1, state=IntentState.PREPARED)
-    verdict = new_request(told(store, clock, refused))
+    verdict = new_request(timeline_of(store, clock, refused))
     assert not verdict.safe
     assert "was not taken yet and may still be sent" in verdict.sentence
     assert waiting.id in verdict.next_step

@@ -102,11 +102,11 @@ def test_a_json_line_holds_the_time_in_utc_and_every_field(records: io.StringIO)
     before = datetime.now(UTC)
     at = datetime(2026, 3, 2, 15, tzinfo=UTC)
     _log.info("intent opened", extra={"intent_id": "int_1", "n": 7, "took_s": 0.5, "at": at})
-    told: dict[str, Any] = json.loads(records.getvalue())
-    time = datetime.fromisoformat(told.pop("time"))
+    record: dict[str, Any] = json.loads(records.getvalue())
+    time = datetime.fromisoformat(record.pop("time"))
     assert time.utcoffset() is not None
     assert abs((time - before).total_seconds()) < 60
-    assert told == {
+    assert record == {
         "level": "info",
         "logger": "kusanya.client",
         "message": "intent opened",

@@ -46,7 +46,7 @@ def shop(payment_service: PaymentService, tmp_path: Path) -> Iterator[tuple[Stor
         yield store, client
 
 
-def told(exporter: InMemorySpanExporter) -> list[tuple[str, dict[str, object]]]:
+def spans_of(exporter: InMemorySpanExporter) -> list[tuple[str, dict[str, object]]]:
     return [
         (one.name, {k.removeprefix("kusanya."): v for k, v in (one.attributes or {}).items()})
         for one in exporter.get_finished_spans()
@@ -79,7 +79,7 @@ def test_a_payment_is_one_trace_from_its_creation_to_its_event(
     )
     assert status == 200
     spans = {one.name: one for one in exporter.get_finished_spans() if one.name != "checkout"}
-    known = told(exporter)
+    known = spans_of(exporter)
     assert [(name, found.get("attempt")) for name, found in known] == [
         ("kusanya attempt", 1),
         ("kusanya attempt", 2),
