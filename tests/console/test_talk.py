@@ -51,7 +51,7 @@ def talk(store: Store, clock: ManualClock) -> Talk:
     return begin
 
 
-def heard(said: Iterator[str]) -> str:
+def joined(said: Iterator[str]) -> str:
     return "\n".join(said)
 
 
@@ -78,7 +78,7 @@ def test_a_whole_incident_is_worked_by_its_lines_alone(
     )
     queries, me = ServiceQueries(store, client, clock=clock), store.audit.actor
     ours = talk(operator=operator, queries=queries)
-    assert "no alarm stands" in heard(ours.greet())
+    assert "no alarm stands" in joined(ours.greet())
 
     payment = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")
     event = seed.event(payment, at=clock.now())
@@ -88,62 +88,62 @@ def test_a_whole_incident_is_worked_by_its_lines_alone(
     )  # fmt: skip
     lost_creation(store, clock)
     clock.sleep(READ.total_seconds())
-    news = heard(ours.tick())
+    news = joined(ours.tick())
     assert "INV-482001, collection.succeeded rejected for no_match, at shop, attempt 1" in news
     assert "order-7 creation unknown, TZS 7,000, phone ending 001" in news
     assert "alarm, urgent: " in news
 
-    listed = heard(ours.answer("alarms"))
+    listed = joined(ours.answer("alarms"))
     assert "  To do: " in listed
     assert "next:" not in listed, "what to do has one name"
     number = next(line.split(".")[0] for line in listed.splitlines() if " shop " in line)
-    asked = heard(ours.answer(f"acknowledge {number} the new secret is not deployed"))
+    asked = joined(ours.answer(f"acknowledge {number} the new secret is not deployed"))
     assert asked.endswith("Say yes to do it, anything else leaves it.")
-    assert heard(ours.answer("yes")).startswith("acknowledged, by ")
-    assert f"looked after by {me}: the new secret is not deployed" in heard(ours.answer("alarms"))
+    assert joined(ours.answer("yes")).startswith("acknowledged, by ")
+    assert f"looked after by {me}: the new secret is not deployed" in joined(ours.answer("alarms"))
 
-    assert heard(ours.answer("intents")).startswith("1. order-7 creation unknown")
-    assert "with the same key and the same bytes? Say yes" in heard(ours.answer("replay 1"))
-    assert "left as it was" in heard(ours.answer("no, wait"))
+    assert joined(ours.answer("intents")).startswith("1. order-7 creation unknown")
+    assert "with the same key and the same bytes? Say yes" in joined(ours.answer("replay 1"))
+    assert "left as it was" in joined(ours.answer("no, wait"))
     assert [row.act for row in store.audit.page().rows] == ["acknowledge"]
-    assert "replay order-7 creation" in heard(ours.answer("replay order-7"))
-    assert "replayed order-7, same key and bytes" in heard(ours.answer("yes"))
-    assert heard(ours.answer("yes")).startswith("nothing in test mode"), "a yes is good for once"
+    assert "replay order-7 creation" in joined(ours.answer("replay order-7"))
+    assert "replayed order-7, same key and bytes" in joined(ours.answer("yes"))
+    assert joined(ours.answer("yes")).startswith("nothing in test mode"), "a yes is good for once"
 
-    assert "asked: order-7" in heard(ours.answer("ask order-7"))
-    assert heard(ours.answer("note order-7 told the shop")) == f"noted on order-7, by {me}"
-    assert f"note by {me}: told the shop" in heard(ours.answer("show order-7"))
+    assert "asked: order-7" in joined(ours.answer("ask order-7"))
+    assert joined(ours.answer("note order-7 told the shop")) == f"noted on order-7, by {me}"
+    assert f"note by {me}: told the shop" in joined(ours.answer("show order-7"))
 
     seed.delivered(event, at=clock.now(), endpoint="shop")
     clock.sleep(READ.total_seconds())
-    assert "alarm over: " in heard(ours.tick())
-    assert heard(ours.answer("quit")) == "goodbye"
+    assert "alarm over: " in joined(ours.tick())
+    assert joined(ours.answer("quit")) == "goodbye"
     assert ours.is_over
 
 
 def test_a_customer_on_the_phone_is_answered_in_one_line_of_typing(talk: Talk, seed: Seed) -> None:
     seed.busy(12)
     ours = talk(mode=Mode.LIVE)
-    heard(ours.greet())
-    answer = heard(ours.answer("INV-482001"))
+    joined(ours.greet())
+    answer = joined(ours.answer("INV-482001"))
     assert "(by reference)" in answer
     assert "  SW   " in answer
     assert "phone" not in answer or "0754" not in answer
-    page = heard(ours.answer("list")).splitlines()
+    page = joined(ours.answer("list")).splitlines()
     assert [line.split(".")[0] for line in page[:-1]] == [str(n) for n in range(1, 11)]
     assert page[-1] == "there are older: more"
-    assert heard(ours.answer("more")).startswith("1. ")
-    first = heard(ours.answer("list amount>=1")).splitlines()[0]
-    assert first.removeprefix("1. ").split(" ")[0] in heard(ours.answer("1"))
+    assert joined(ours.answer("more")).startswith("1. ")
+    first = joined(ours.answer("list amount>=1")).splitlines()[0]
+    assert first.removeprefix("1. ").split(" ")[0] in joined(ours.answer("1"))
 
 
 def test_a_message_of_several_lines_is_read_to_its_empty_line(talk: Talk) -> None:
     ours = talk()
-    assert "empty line" in heard(ours.answer("paste"))
-    assert not heard(ours.answer("list"))
-    said = heard(ours.answer(""))
+    assert "empty line" in joined(ours.answer("paste"))
+    assert not joined(ours.answer("list"))
+    said = joined(ours.answer(""))
     assert said, "the whole text was looked up"
-    assert heard(ours.answer("list")) == "nothing in test mode"
+    assert joined(ours.answer("list")) == "nothing in test mode"
 
 
 def test_what_a_pasted_message_claims_is_said_again_by_reference(
@@ -153,10 +153,10 @@ def test_what_a_pasted_message_claims_is_said_again_by_reference(
     done: dict[str, Any] = {"completed_at": at + timedelta(seconds=17), "status": "failed"}
     seed.life(3, at=at, failure_code="insufficient_funds", **done)
     ours = talk(mode=Mode.LIVE)
-    assert "a new request is safe" in heard(ours.answer("INV-482003"))
-    assert "fit this payment alone" in heard(ours.answer(customers_message(seed.store)))
+    assert "a new request is safe" in joined(ours.answer("INV-482003"))
+    assert "fit this payment alone" in joined(ours.answer(customers_message(seed.store)))
     for line in ("INV-482003", "show INV-482003"):
-        said = heard(ours.answer(line))
+        said = joined(ours.answer(line))
         assert "A pasted confirmation may be of this payment, the service says failed" in said
         assert "a new request is safe" not in said
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_meant_is_said_in_one_line_and_changes_nothing(
 ) -> None:
     seed.life(1, at=clock.now(), mode=Mode.TEST)
     ours = talk()
-    heard(ours.greet())
+    joined(ours.greet())
     for line, words in (
         ("show 7", "the last list has no line 7"),
         ("show", "which one?"),
@@ -178,7 +178,7 @@ def test_what_cannot_be_meant_is_said_in_one_line_and_changes_nothing(
         ("ask 1", "no API key in the profile"),
         ("replay 1", "read-only"),
     ):
-        answer = heard(ours.answer(line))
+        answer = joined(ours.answer(line))
         assert words in answer, line
         assert "\n" not in answer
     assert not store.audit.page().rows
@@ -189,16 +189,16 @@ def test_who_follows_all_hears_every_change_once_and_many_as_a_count(
     talk: Talk, seed: Seed, clock: ManualClock
 ) -> None:
     ours, quiet = talk(Follow.ALL, Mode.LIVE), talk(mode=Mode.LIVE)
-    heard(ours.greet())
-    heard(quiet.greet())
+    joined(ours.greet())
+    joined(quiet.greet())
     for n in range(25):
         seed.polled(seed.collection(n, at=clock.now(), status="created"), at=clock.now())
-    news = heard(ours.tick()).splitlines()
+    news = joined(ours.tick()).splitlines()
     assert sum(" created, TZS " in line for line in news) == 20
     assert news[-1] == "and 5 more: 5 created"
-    assert not heard(ours.tick())
-    assert " created, TZS " not in heard(quiet.tick())
-    assert heard(ours.answer("mode test")).startswith("test mode from now on")
+    assert not joined(ours.tick())
+    assert " created, TZS " not in joined(quiet.tick())
+    assert joined(ours.answer("mode test")).startswith("test mode from now on")
 
 
 def test_hostile_texts_are_said_without_an_escape_and_phones_without_their_digits(
@@ -228,7 +228,7 @@ def test_a_lost_store_is_said_once_and_its_return_as_well(
     from kusanya.errors import StoreUnavailable
 
     ours = talk()
-    heard(ours.greet())
+    joined(ours.greet())
 
     def away(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable("the disk is gone")
@@ -236,10 +236,10 @@ def test_a_lost_store_is_said_once_and_its_return_as_well(
     with monkeypatch.context() as patched:
         patched.setattr(store.feed, "changes", away)
         assert (
-            heard(ours.tick()) == "the store cannot be read: the disk is gone. It is tried again."
+            joined(ours.tick()) == "the store cannot be read: the disk is gone. It is tried again."
         )
-        assert not heard(ours.tick())
-    assert heard(ours.tick()) == "the store can be read again"
+        assert not joined(ours.tick())
+    assert joined(ours.tick()) == "the store can be read again"
 
 
 def test_the_end_of_input_ends_it(

@@ -14,12 +14,12 @@ from tests.proofs.kit.deliveries import Sender, event_body
 from tests.proofs.kit.receivers import Nursery, Running
 from tests.proofs.kit.recovered import disagreements, look
 from tests.proofs.kit.trace import (
-    Acknowledged,
-    Heard,
-    Said,
+    Acknowledgement,
+    SocketRead,
+    SocketWrite,
     Step,
-    Synced,
-    Wrote,
+    Sync,
+    Write,
     acknowledged,
     read_trace,
 )
@@ -135,23 +135,27 @@ def test_every_acknowledged_delivery_survives_kill_9_at_a_system_call(
     assert at_the_call >= rounds / 2
 
 
-def synced_before(steps: list[Step], ack: Acknowledged) -> bool:
+def synced_before(steps: list[Step], ack: Acknowledgement) -> bool:
     """Tell whether the transaction that holds a body was complete and synced before its answer."""
     # Quoted, or evt_1 would be found in evt_10; the log holds the raw body.
     event_id = ack.body[len(b'{"id":') : ack.body.index(b',"type"')]
     before = list(enumerate(steps[: ack.place]))
-    heard = max(at for at, step in before if isinstance(step, Heard) and event_id in step.data)
-    log = [(at, step) for at, step in before[heard:] if getattr(step, "path", "").endswith("-wal")]
-    wrote = [at for at, step in log if isinstance(step, Wrote) and event_id in step.data]
+    read_at = max(
+        at for at, step in before if isinstance(step, SocketRead) and event_id in step.data
+    )
+    log = [
+        (at, step) for at, step in before[read_at:] if getattr(step, "path", "").endswith("-wal")
+    ]
+    wrote = [at for at, step in log if isinstance(step, Write) and event_id in step.data]
     committed = [
         at
         for at, step in log
-        if isinstance(step, Wrote) and len(step.data) == FRAME_HEADER and any(step.data[4:8])
+        if isinstance(step, Write) and len(step.data) == FRAME_HEADER and any(step.data[4:8])
         if wrote and at > wrote[0] - 2
     ]
     # The page follows its header.
     return bool(committed) and any(
-        isinstance(step, Synced) and step.ok and step.began > committed[0] + 1 for _, step in log
+        isinstance(step, Sync) and step.ok and step.began > committed[0] + 1 for _, step in log
     )
 
 
@@ -167,7 +171,9 @@ def test_the_log_is_synced_before_the_first_byte_of_a_2xx_leaves(
         receiver.kill()
         crowd.wait()
     steps = read_trace(output, below=store.parent)
-    answers = [step for step in steps if isinstance(step, Said) and b"HTTP/1.1 2" in step.data]
+    answers = [
+        step for step in steps if isinstance(step, SocketWrite) and b"HTTP/1.1 2" in step.data
+    ]
     acks = acknowledged(steps)
     assert len(acks) == len(answers)
     assert len(acks) >= 20

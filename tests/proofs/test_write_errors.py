@@ -17,7 +17,7 @@ from tests.proofs.kit.cuts import History, cut_everywhere
 from tests.proofs.kit.deliveries import Sender, event_body
 from tests.proofs.kit.receivers import Nursery, Running
 from tests.proofs.kit.recovered import disagreements, look
-from tests.proofs.kit.trace import Synced, acknowledged, read_trace
+from tests.proofs.kit.trace import Sync, acknowledged, read_trace
 from tests.proofs.kit.tracing import SYNCS, traced
 
 FAULTS: Final = {
@@ -104,7 +104,7 @@ def record_with_failing_syncs(
         resender.close()
     steps = read_trace(folder / "trace", below=store.parent)
     acks = acknowledged(steps)
-    failed = {Path(step.path).name for step in steps if isinstance(step, Synced) and not step.ok}
+    failed = {Path(step.path).name for step in steps if isinstance(step, Sync) and not step.ok}
     return History(store.parent, steps, acks, before), failed
 
 

@@ -288,10 +288,10 @@ def _store(world: World, ledger: Ledger) -> None:
         rows = store.collections.page(mode, limit=10_000).rows
         for row in rows:
             truth = ledger.collections[row.id]
-            heard = list(store.collections.observations(row.id, row.mode))
-            state = fold(heard)
-            chance.shuffle(heard)
-            _hold(fold([*heard, heard[0]]) == state, "S6: the order of facts decides")
+            observed = list(store.collections.observations(row.id, row.mode))
+            state = fold(observed)
+            chance.shuffle(observed)
+            _hold(fold([*observed, observed[0]]) == state, "S6: the order of facts decides")
             _hold(state.status == row.status, "S6: the projection is not the fold")
             _hold(not state.contradictions, f"S7: a contradiction where there is none: {state}")
             _hold(row.status in {truth["status"], "created"}, "S6: a state nobody reported")

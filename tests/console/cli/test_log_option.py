@@ -21,7 +21,7 @@ def _silent_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     configure("off")
 
 
-def heard(capsys: pytest.CaptureFixture[str]) -> str:
+def warned(capsys: pytest.CaptureFixture[str]) -> str:
     """Return what a warning of the library writes on standard error now."""
     capsys.readouterr()
     logging.getLogger("kusanya.store").warning("slow commit")
@@ -33,13 +33,13 @@ def test_a_command_that_runs_for_days_says_what_it_does(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     start_log(command, None)
-    assert heard(capsys).endswith("warning kusanya.store: slow commit\n")
+    assert warned(capsys).endswith("warning kusanya.store: slow commit\n")
 
 
 @pytest.mark.parametrize("command", ["find", "collect", "console", "demo", "reconcile"])
 def test_other_commands_are_silent(capsys: pytest.CaptureFixture[str], command: str) -> None:
     start_log(command, None)
-    assert heard(capsys) == ""
+    assert warned(capsys) == ""
 
 
 def test_the_option_wins_over_the_variable_and_that_over_the_default(
@@ -47,9 +47,9 @@ def test_the_option_wins_over_the_variable_and_that_over_the_default(
 ) -> None:
     monkeypatch.setenv("KUSANYA_LOG", "off")
     start_log("receive", None)
-    assert heard(capsys) == ""
+    assert warned(capsys) == ""
     start_log("receive", "json")
-    assert json.loads(heard(capsys))["message"] == "slow commit"
+    assert json.loads(warned(capsys))["message"] == "slow commit"
 
 
 def test_each_accepted_delivery_has_a_line_where_somebody_asked_for_a_log(
@@ -75,7 +75,7 @@ def test_a_log_never_draws_over_the_console(
         start_log("console", "text")
     monkeypatch.setenv("KUSANYA_LOG", "text")
     start_log("console", None)
-    assert heard(capsys) == ""
+    assert warned(capsys) == ""
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,10 @@ def test_a_hundred_same_calls_in_threads_and_processes_return_the_same_collectio
                 assert process.stdin is not None
                 process.stdin.write("go\n")
                 process.stdin.flush()
-            heard = [one for process in started for one in json.loads(process.communicate()[0])]
+            answered = [one for process in started for one in json.loads(process.communicate()[0])]
         with Store.open(url) as store:
             intent = the_intent(store)
-            assert heard == [intent.collection_id] * (processes * threads)
+            assert answered == [intent.collection_id] * (processes * threads)
             assert len(store.intents.attempts(intent.id)) == 1
 
 

@@ -54,7 +54,7 @@ def collection(name: str, *, minutes_ago: float = 5, **fields: Any) -> Collectio
     return decode_collection(msgspec.json.encode(values | fields))
 
 
-def heard(
+def record(
     store: Store, fact: Collection, *, source: Source = Source.ANSWER, after_s: float = 0
 ) -> None:
     store.record(
@@ -113,7 +113,7 @@ def ways(found: LookupResult) -> list[tuple[str, MatchKind]]:
 
 def test_a_reference_is_found_whole_before_those_that_begin_with_it(store: Store) -> None:
     for name in ("4829", "48291", "48292"):
-        heard(store, collection(name))
+        record(store, collection(name))
     found = ask(store, "  INV-4829 ")
     assert ways(found)[0] == ("INV-4829", MatchKind.REFERENCE)
     assert {way for _, way in ways(found)[1:]} == {MatchKind.PREFIX}
@@ -125,14 +125,14 @@ def test_a_reference_is_found_whole_before_those_that_begin_with_it(store: Store
     ["0754 000 412", "754000412", "+255 754-000-412", "255754000412", "00255754000412"],
 )
 def test_every_spelling_of_a_phone_finds_its_collections(store: Store, spelling: str) -> None:
-    heard(store, collection("1", minutes_ago=2))
-    heard(store, collection("2", minutes_ago=1, phone="+255754000412"))
-    heard(store, collection("3", phone="255754000413"))
+    record(store, collection("1", minutes_ago=2))
+    record(store, collection("2", minutes_ago=1, phone="+255754000412"))
+    record(store, collection("3", phone="255754000413"))
     assert ways(ask(store, spelling)) == [("INV-2", MatchKind.PHONE), ("INV-1", MatchKind.PHONE)]
 
 
 def test_a_number_that_can_be_no_phone_is_named_as_such_and_not_guessed(store: Store) -> None:
-    heard(store, collection("1"))
+    record(store, collection("1"))
     found = ask(store, "0454 000 412")
     assert found.matches == ()
     assert found.trouble is not None
@@ -147,27 +147,27 @@ def test_identifiers_lead_to_their_collection(store: Store) -> None:
 
 
 def test_a_rejected_delivery_leads_to_the_collection_that_it_only_claims(store: Store) -> None:
-    heard(store, collection("7"))
+    record(store, collection("7"))
     arrived(store, collection("7"), Verdict.REJECTED, reason="no_match", answer=400)
     assert ways(ask(store, "evt_INV-7")) == [("INV-7", MatchKind.CLAIM)]
 
 
 @pytest.mark.parametrize("text", ["85000 15:20", "85,000 15:20", "TZS 85000 15.20"])
 def test_an_amount_and_a_time_find_what_was_asked_about_then(store: Store, text: str) -> None:
-    heard(store, collection("near", minutes_ago=9))
-    heard(store, collection("early", minutes_ago=90))
-    heard(store, collection("other", minutes_ago=9, amount=85_001))
+    record(store, collection("near", minutes_ago=9))
+    record(store, collection("early", minutes_ago=90))
+    record(store, collection("other", minutes_ago=9, amount=85_001))
     assert ways(ask(store, text)) == [("INV-near", MatchKind.AMOUNT)]
 
 
 def test_an_amount_alone_means_today_in_east_africa(store: Store) -> None:
-    heard(store, collection("today", minutes_ago=60 * 15))  # 00:24 EAT
-    heard(store, collection("yesterday", minutes_ago=60 * 16))
+    record(store, collection("today", minutes_ago=60 * 15))  # 00:24 EAT
+    record(store, collection("yesterday", minutes_ago=60 * 16))
     assert ways(ask(store, "85000")) == [("INV-today", MatchKind.AMOUNT)]
 
 
 def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
-    heard(store, collection("1", mode="test"))
+    record(store, collection("1", mode="test"))
     found = ask(store, "INV-1")
     assert found.matches == ()
     assert found.elsewhere == 1
@@ -176,7 +176,7 @@ def test_the_other_mode_is_counted_and_never_shown(store: Store) -> None:
 
 
 def test_four_characters_of_a_reference_find_it_wherever_they_stand(store: Store) -> None:
-    heard(store, collection("482917"))
+    record(store, collection("482917"))
     found = ask(store, "8291")
     assert [(match.row.id, match.kind) for match in found.matches] == [
         ("col_482917", MatchKind.PART)
@@ -185,8 +185,8 @@ def test_four_characters_of_a_reference_find_it_wherever_they_stand(store: Store
 
 
 def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -> None:
-    heard(store, collection("1"))
-    heard(store, collection("2", mode="test"))
+    record(store, collection("1"))
+    record(store, collection("2", mode="test"))
     for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
         store.notes.add(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
     found = ask(store, "9xk41plm2")
@@ -194,8 +194,8 @@ def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -
 
 
 def test_a_receipt_that_a_statement_gave_leads_to_its_payment(store: Store) -> None:
-    heard(store, collection("1"))
-    heard(store, collection("2", mode="test"))
+    record(store, collection("1"))
+    record(store, collection("2", mode="test"))
     for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
         store.receipts.record(subject, mode, "9XK41PLM2", source="mpesa.csv", actor="support")
     found = ask(store, " 9xk41plm2 ")
@@ -217,8 +217,8 @@ def test_an_empty_box_asks_nothing(store: Store) -> None:
 
 def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store) -> None:
     born = collection("7")
-    heard(store, born, after_s=0.2)
-    heard(store, born, source=Source.POLL, after_s=20)
+    record(store, born, after_s=0.2)
+    record(store, born, source=Source.POLL, after_s=20)
     done = collection(
         "7", status="failed", failure_code="insufficient_funds", failure_message="Too low.",
         completed_at=NOW,
@@ -243,7 +243,7 @@ def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> No
         reference="INV-7", amount=85_000, phone="255754000412", prepared_at=sent_at,
     )  # fmt: skip
     store.intents.begin_attempt(intent.id, at=sent_at)
-    heard(store, collection("7"))
+    record(store, collection("7"))
     store.notes.add("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
     moments = timeline_of(store, "7").entries
     assert [moment.kind for moment in moments] == [
@@ -257,12 +257,12 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
     store: Store,
 ) -> None:
     failed: dict[str, Any] = {"status": "failed", "completed_at": NOW}
-    heard(store, collection("7", **failed), source=Source.POLL)
+    record(store, collection("7", **failed), source=Source.POLL)
     assert new_request(timeline_of(store, "7")).safe
 
-    heard(store, collection("8", minutes_ago=1))
+    record(store, collection("8", minutes_ago=1))
     assert not new_request(timeline_of(store, "7")).safe, "a prompt is open on the same phone"
-    heard(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
+    record(store, collection("8", minutes_ago=1, **failed), source=Source.POLL, after_s=30)
     assert new_request(timeline_of(store, "7")).safe
 
     intent = prepare_intent(
@@ -284,13 +284,13 @@ def test_a_new_request_is_never_safe_after_a_payment_or_before_a_final_state(
     store: Store, status: str
 ) -> None:
     final: dict[str, Any] = {"completed_at": NOW} if status == "succeeded" else {}
-    heard(store, collection("7", status=status, **final))
+    record(store, collection("7", status=status, **final))
     assert not new_request(timeline_of(store, "7")).safe
 
 
 def test_a_contradiction_is_never_safe(store: Store) -> None:
-    heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
-    heard(store, collection("7", status="failed", completed_at=NOW), source=Source.EVENT)
+    record(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
+    record(store, collection("7", status="failed", completed_at=NOW), source=Source.EVENT)
     assert timeline_of(store, "7").state.contradictions
     assert not new_request(timeline_of(store, "7")).safe
 
@@ -302,24 +302,24 @@ def test_an_unknown_collection_has_no_story(store: Store) -> None:
 def test_the_sentence_follows_the_story_and_offers_nothing_while_a_prompt_may_be_open(
     store: Store,
 ) -> None:
-    heard(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
+    record(store, collection("7", status="expired", completed_at=NOW), source=Source.POLL)
     assert "new request" in advice(timeline_of(store, "7")).english.next_step
-    heard(store, collection("8", minutes_ago=1))
+    record(store, collection("8", minutes_ago=1))
     found = advice(timeline_of(store, "7"))
     assert (found.english.next_step, found.swahili.next_step) == ("", "")
     assert not found.may_prompt
 
 
 def test_a_prompt_that_waits_too_long_is_called_late(store: Store) -> None:
-    heard(store, collection("7", minutes_ago=2))
+    record(store, collection("7", minutes_ago=2))
     assert advice(timeline_of(store, "7")).topic == "created"
     assert advice(timeline_of(store, "7", now=NOW + timedelta(minutes=2))).topic == "created_late"
 
 
 def test_metadata_and_descriptions_are_found_by_name_and_by_their_text(store: Store) -> None:
     paid: dict[str, Any] = {"metadata": {"order_id": "A-77"}, "description": "School fees, term 2"}
-    heard(store, collection("100001", **paid))
-    heard(store, collection("100002", minutes_ago=9, description="Bus to Mbeya"))
+    record(store, collection("100001", **paid))
+    record(store, collection("100002", minutes_ago=9, description="Bus to Mbeya"))
 
     def kinds(text: str) -> list[tuple[str, MatchKind]]:
         result = find(store, text, mode=Mode.LIVE, now=NOW, day=day_start)
@@ -340,13 +340,13 @@ def test_metadata_and_descriptions_are_found_by_name_and_by_their_text(store: St
 
 
 def test_what_commits_during_a_look_up_is_found_by_the_next_one(store: Store) -> None:
-    heard(store, collection("1"))
+    record(store, collection("1"))
     asked: list[str] = []
 
     def commit_another(_c: Any, _cursor: Any, sql: str, *_: Any) -> None:
         asked.append(sql)
         if len(asked) == 2:
-            heard(store, collection("2"))
+            record(store, collection("2"))
 
     event.listen(store._engines.reader, "before_cursor_execute", commit_another)
     found = ask(store, "0754000412")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.kit.intents import prepare_intent
-from tests.kusanya.lookup.test_lookup import NOW, ask, collection, heard, ways
+from tests.kusanya.lookup.test_lookup import NOW, ask, collection, record, ways
 
 from kusanya.clock import ManualClock
 from kusanya.lookup import MatchKind
@@ -20,11 +20,11 @@ PHONE = "255674799851"
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     folder: Path = tmp_path_factory.mktemp("words")
     with Store.open(folder / "lookup.db", clock=ManualClock(NOW)) as opened:
-        heard(opened, collection("000001", amount=150_800, phone=PHONE, minutes_ago=60 * 30))
-        heard(opened, collection("000002", amount=9_000, phone=PHONE))
-        heard(opened, collection("000003", phone="255754988320", minutes_ago=60 * 2))
-        heard(opened, collection("000004", phone="255754188320", minutes_ago=60 * 30))
-        heard(opened, collection("000099"))
+        record(opened, collection("000001", amount=150_800, phone=PHONE, minutes_ago=60 * 30))
+        record(opened, collection("000002", amount=9_000, phone=PHONE))
+        record(opened, collection("000003", phone="255754988320", minutes_ago=60 * 2))
+        record(opened, collection("000004", phone="255754188320", minutes_ago=60 * 30))
+        record(opened, collection("000099"))
         opened.receipts.record("col_000003", Mode.LIVE, "SJ31HG4K2", source="m.csv", actor="asha")
         opened.receipts.record("col_000099", Mode.LIVE, "26291410", source="m.csv", actor="asha")
         prepare_intent(

@@ -7,7 +7,7 @@ from shutil import copy
 
 import pytest
 from tests.kit.intents import prepare_intent
-from tests.kusanya.lookup.test_lookup import NOW, ask, collection, heard, ways
+from tests.kusanya.lookup.test_lookup import NOW, ask, collection, record, ways
 
 from kusanya.business_day import EAT, day_start
 from kusanya.clock import ManualClock
@@ -21,9 +21,9 @@ from kusanya.wire import Mode
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     folder: Path = tmp_path_factory.mktemp("texts")
     with Store.open(folder / "lookup.db", clock=ManualClock(NOW)) as opened:
-        heard(opened, collection("000100", minutes_ago=8 * 60 + 6))  # 07:18 EAT
-        heard(opened, collection("000099", minutes_ago=24 * 60 * 5))
-        heard(opened, collection("000098", amount=1, phone="255754000013"))
+        record(opened, collection("000100", minutes_ago=8 * 60 + 6))  # 07:18 EAT
+        record(opened, collection("000099", minutes_ago=24 * 60 * 5))
+        record(opened, collection("000098", amount=1, phone="255754000013"))
         prepare_intent(
             opened, idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="main",
             reference="SHOP-77", amount=3, phone="255754000777",
@@ -186,7 +186,7 @@ def test_what_is_nearest_to_the_named_time_stands_first(tmp_path: Path, empty_st
     said = NOW - timedelta(hours=3)
     with Store.open(copy(empty_store, tmp_path / "near.db"), clock=ManualClock(NOW)) as store:
         for minutes in range(3 * 60 - 14, 3 * 60 + 15):
-            heard(store, collection(f"{minutes:06}", amount=7_000, minutes_ago=minutes))
+            record(store, collection(f"{minutes:06}", amount=7_000, minutes_ago=minutes))
         found = ask(store, f"{said.astimezone(EAT):%H:%M}, 7000").matches
     away = [abs(match.row.created_at - said) for match in found]
     assert len(away) == 29

@@ -86,7 +86,7 @@ class Receiving(RuleBasedStateMachine):
         self.now = NOON
         self.acknowledged: Counter[bytes] = Counter()
         self.known: dict[tuple[str, str], bytes] = {}
-        self.heard: set[tuple[str, str]] = set()
+        self.observed: set[tuple[str, str]] = set()
         self.sent: list[bytes] = []
 
     def _hand(self, body: bytes, header: str) -> Verdict:
@@ -130,7 +130,7 @@ class Receiving(RuleBasedStateMachine):
         else:
             assert verdict is Verdict.VERIFIED
             self.sent.append(body)
-            self.heard.add((said["data"]["id"], mode))
+            self.observed.add((said["data"]["id"], mode))
 
     @rule(number=NUMBERS, status=STATUSES, how=FORGERIES)
     def forges(self, number: int, status: str, how: str) -> None:
@@ -188,7 +188,7 @@ class Receiving(RuleBasedStateMachine):
                 collection=decode_collection(json.dumps(said).encode()),
             )
         )
-        self.heard.add((said["id"], mode))
+        self.observed.add((said["id"], mode))
 
     @rule()
     def crashes(self) -> None:
@@ -230,7 +230,7 @@ class Receiving(RuleBasedStateMachine):
         if not hasattr(self, "store"):
             return
         rows = [row for mode in Mode for row in self.store.collections.page(mode).rows]
-        assert {(row.id, row.mode.value) for row in rows} == self.heard
+        assert {(row.id, row.mode.value) for row in rows} == self.observed
         for row in rows:
             assert fold(self.store.collections.observations(row.id, row.mode)).amount == row.amount
             state = fold(self.store.collections._facts(row.id)[::-1], mode=row.mode)

@@ -128,14 +128,14 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
     serve_app: Serve,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    journal, heard = SlowJournal(), queue.Queue[Arrival]()
+    journal, arrivals = SlowJournal(), queue.Queue[Arrival]()
     serving = serve_app(
         app(
             journal,
             SECRET,
             mode="test",
             clock=clock,
-            on_receipt=lambda arrival, _: heard.put(arrival),
+            on_receipt=lambda arrival, _: arrivals.put(arrival),
         )
     )
     with caplog.at_level(logging.ERROR):
@@ -147,7 +147,7 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
         peer.close()
         has_noticed(serving)
         second.set_result(durable())
-        assert [heard.get(timeout=10).event_id for _ in range(2)] == ["evt_0", "evt_1"]
+        assert [arrivals.get(timeout=10).event_id for _ in range(2)] == ["evt_0", "evt_1"]
         has_noticed(serving)
     assert [record.getMessage() for record in caplog.records] == []
 

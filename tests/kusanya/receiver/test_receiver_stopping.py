@@ -155,10 +155,10 @@ def test_secrets_are_read_again_without_losing_a_delivery(
 ) -> None:
     journal, ready, payload = SlowJournal(), queue.Queue[RunningReceiver](), body()
     held: list[str | ConfigurationError] = ["whsec_new", ConfigurationError("the file is empty")]
-    heard: queue.Queue[str] = queue.Queue()
+    log_lines: queue.Queue[str] = queue.Queue()
 
     def keep(line: logging.LogRecord) -> bool:
-        heard.put(line.getMessage())
+        log_lines.put(line.getMessage())
         return True
 
     caplog.handler.addFilter(keep)
@@ -179,7 +179,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
     serving = ready.get(timeout=10)
 
     def logged() -> str:
-        while not (line := heard.get(timeout=10)).startswith("the secrets"):
+        while not (line := log_lines.get(timeout=10)).startswith("the secrets"):
             pass
         return line
 

@@ -35,7 +35,7 @@ STATUSES = ("succeeded", "succeeded", "failed", "expired", "created", "on_hold")
 Question = Callable[[Any, Any], Any]
 
 
-def heard(number: int) -> Observation:
+def observation(number: int) -> Observation:
     created = BEGIN + timedelta(hours=9 * number, seconds=number % 50)
     status = STATUSES[number % 6]
     final = status in {"succeeded", "failed", "expired"}
@@ -102,7 +102,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     home = tmp_path_factory.mktemp("exported")
     with Store.open(home / "store.db") as store:
         for number in range(150):
-            fact = heard(number)
+            fact = observation(number)
             store.record(delivered(fact) if fact.event_id else fact)
         for mode in Mode:
             store.parquet.write(home / "out", mode)

@@ -26,7 +26,7 @@ OPEN = {
 }  # fmt: skip
 
 
-def heard(name: str, at: str, **fields: Any) -> Observation:
+def observation(name: str, at: str, **fields: Any) -> Observation:
     when = datetime.fromisoformat(f"2026-{at}+03:00")
     phone = f"2557540{sum(map(ord, name)):05d}"
     said = {"completed_at": when, "reference": name.partition("+")[0], "phone": phone, **fields}
@@ -36,32 +36,34 @@ def heard(name: str, at: str, **fields: Any) -> Observation:
 
 
 OCTOBER = (
-    heard("duplicate_in_ledger", "10-10T12:00"),
-    heard("contradiction", "10-10T12:00"),
-    heard("contradiction", "10-10T12:05", status="failed", failure_code="x"),
-    heard("unknown_status", "10-10T12:00", status="odd"),
-    heard("double_payment", "10-10T12:00"),
-    heard("double_payment+second", "10-20T12:00"),
-    heard("mode_mismatch", "10-10T12:00", mode=Mode.TEST),
-    heard("timing_unbooked", "10-31T12:00"),
-    heard("perhaps_booked_earlier", "10-01T12:00"),
-    heard("missing_in_ledger", "10-10T12:00"),
-    heard("late_success", "10-10T12:00"),
-    heard("still_open", "10-30T12:00", status="created"),
-    heard("status_mismatch", "10-10T12:00", status="failed", failure_code="x"),
-    heard("currency_mismatch", "10-10T12:00"),
-    heard("booked_net", "10-10T12:00"),
-    heard("amount_mismatch", "10-10T12:00"),
-    heard("fee_mismatch", "10-10T12:00"),
-    heard("last", "10-31T23:00", status="failed", failure_code="x"),
+    observation("duplicate_in_ledger", "10-10T12:00"),
+    observation("contradiction", "10-10T12:00"),
+    observation("contradiction", "10-10T12:05", status="failed", failure_code="x"),
+    observation("unknown_status", "10-10T12:00", status="odd"),
+    observation("double_payment", "10-10T12:00"),
+    observation("double_payment+second", "10-20T12:00"),
+    observation("mode_mismatch", "10-10T12:00", mode=Mode.TEST),
+    observation("timing_unbooked", "10-31T12:00"),
+    observation("perhaps_booked_earlier", "10-01T12:00"),
+    observation("missing_in_ledger", "10-10T12:00"),
+    observation("late_success", "10-10T12:00"),
+    observation("still_open", "10-30T12:00", status="created"),
+    observation("status_mismatch", "10-10T12:00", status="failed", failure_code="x"),
+    observation("currency_mismatch", "10-10T12:00"),
+    observation("booked_net", "10-10T12:00"),
+    observation("amount_mismatch", "10-10T12:00"),
+    observation("fee_mismatch", "10-10T12:00"),
+    observation("last", "10-31T23:00", status="failed", failure_code="x"),
 )
 NOVEMBER = (
-    heard("unknown_status", "10-10T12:00"),
-    heard("outcome_unknown", "10-10T12:00"),
-    heard("timing_unseen", "11-01T09:00"),
-    heard("missing_at_provider", "10-10T12:00"),
-    heard("still_open", "11-02T09:00", created=datetime.fromisoformat("2026-10-30T12:00+03:00")),
-    heard("last_of_november", "11-30T23:00", status="failed", failure_code="x"),
+    observation("unknown_status", "10-10T12:00"),
+    observation("outcome_unknown", "10-10T12:00"),
+    observation("timing_unseen", "11-01T09:00"),
+    observation("missing_at_provider", "10-10T12:00"),
+    observation(
+        "still_open", "11-02T09:00", created=datetime.fromisoformat("2026-10-30T12:00+03:00")
+    ),
+    observation("last_of_november", "11-30T23:00", status="failed", failure_code="x"),
 )
 Line = tuple[str, int, str, str, str, int | None]
 """Reference, amount, currency, day, status, fee."""
@@ -321,8 +323,8 @@ def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, R
     home = tmp_path_factory.mktemp("payouts")
     with Store.open(home / "s.db") as store:
         for day in ("04", "05", "06", "07", "08", "31"):
-            store.record(heard(f"d{day}", f"10-{day}T12:00"))
-        store.record(heard("late", "10-31T23:00", status="failed", failure_code="x"))
+            store.record(observation(f"d{day}", f"10-{day}T12:00"))
+        store.record(observation("late", "10-31T23:00", status="failed", failure_code="x"))
 
         def close_month(period: str, lines: list[Any], carried: Any = None) -> Report:
             loaded = load.inputs(str(home / "s.db"), mode="live", period=period, carried=carried)
@@ -336,7 +338,7 @@ def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, R
         folder = close.pack(october, out=home).folder
         assert folder is not None
         carried = earlier_pack.read(folder).carried
-        store.record(heard("end", "11-30T23:00", status="failed", failure_code="x"))
+        store.record(observation("end", "11-30T23:00", status="failed", failure_code="x"))
         ignored = close_month("2026-11", [("n1", "11-20", 5, 0)], carried)
         made = [("n1", day, net, 0) for day, net in CORRECTIONS.values()]
         followed = close_month("2026-11", [*lines, *made], carried)

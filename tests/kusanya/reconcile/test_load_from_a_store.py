@@ -27,7 +27,7 @@ from kusanya.wire import Collection, Mode
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
-Heard = Callable[..., Observation]
+MakeObservation = Callable[..., Observation]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def store(path: str, empty_store: Path) -> Iterator[Store]:
         yield opened
 
 
-def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
+def observation(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
     created = said.pop("created_at", NOON + timedelta(seconds=number))
     observed = said.pop("observed_at", created + timedelta(seconds=20))
     status = said.pop("status", "created" if source is Source.ANSWER else "succeeded")
@@ -71,10 +71,10 @@ def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observatio
 
 
 def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
-    store.record(heard(1, Source.ANSWER))
-    store.record(heard(1))
-    store.record(heard(2, status="failed", failure_code="insufficient_funds"))
-    store.record(heard(3, Source.ANSWER))
+    store.record(observation(1, Source.ANSWER))
+    store.record(observation(1))
+    store.record(observation(2, status="failed", failure_code="insufficient_funds"))
+    store.record(observation(3, Source.ANSWER))
     made = load.inputs(path, period="2026-03")
     frame = columns.check(made.frame, COLLECTIONS)
     assert frame["id"].tolist() == ["col_1", "col_2", "col_3"]
@@ -89,8 +89,8 @@ def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
 def test_only_one_mode_is_loaded_and_the_other_is_known_by_its_keys(
     store: Store, path: str
 ) -> None:
-    store.record(heard(1))
-    store.record(heard(2, mode=Mode.LIVE))
+    store.record(observation(1))
+    store.record(observation(2, mode=Mode.LIVE))
     live = load.inputs(path, mode="live", period="2026-03")
     assert live.frame["id"].tolist() == ["col_2"]
     assert live.other_mode["reference"].tolist() == ["R-1"]
@@ -98,21 +98,21 @@ def test_only_one_mode_is_loaded_and_the_other_is_known_by_its_keys(
 
 def test_the_period_is_widened_and_what_finished_in_it_is_there(store: Store, path: str) -> None:
     day = timedelta(days=1)
-    store.record(heard(1, created_at=NOON - 7 * day))
-    store.record(heard(2, created_at=NOON - 8 * day))
-    store.record(heard(3, created_at=NOON - 40 * day, completed_at=NOON, observed_at=NOON))
+    store.record(observation(1, created_at=NOON - 7 * day))
+    store.record(observation(2, created_at=NOON - 8 * day))
+    store.record(observation(3, created_at=NOON - 40 * day, completed_at=NOON, observed_at=NOON))
     made = load.inputs(path, period="2026-03-05")
     assert sorted(made.frame["id"]) == ["col_1", "col_3"]
 
 
 def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: str) -> None:
-    store.record(heard(1, Source.ANSWER))
-    store.record(heard(2))
+    store.record(observation(1, Source.ANSWER))
+    store.record(observation(2))
     position = store.feed.head()
     before = load.inputs(path, period="2026-03").frame
-    store.record(heard(1))
-    store.record(heard(4))
-    store.record(heard(5, mode=Mode.LIVE))
+    store.record(observation(1))
+    store.record(observation(4))
+    store.record(observation(5, mode=Mode.LIVE))
     then = load.inputs(path, period="2026-03", as_of=position)
     pd.testing.assert_frame_equal(then.frame, before)
     assert len(then.other_mode) == 0
@@ -121,10 +121,10 @@ def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: 
 
 
 def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -> None:
-    store.record(heard(1, Source.ANSWER))
-    store.record(heard(1, fee=20))
-    store.record(heard(1, Source.POLL, fee=18))
-    store.record(heard(2))
+    store.record(observation(1, Source.ANSWER))
+    store.record(observation(1, fee=20))
+    store.record(observation(1, Source.POLL, fee=18))
+    store.record(observation(2))
     frame = load.inputs(path, period="2026-03", evidence=True).frame
     assert frame[["fee_202", "fee_event", "fee_get"]].iloc[0].tolist() == [18, 20, 18]
     assert frame["contradictions"].tolist() == [1, 0]
@@ -147,7 +147,9 @@ def test_evidence_is_what_folding_every_collection_says(empty_store: Path, round
     @settings(max_examples=rounds, deadline=None, database=None)
     @given(said=SAYINGS, late=st.integers(0, 4))
     def holds(said: list[tuple[int, Source, int, str]], late: int) -> None:
-        facts = [heard(number, source, fee=fee, status=now) for number, source, fee, now in said]
+        facts = [
+            observation(number, source, fee=fee, status=now) for number, source, fee, now in said
+        ]
         with TemporaryDirectory() as folder:
             shutil.copy(empty_store, f"{folder}/store.db")
             with Store.open(f"{folder}/store.db") as kept:
@@ -172,10 +174,10 @@ def test_evidence_is_what_folding_every_collection_says(empty_store: Path, round
 def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_live(
     store: Store, path: str
 ) -> None:
-    store.record(heard(1, Source.ANSWER, mode=Mode.LIVE))
+    store.record(observation(1, Source.ANSWER, mode=Mode.LIVE))
     before = store.feed.head()
-    store.record(heard(1, amount=7_000))
-    store.record(heard(2, mode=Mode.LIVE))
+    store.record(observation(1, amount=7_000))
+    store.record(observation(2, mode=Mode.LIVE))
     live = load.inputs(path, period="2026-03", mode="live", evidence=True)
     assert live.frame["status"].tolist() == ["created", "succeeded"]
     assert live.frame["amount"].tolist() == [1_000, 1_000]
@@ -191,8 +193,8 @@ def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_liv
 
 
 def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> None:
-    store.record(heard(1))
-    store.record(heard(2, status="expired", amount=7))
+    store.record(observation(1))
+    store.record(observation(2, status="expired", amount=7))
     made = load.inputs(path, period="2026-03")
     assert made.control["agrees"].all()
     assert made.control["amount_rollup"].tolist() == [7, 1_000]
@@ -207,8 +209,8 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
 
 
 def test_an_absurd_amount_does_not_keep_a_month_from_agreeing(store: Store, path: str) -> None:
-    store.record(heard(1, amount=2**63 - 1))
-    store.record(heard(2, amount=2**63 - 1, fee=2**62))
+    store.record(observation(1, amount=2**63 - 1))
+    store.record(observation(2, amount=2**63 - 1, fee=2**62))
     made = load.inputs(path, period="2026-03")
     assert made.control["agrees"].all()
     assert made.frame["amount"].tolist() == [2**63 - 1] * 2
@@ -237,7 +239,7 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
 def test_without_a_collection_there_is_no_latest_month(store: Store, path: str) -> None:
     with pytest.raises(ConfigurationError, match="no test collection"):
         load.inputs(path)
-    store.record(heard(1))
+    store.record(observation(1))
     assert (
         str(load.inputs(path, period="newest").period)
         == "2026-03-01 to 2026-03-31, EAT, cutoff 00:00"
@@ -245,8 +247,8 @@ def test_without_a_collection_there_is_no_latest_month(store: Store, path: str) 
 
 
 def test_the_latest_month_is_over_and_the_newest_may_still_run(store: Store, path: str) -> None:
-    store.record(heard(1))
-    store.record(heard(2, created_at=NOON + timedelta(days=30)))
+    store.record(observation(1))
+    store.record(observation(2, created_at=NOON + timedelta(days=30)))
     april = ManualClock(datetime(2026, 4, 10, tzinfo=UTC))
     assert load.inputs(path, clock=april).period.first == date(2026, 3, 1)
     assert load.inputs(path, period="newest", clock=april).period.first == date(2026, 4, 1)
@@ -261,7 +263,7 @@ def test_the_latest_month_is_over_and_the_newest_may_still_run(store: Store, pat
 
 
 def test_a_month_that_runs_is_the_latest_where_there_is_no_other(store: Store, path: str) -> None:
-    store.record(heard(1))
+    store.record(observation(1))
     running = ManualClock(NOON + timedelta(hours=1))
     assert load.inputs(path, clock=running).period.first == date(2026, 3, 1)
 
@@ -269,7 +271,7 @@ def test_a_month_that_runs_is_the_latest_where_there_is_no_other(store: Store, p
 def test_the_environment_names_store_and_mode(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.record(heard(1, mode=Mode.LIVE))
+    store.record(observation(1, mode=Mode.LIVE))
     monkeypatch.setenv("KUSANYA_STORE", path)
     monkeypatch.setenv("KUSANYA_MODE", "live")
     made = load.inputs()

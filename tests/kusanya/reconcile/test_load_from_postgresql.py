@@ -42,7 +42,7 @@ def addresses(
     return path, module_postgres_url, positions[0]
 
 
-def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
+def observation(number: int, source: Source = Source.EVENT, **said: Any) -> Observation:
     created = NOON + timedelta(hours=7 * number)
     status = said.pop("status", STATUSES[number % 5])
     final = status in {"succeeded", "failed", "expired"}
@@ -76,14 +76,14 @@ def heard(number: int, source: Source = Source.EVENT, **said: Any) -> Observatio
 def facts() -> Iterator[Observation]:
     for number in range(1, 120):
         if number % 3:
-            yield heard(number, Source.ANSWER, status="created", completed_at=None)
-        yield heard(number)
+            yield observation(number, Source.ANSWER, status="created", completed_at=None)
+        yield observation(number)
 
 
 def late_facts() -> Iterator[Observation]:
-    yield heard(4, Source.POLL, status="failed", fee=20)
-    yield heard(3, Source.POLL, status="succeeded")
-    yield heard(130)
+    yield observation(4, Source.POLL, status="failed", fee=20)
+    yield observation(3, Source.POLL, status="succeeded")
+    yield observation(130)
 
 
 def unknown_intent(store: Store) -> None:

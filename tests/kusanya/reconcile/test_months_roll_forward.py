@@ -31,7 +31,7 @@ BOOKED = (
 pytestmark = pytest.mark.usefixtures("no_settings")
 
 
-def heard(name: str, at: str, created: str = "", **fields: Any) -> Observation:
+def observation(name: str, at: str, created: str = "", **fields: Any) -> Observation:
     began = datetime.fromisoformat(f"{created or at}+03:00")
     completed = datetime.fromisoformat(f"{at}+03:00")
     reference = name.partition("-")[0]
@@ -39,16 +39,16 @@ def heard(name: str, at: str, created: str = "", **fields: Any) -> Observation:
 
 
 FACTS = (
-    heard("R1", "2026-10-10T12:00"),
-    heard("R2", "2026-11-01T09:00", phone="255754000002"),
-    heard("R3-won", "2026-10-05T12:00"),
-    heard("R3-again", "2026-11-10T12:00", status="failed", failure_code="duplicate"),
-    heard("R4-first", "2026-10-03T12:00"),
-    heard("R4-second", "2026-11-20T12:00"),
-    heard("R5", "2026-09-10T12:00", mode=Mode.TEST),
-    heard("R7", "2026-11-05T12:00", created="2026-10-20T12:00"),
-    heard("R8", "2026-11-30T12:00", status="failed", failure_code="declined"),
-    heard("R9", "2026-12-05T12:00", status="failed", failure_code="declined"),
+    observation("R1", "2026-10-10T12:00"),
+    observation("R2", "2026-11-01T09:00", phone="255754000002"),
+    observation("R3-won", "2026-10-05T12:00"),
+    observation("R3-again", "2026-11-10T12:00", status="failed", failure_code="duplicate"),
+    observation("R4-first", "2026-10-03T12:00"),
+    observation("R4-second", "2026-11-20T12:00"),
+    observation("R5", "2026-09-10T12:00", mode=Mode.TEST),
+    observation("R7", "2026-11-05T12:00", created="2026-10-20T12:00"),
+    observation("R8", "2026-11-30T12:00", status="failed", failure_code="declined"),
+    observation("R9", "2026-12-05T12:00", status="failed", failure_code="declined"),
 )
 
 
@@ -187,9 +187,9 @@ def test_a_later_fact_does_not_exist_for_what_is_looked_up_as_of_an_earlier_posi
     tmp_path: Path,
 ) -> None:
     with Store.open(tmp_path / "s.db") as store:
-        store.record(heard("R1", "2026-11-20T12:00", status="failed"))
+        store.record(observation("R1", "2026-11-20T12:00", status="failed"))
         before = store.feed.head()
-        store.record(heard("R2", "2026-10-01T12:00"))
+        store.record(observation("R2", "2026-10-01T12:00"))
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR2,1000,TZS,2026-11-12\n")
     options: dict[str, Any] = {"mode": "live", "period": NOVEMBER, "ledger": str(books)}

@@ -171,16 +171,16 @@ class Asked(msgspec.Struct):
 def asked() -> Iterator[Asked]:
     from kusanya.reconcile.frames.spark_engine import SparkEngine
 
-    heard = Asked()
+    queries = Asked()
     own = SparkEngine._own
 
     def listening(self: Engine, sql: str) -> str:
-        heard.texts.append(sql)
+        queries.texts.append(sql)
         return own(self, sql)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SparkEngine, "_own", listening)
-        yield heard
+        yield queries
 
 
 def equal(on_duckdb: Any, on_spark: Any) -> int:
@@ -464,14 +464,14 @@ def test_the_command_writes_the_same_pack_on_spark(
 def test_every_query_file_ran(asked: Asked) -> None:
     if not asked.texts:
         pytest.skip("it looks at what the tests before it asked: run the whole file")
-    heard = "\n".join(asked.texts)
+    run = "\n".join(asked.texts)
     queries = sorted(Path(str(files("kusanya.reconcile.sql"))).rglob("*.sql"))
     assert queries
     for found in queries:
-        # A file with a placeholder is told by its longest line without one.
+        # A file with a placeholder is known by its longest line without one.
         lines = (line for line in found.read_text(encoding="utf-8").splitlines())
-        telling = max((line for line in lines if not re.search("[{}]", line)), key=len)
-        assert telling in heard, found
+        longest = max((line for line in lines if not re.search("[{}]", line)), key=len)
+        assert longest in run, found
 
 
 @pytest.mark.parametrize("held_rows", [0, 10])

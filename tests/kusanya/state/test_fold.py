@@ -374,8 +374,8 @@ def test_the_status_agrees_with_a_plain_reading_of_the_facts(
     counting = [one for one, made in zip(drawn, facts, strict=True) if made.counts_in(Mode.TEST)]
     assume(counting)
     state = fold(facts, mode=Mode.TEST)
-    heard = {one["status"] for one in counting}
-    finals = heard & FINALS
+    statuses = {one["status"] for one in counting}
+    finals = statuses & FINALS
     changed = [
         one
         for one in drawn
@@ -387,10 +387,10 @@ def test_the_status_agrees_with_a_plain_reading_of_the_facts(
         assert state.status == "contradiction"
     elif finals:
         assert {state.status} == finals
-    elif heard == {"created"}:
+    elif statuses == {"created"}:
         assert state.status == "created"
     else:
-        assert state.status in heard - {"created"}
+        assert state.status in statuses - {"created"}
     assert state.is_final == bool(finals)
     fees = {one["fee"] for one in (*counting, *changed)}
     assert ("fee" in fields_of(state)) == (len(fees) > 1)

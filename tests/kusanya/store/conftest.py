@@ -65,7 +65,7 @@ class Make:
         """Return a decoded event with its raw bytes."""
         return decode_event(self.body(number, **said))
 
-    def heard(
+    def observation(
         self,
         number: int,
         *,
@@ -113,7 +113,7 @@ class Make:
             reference=event.data.reference,
             amount=event.data.amount,
             currency=event.data.currency,
-            observation=self.heard(number, at=arrived_at, **said),
+            observation=self.observation(number, at=arrived_at, **said),
             answer=200,
             took_us=700,
         )

@@ -128,7 +128,7 @@ class Workers:
         self._pipes: dict[int, int] = {}
         self._forked: list[int] = []
         self._started: list[BaseProcess] = []
-        self.heard: list[str] = []
+        self.answers: list[str] = []
 
     def fork(self, worker: int, *, processes: bool) -> None:
         """Start a worker, as multiprocessing does or by hand as a prefork server does."""
@@ -161,17 +161,17 @@ class Workers:
 
         Returns False when they were silent for too long: then those that still run hang.
         """
-        while self._pipes and (until is None or len(self.heard) < until):
+        while self._pipes and (until is None or len(self.answers) < until):
             ready, _, _ = select.select(list(self._pipes), [], [], HANGS_AFTER_S)
             if not ready:
                 return False
             for pipe in ready:
-                heard = os.read(pipe, 65_536)
-                if not heard:
+                answer = os.read(pipe, 65_536)
+                if not answer:
                     os.close(pipe)
                     del self._pipes[pipe]
                 # A line is far shorter than what a pipe takes at once: none comes in parts.
-                self.heard.extend(heard.decode().splitlines())
+                self.answers.extend(answer.decode().splitlines())
         return True
 
     def end(self) -> tuple[int, int]:
@@ -203,11 +203,11 @@ def _by_hand(inherited: Inherited) -> dict[str, Any]:
     elif order["parent_writes"]:
         inherited.store.record(delivery("parent-again"))
         inherited.create("parent-again")
-        workers.heard.append("delivery evt_parent-again")
+        workers.answers.append("delivery evt_parent-again")
     if going:
         workers.listen()
     failed, hung = workers.end()
-    return {"said": workers.heard, "failed": failed, "hung": hung}
+    return {"said": workers.answers, "failed": failed, "hung": hung}
 
 
 def _by_pool(inherited: Inherited) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def _while_busy(inherited: Inherited) -> dict[str, Any]:
     for thread in threads:
         thread.join()
     failed, hung = workers.end()
-    return {"said": [*workers.heard, *said], "failed": failed, "hung": hung}
+    return {"said": [*workers.answers, *said], "failed": failed, "hung": hung}
 
 
 def _inside(inherited: Inherited) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def _inside(inherited: Inherited) -> dict[str, Any]:
         left = len(rows.fetchall())
     failed, hung = workers.end()
     inherited.store.record(delivery("parent-again"))
-    said = [*workers.heard, f"parent read {left} more", "delivery evt_parent-again"]
+    said = [*workers.answers, f"parent read {left} more", "delivery evt_parent-again"]
     return {"said": said, "failed": failed, "hung": hung}
 
 
@@ -331,7 +331,7 @@ def _on_a_loop(inherited: Inherited) -> dict[str, Any]:
 
     said = asyncio.run(parent())
     failed, hung = workers.end()
-    return {"said": [*workers.heard, *said], "failed": failed, "hung": hung}
+    return {"said": [*workers.answers, *said], "failed": failed, "hung": hung}
 
 
 WAYS: Final = {

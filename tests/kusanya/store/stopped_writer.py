@@ -62,7 +62,7 @@ def main(url: str, idle_s: float, where: str) -> None:
         store.record(make.arrival(1))
         # The fact and the act are in one transaction.
         writing = store._queue(
-            stop_in_copy if where == "copy" else stop_between, observation=make.heard(2)
+            stop_in_copy if where == "copy" else stop_between, observation=make.observation(2)
         )
         try:
             writing.result()

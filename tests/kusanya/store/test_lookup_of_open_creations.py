@@ -110,7 +110,7 @@ def test_a_creation_is_found_by_its_id_whatever_became_of_it(
     lost = created()
     refused = created("INV-52", state=IntentState.REFUSED, outcome="refused", status=422)
     answered = created("INV-000007")
-    store.record(make.heard(7, source=Source.POLL))
+    store.record(make.observation(7, source=Source.POLL))
     store.intents.resolve(answered.id, collection_id="col_7", sentence="seen later")
     assert [m.kind for m in ask(store, clock, lost.id).creations] == [MatchKind.ID]
     assert [m.kind for m in ask(store, clock, refused.id).creations] == [MatchKind.ID]
@@ -122,7 +122,7 @@ def test_a_creation_that_became_a_collection_is_found_once_as_the_collection(
     store: Store, clock: ManualClock, created: Any, make: Any
 ) -> None:
     intent = created("INV-000007", phone="255754000007", amount=5_000)
-    store.record(make.heard(7, source=Source.POLL))
+    store.record(make.observation(7, source=Source.POLL))
     store.intents.resolve(intent.id, collection_id="col_7", sentence="seen later")
     for text in ("INV-000007", "0754000007", "V-0000"):
         found = ask(store, clock, text)
@@ -205,7 +205,9 @@ def test_a_creation_that_was_not_taken_has_no_unknown_outcome(
 def test_an_open_creation_of_the_same_order_makes_the_verdict_on_a_failed_one_wait(
     store: Store, clock: ManualClock, created: Any, make: Any, other: dict[str, Any]
 ) -> None:
-    store.record(make.heard(7, source=Source.POLL, status="failed", failure_code="user_cancelled"))
+    store.record(
+        make.observation(7, source=Source.POLL, status="failed", failure_code="user_cancelled")
+    )
     assert new_request(story_of(store, clock, 7)).safe
     intent = created(**other)
     found = story_of(store, clock, 7)
@@ -221,8 +223,8 @@ def test_an_open_creation_of_the_same_order_makes_the_verdict_on_a_failed_one_wa
 def test_another_payment_of_the_same_reference_makes_a_new_request_unsafe(
     store: Store, clock: ManualClock, make: Any
 ) -> None:
-    store.record(make.heard(7, source=Source.POLL, status="expired"))
-    store.record(make.heard(8, source=Source.POLL, reference="INV-000007"))
+    store.record(make.observation(7, source=Source.POLL, status="expired"))
+    store.record(make.observation(8, source=Source.POLL, reference="INV-000007"))
     found = story_of(store, clock, 7)
     assert new_request(found).reason is Reason.PAID_UNDER_REFERENCE
     assert advice(found).english.sentence.startswith("We have received your payment")
@@ -237,9 +239,9 @@ STATES = [
 def test_what_is_said_never_contradicts_the_verdict(
     store: Store, clock: ManualClock, created: Any, make: Any
 ) -> None:
-    store.record(make.heard(7, source=Source.POLL, status="failed"))
-    store.record(make.heard(8, source=Source.POLL, status="created"))
-    store.record(make.heard(9, source=Source.POLL, reference="INV-000007"))
+    store.record(make.observation(7, source=Source.POLL, status="failed"))
+    store.record(make.observation(8, source=Source.POLL, status="created"))
+    store.record(make.observation(9, source=Source.POLL, reference="INV-000007"))
     order = created("INV-000007", amount=1, phone="255754999999")
     failed = story_of(store, clock, 7)
     prompt, paid = story_of(store, clock, 8).row, story_of(store, clock, 9).row

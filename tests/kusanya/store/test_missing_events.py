@@ -25,7 +25,7 @@ def lines(store: Store, make: Any) -> list[str]:
         # Few instants: what breaks a tie between the two kinds is met often.
         at = make.noon + timedelta(minutes=draw.randrange(12))
         if draw.random() < 0.5:
-            store.record(make.heard(number, source=Source.POLL, at=at))
+            store.record(make.observation(number, source=Source.POLL, at=at))
         else:
             store.record(make.arrival(number, at=at))
     rows = store.deliveries.page_with_missing(Mode.TEST, limit=1_000).rows
@@ -66,7 +66,7 @@ def test_an_instant_is_entered_from_above_all_of_its_lines(
 
 def test_an_event_that_arrives_takes_its_line_away(store: Store, make: Any) -> None:
     at = make.noon + timedelta(minutes=1)
-    store.record(make.heard(1, source=Source.POLL, at=at))
+    store.record(make.observation(1, source=Source.POLL, at=at))
     [row] = store.deliveries.page_with_missing(Mode.TEST).rows
     assert isinstance(row, MissingEventRow)
     assert (row.id, row.event_type, row.arrived_at) == ("absent:col_1", "collection.succeeded", at)

@@ -62,7 +62,7 @@ def service(make: Any, clock: ManualClock) -> Service:
 
 def fill(store: Store, make: Any, count: int) -> None:
     for number in range(count):
-        store.record(make.heard(number, source=Source.ANSWER))
+        store.record(make.observation(number, source=Source.ANSWER))
 
 
 def poll(service: Service, store: Store, by: str, **settings: Any) -> PollResult:

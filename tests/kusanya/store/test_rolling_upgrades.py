@@ -43,7 +43,7 @@ def migrate_to_next(url: str, *, works_from: str | None) -> None:
 def work(store: Store, make: Any, first: int) -> None:
     """Write facts of every kind, as a program of this version does."""
     for number in range(first, first + 20):
-        store.submit(make.heard(number, source=Source.ANSWER))
+        store.submit(make.observation(number, source=Source.ANSWER))
         store.submit(make.arrival(number))
     store.record(make.rejected(first))
     store.notes.add(f"col_{first}", "seen", author="asha", mode=Mode.TEST)

@@ -14,12 +14,12 @@ from kusanya.wire import Mode
 def test_what_commits_during_a_snapshot_is_not_seen_by_any_of_its_queries(
     store: Store, make: Any
 ) -> None:
-    store.record(make.heard(1))
+    store.record(make.observation(1))
     days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
     head = store.feed.head()
     with store.bulk_read.snapshot() as found:
-        store.record(make.heard(2))
-        store.record(make.heard(1, source=Source.POLL, amount=7_000))
+        store.record(make.observation(2))
+        store.record(make.observation(1, source=Source.POLL, amount=7_000))
         seen = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
         assert found.head == head
         assert seen["id"].to_pylist() == ["col_1"]
@@ -42,7 +42,7 @@ def test_what_commits_during_a_snapshot_is_not_seen_by_any_of_its_queries(
 
 
 def test_all_parts_of_the_store_can_be_read_as_of_one_moment(store: Store, make: Any) -> None:
-    store.record(make.heard(1))
+    store.record(make.observation(1))
 
     def known() -> tuple[int, list[str]]:
         page = store.collections.page(Mode.TEST, limit=9)
@@ -50,7 +50,7 @@ def test_all_parts_of_the_store_can_be_read_as_of_one_moment(store: Store, make:
 
     with store.one_moment():
         before = known()
-        store.record(make.heard(2))
+        store.record(make.observation(2))
         assert known() == before
         with store.bulk_read.snapshot() as found:
             assert found.head == before[0]
@@ -61,7 +61,7 @@ def test_a_collection_named_by_its_id_and_by_its_reference_comes_once(
     store: Store, make: Any
 ) -> None:
     for number in (1, 2, 3):
-        store.record(make.heard(number))
+        store.record(make.observation(number))
     later = {"since": make.noon + timedelta(days=1), "until": make.noon + timedelta(days=2)}
     with store.bulk_read.snapshot() as found:
         named = found.collections_named(
@@ -80,7 +80,7 @@ def test_collections_are_named_before_a_span_and_after_it_but_not_within(
     store: Store, make: Any
 ) -> None:
     for number in (1, 2, 3):
-        store.record(make.heard(number))
+        store.record(make.observation(number))
     every = {"ids": [], "references": [f"INV-00000{number}" for number in (1, 2, 3)]}
     with store.bulk_read.snapshot() as found:
         days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
@@ -95,9 +95,9 @@ def test_collections_are_named_before_a_span_and_after_it_but_not_within(
 
 def test_a_month_can_be_read_again_as_of_any_place(store: Store, make: Any) -> None:
     days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
-    store.record(make.heard(1, source=Source.ANSWER))
+    store.record(make.observation(1, source=Source.ANSWER))
     before = store.feed.head()
-    store.record(make.heard(1))
+    store.record(make.observation(1))
     with store.bulk_read.snapshot() as found:
         then = found.collections(Mode.TEST, **days, as_of=before, fees_apart=True)
         now = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
@@ -115,7 +115,7 @@ def test_sources_of_fees_are_looked_up_or_read_through_and_are_the_same(
 ) -> None:
     days = {"since": make.noon - timedelta(days=1), "until": make.noon + timedelta(days=1)}
     for number, source in enumerate([Source.ANSWER, Source.EVENT, Source.POLL] * 3):
-        store.record(make.heard(number % 4 + 1, source=source))
+        store.record(make.observation(number % 4 + 1, source=source))
     with store.bulk_read.snapshot() as found:
         through = found.collections(Mode.TEST, **days, as_of=found.head, fees_apart=True)
         monkeypatch.setattr(fee_sources, "_SCANNED", 0)

@@ -16,7 +16,7 @@ from kusanya.wire import Mode
 
 def fill(store: Store, make: Any) -> None:
     for number in range(12):
-        store.submit(make.heard(number, source=Source.ANSWER))
+        store.submit(make.observation(number, source=Source.ANSWER))
     for number in range(8):
         status = ("succeeded", "failed", "expired", "odd")[number % 4]
         said = {"failure_code": "insufficient_funds"} if status == "failed" else {}

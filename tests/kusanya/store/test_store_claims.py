@@ -14,7 +14,7 @@ Opener = Callable[..., Store]
 
 
 def fill(store: Store, make: Any, count: int) -> None:
-    for future in [store.submit(make.heard(n, source=Source.ANSWER)) for n in range(count)]:
+    for future in [store.submit(make.observation(n, source=Source.ANSWER)) for n in range(count)]:
         future.result()
 
 
@@ -38,7 +38,7 @@ def test_claimed_work_is_not_given_out_again_until_it_ends(
 def test_only_open_collections_of_the_mode_and_age_are_given_out(store: Store, make: Any) -> None:
     fill(store, make, 4)
     store.record(make.arrival(1))
-    store.record(make.heard(9, source=Source.ANSWER, mode="live"))
+    store.record(make.observation(9, source=Source.ANSWER, mode="live"))
     until = make.noon + timedelta(minutes=1)
     soon = make.noon + timedelta(seconds=3)
     given = store.poll_leases.claim(Mode.TEST, by="a", until=until, created_before=soon)

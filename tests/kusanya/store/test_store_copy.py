@@ -50,7 +50,7 @@ class Life:
             self.clock.step(timedelta(seconds=self.chance.choice((0.001, 2, 90, 1_800))))
             number = self.chance.randrange(8)
             self.chance.choice(
-                (self._hear, self._arrive, self._arrive, self._reject, self._create, self._attempt,
+                (self._poll, self._arrive, self._arrive, self._reject, self._create, self._attempt,
                  self._attempt, self._settle, self._say, self._check)
             )(number)  # fmt: skip
 
@@ -59,12 +59,12 @@ class Life:
         code = {"failure_code": "insufficient_funds"} if status == "failed" else {}
         return {"status": status, "created_at": self.make.noon, **code}
 
-    def _hear(self, number: int) -> None:
+    def _poll(self, number: int) -> None:
         source = self.chance.choice((Source.ANSWER, Source.POLL))
         name = f"said-{self.clock.now().timestamp()}"
         said = {"phone": PHONE} if self.chance.random() < 0.2 else {}
         self.store.record(
-            self.make.heard(
+            self.make.observation(
                 number, source=source, source_id=name, at=self.clock.now(), **self._status(), **said
             )
         )
@@ -88,7 +88,9 @@ class Life:
             self.checked.add(number)
             said = {"created_at": self.make.noon}
             self.store.record(
-                self.make.heard(number, source=Source.EVENT_CHECK, at=self.clock.now(), **said)
+                self.make.observation(
+                    number, source=Source.EVENT_CHECK, at=self.clock.now(), **said
+                )
             )
 
     def _create(self, _number: int) -> None:
@@ -234,7 +236,7 @@ def test_a_masked_copy_holds_no_phone_and_no_words_and_is_sound(
     life = Life(store, make, clock, seed)
     life.live(80)
     store.record(
-        make.heard(
+        make.observation(
             50, source=Source.ANSWER, phone=PHONE, reference=f"INV_+{PHONE}/2",
             description="Neema wants it blue", later_field={"also": "+255754123987"},
             metadata={"contact": "0754 123 987", "till": 754123987},
@@ -281,9 +283,9 @@ def test_two_customers_stay_two_and_one_stays_one_in_a_masked_copy(
     store: Store, make: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     for number, phone in ((1, "255754111000"), (2, "255754222000"), (3, "255754111000")):
-        store.record(make.heard(number, source=Source.ANSWER, phone=phone))
+        store.record(make.observation(number, source=Source.ANSWER, phone=phone))
     # Facts of one collection that differ only in what is hidden stay two facts that disagree.
-    store.record(make.heard(1, source=Source.POLL, phone="255754222000", description="x"))
+    store.record(make.observation(1, source=Source.POLL, phone="255754222000", description="x"))
     path = tmp_path / "masked.db"
     store.maintenance.copy(path, as_of=datetime.now(UTC) + timedelta(days=900), masked=True)
     with Store.open(path, read_only=True) as copy:
@@ -358,7 +360,9 @@ def test_what_is_dated_back_is_not_known_before_it_was_written(
 ) -> None:
     noon = make.noon
     for number, minutes in ((1, 1), (2, 10), (3, 2), (4, 11)):
-        store.record(make.heard(number, source=Source.ANSWER, at=noon + timedelta(minutes=minutes)))
+        store.record(
+            make.observation(number, source=Source.ANSWER, at=noon + timedelta(minutes=minutes))
+        )
     done = store.maintenance.copy(tmp_path / "copy.db", as_of=noon + timedelta(minutes=5))
     assert (done.facts, done.left_out) == (1, 1)
     with Store.open(tmp_path / "copy.db", read_only=True) as copy:

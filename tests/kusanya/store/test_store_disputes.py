@@ -37,8 +37,8 @@ def sound(store: Store) -> None:
 def said(make: Any) -> dict[str, Any]:
     """Return the live payment's own facts, and one that a test secret signed."""
     return {
-        "answer": make.heard(1, source=Source.ANSWER, mode="live"),
-        "poll": make.heard(1, source=Source.POLL, mode="live", status="created"),
+        "answer": make.observation(1, source=Source.ANSWER, mode="live"),
+        "poll": make.observation(1, source=Source.POLL, mode="live", status="created"),
         "forged": make.arrival(1, event_id="evt_9", mode="test", amount=77, reference="OTHER-1"),
     }
 
@@ -90,7 +90,7 @@ def test_open_collections_of_both_modes_with_one_id_are_claimed_apart(
     store: Store, make: Any
 ) -> None:
     for mode in ("live", "test"):
-        store.record(make.heard(1, source=Source.ANSWER, mode=mode))
+        store.record(make.observation(1, source=Source.ANSWER, mode=mode))
     until = store._clock.now() + timedelta(minutes=1)
     assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
     assert [one.id for one in store.poll_leases.claim(TEST, by="b", until=until)] == ["col_1"]
@@ -123,7 +123,7 @@ def test_a_delivery_of_the_wrong_mode_is_an_anomaly_of_the_collection_that_it_na
     store: Store, make: Any, known_first: bool
 ) -> None:
     wrong = make.disputed(make.arrival(1, event_id="evt_9"), observed_in=LIVE)
-    own = make.heard(1, source=Source.ANSWER, mode="live")
+    own = make.observation(1, source=Source.ANSWER, mode="live")
     for fact in (own, wrong, wrong) if known_first else (wrong, wrong, own):
         store.record(fact)
     row = store.collections.get("col_1", LIVE)
@@ -191,7 +191,7 @@ def test_an_event_id_that_comes_again_with_another_collection_marks_both_and_end
     store: Store, make: Any, known_first: bool
 ) -> None:
     store.record(make.arrival(1))
-    open_one = make.heard(2, source=Source.ANSWER)
+    open_one = make.observation(2, source=Source.ANSWER)
     again = make.arrival(2, event_id="evt_1")
     for fact in (open_one, again) if known_first else (again, open_one):
         store.record(fact)

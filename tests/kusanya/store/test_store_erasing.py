@@ -67,15 +67,19 @@ def end(store: Store, make: Any, intent_id: str, collection_id: str) -> None:
 def fill(store: Store, make: Any) -> None:
     """Keep three payments of one customer, many of others, and words about them everywhere."""
     for number in range(20, 60):
-        store.submit(make.heard(number, source=Source.ANSWER))
+        store.submit(make.observation(number, source=Source.ANSWER))
         store.submit(make.arrival(number, status=("succeeded", "failed")[number % 2]))
     reference = f"SHOP-{PHONE}-7"
     for number, said in ((1, {}), (2, {"reference": "INV-2"}), (3, {"reference": reference})):
         theirs = {**THEIRS, **said}
-        store.submit(make.heard(number, source=Source.ANSWER, source_id=f"job-{PHONE}", **theirs))
+        store.submit(
+            make.observation(number, source=Source.ANSWER, source_id=f"job-{PHONE}", **theirs)
+        )
         store.submit(make.arrival(number, fee=50 + number % 2, **theirs))
         store.submit(make.arrival(number, fee=50 + number % 2, **theirs))  # a repeat
-    store.submit(make.heard(3, source=Source.POLL, **{**THEIRS, "reference": reference, "fee": 9}))
+    store.submit(
+        make.observation(3, source=Source.POLL, **{**THEIRS, "reference": reference, "fee": 9})
+    )
     store.record(make.arrival(4, metadata={"paid for": "0754000001"}))
     store.record(replace(make.rejected(1), body=b'{"from": "+255 754 000 001"}'))
     store.notes.add("col_1", "called Neema", author="asha", mode=Mode.TEST)
@@ -212,7 +216,7 @@ def test_personal_data_past_an_age_is_purged_and_younger_stays(store: Store, mak
     fill(store, make)
     late = make.noon + timedelta(days=40)
     store.record(make.arrival(70, created_at=late, **THEIRS))
-    store.record(make.heard(71, source=Source.ANSWER, **THEIRS))
+    store.record(make.observation(71, source=Source.ANSWER, **THEIRS))
     before = money(store)
     done = store.erasing.purge_personal(before=make.noon + timedelta(days=1), actor="asha")
     assert (done.collections, done.creations) == (44, 2)

@@ -53,11 +53,11 @@ def test_a_bad_row_fails_alone_and_its_neighbours_are_kept(open_store: Opener, m
 
 
 def test_a_fact_that_no_wire_could_carry_fails_alone(store: Store, make: Any) -> None:
-    heard = make.heard(1)
-    impossible = replace(heard, collection=replace(heard.collection, amount=2**70))
+    fact = make.observation(1)
+    impossible = replace(fact, collection=replace(fact.collection, amount=2**70))
     with pytest.raises(StoreUnavailable, match="cannot be kept"):
         store.record(impossible)
-    assert store.record(heard) == 1
+    assert store.record(fact) == 1
 
 
 def test_a_full_queue_refuses_at_once_and_loses_nothing(open_store: Opener, make: Any) -> None:

@@ -226,7 +226,7 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
     store: Store, make: Any
 ) -> None:
     begun = begin(store, make)
-    heard = make.heard(1, source=Source.ANSWER)
+    answered = make.observation(1, source=Source.ANSWER)
     commits: list[None] = []
     event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
     row = store.intents.finish_attempt(
@@ -239,13 +239,13 @@ def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
         took_us=5,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-        observation=heard,
+        observation=answered,
         by="a",
     ).result()
     assert commits == [None]
     assert row == store.intents.get(begun.intent.id)
     assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
-    assert store.collections.observations("col_1", Mode.TEST) == (heard,)
+    assert store.collections.observations("col_1", Mode.TEST) == (answered,)
     [fact, change] = store.feed.changes(begun.intent.seq)
     assert (fact.kind, change.kind) == (ChangeKind.OBSERVATION, ChangeKind.INTENT)
     assert store.maintenance.check() == ()

@@ -67,10 +67,10 @@ def test_the_exact_bytes_of_a_delivery_come_back(store: Store, make: Any) -> Non
 
 
 def test_the_same_saying_is_one_observation(store: Store, make: Any) -> None:
-    heard = make.heard(1, source=Source.POLL)
-    first = store.record(heard)
-    assert store.record(heard) == first
-    assert store.collections.observations("col_1", Mode.TEST) == (heard,)
+    fact = make.observation(1, source=Source.POLL)
+    first = store.record(fact)
+    assert store.record(fact) == first
+    assert store.collections.observations("col_1", Mode.TEST) == (fact,)
 
 
 def test_a_delivery_is_known_by_its_row(store: Store, make: Any) -> None:
@@ -86,7 +86,7 @@ def test_a_delivery_is_known_by_its_row(store: Store, make: Any) -> None:
 
 
 def test_an_answer_and_its_event_lead_to_one_state(store: Store, make: Any) -> None:
-    store.record(make.heard(1, source=Source.ANSWER))
+    store.record(make.observation(1, source=Source.ANSWER))
     row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert (row.status, row.final_seen_at, row.event_id) == ("created", None, None)
@@ -100,7 +100,7 @@ def test_an_answer_and_its_event_lead_to_one_state(store: Store, make: Any) -> N
 
 
 def test_a_final_state_without_an_event_is_a_missing_event(store: Store, make: Any) -> None:
-    store.record(make.heard(1, source=Source.POLL))
+    store.record(make.observation(1, source=Source.POLL))
     row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert row.missing_event
@@ -108,7 +108,7 @@ def test_a_final_state_without_an_event_is_a_missing_event(store: Store, make: A
 
 def test_checking_an_event_leaves_its_mark(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
-    check = make.heard(1, source=Source.EVENT_CHECK)
+    check = make.observation(1, source=Source.EVENT_CHECK)
     store.record(check)
     event = store.events.get("evt_1", Mode.TEST)
     assert event is not None

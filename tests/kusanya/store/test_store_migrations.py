@@ -136,7 +136,7 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
     with Journaled(found) as old:
         for number in range(20):
             old.record(make.arrival(number))
-        old.record(make.heard(3, source=Source.EVENT_CHECK))
+        old.record(make.observation(3, source=Source.EVENT_CHECK))
         old.record(make.rejected(1))
         old.notes.add("col_1", "kept", author="asha", mode=Mode.TEST)
     with found.writer.begin() as connection:

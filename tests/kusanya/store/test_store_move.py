@@ -48,7 +48,7 @@ def place(tmp_path: Path, make: Any, clock: ManualClock) -> Path:
 
 def fill(store: Store, make: Any, count: int, first: int = 0) -> None:
     for number in range(first, first + count):
-        store.submit(make.heard(number, source=Source.ANSWER))
+        store.submit(make.observation(number, source=Source.ANSWER))
         store.submit(
             make.arrival(
                 number,

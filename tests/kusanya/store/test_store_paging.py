@@ -31,7 +31,7 @@ def filled(store: Store, make: Any) -> Store:
     futures = []
     for n in range(60):
         said = {"created_at": make.noon + timedelta(microseconds=n // 4), "amount": 1000 + n % 7}
-        futures.append(store.submit(make.heard(n, source=Source.ANSWER, **said)))
+        futures.append(store.submit(make.observation(n, source=Source.ANSWER, **said)))
         if n % 3:
             futures.append(
                 store.submit(
@@ -214,7 +214,7 @@ def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> Non
 
 
 def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: Any) -> None:
-    store.record(make.heard(1, source=Source.ANSWER))
+    store.record(make.observation(1, source=Source.ANSWER))
     row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     with pytest.raises(ValueError, match="final"):
@@ -227,7 +227,7 @@ def test_events_that_were_never_double_checked_are_paged_oldest_first(
     for number in (4, 2, 0, 3, 1):
         store.record(make.arrival(number))
     store.record(make.arrival(9, mode="live"))
-    store.record(make.heard(3, source=Source.EVENT_CHECK))
+    store.record(make.observation(3, source=Source.EVENT_CHECK))
     first = store.events.unchecked(Mode.TEST, limit=2)
     assert [row.id for row in first.rows] == ["evt_0", "evt_1"]
     assert first.more

@@ -50,13 +50,13 @@ def older(url: str, make: Any) -> Engines:
         connection.execute(text("CREATE UNIQUE INDEX by_mode ON collection (id, mode)"))
     with Journaled(found) as journal:
         for number in (1, 3, 4):
-            journal.record(make.heard(number, source=Source.ANSWER, mode="live"))
-        journal.record(make.heard(2, mode="test", amount=77))
-        journal.record(make.heard(3, source=Source.POLL, mode="live"))
-    ended = make.heard(1, mode="test", amount=77, event_id="evt_9")
+            journal.record(make.observation(number, source=Source.ANSWER, mode="live"))
+        journal.record(make.observation(2, mode="test", amount=77))
+        journal.record(make.observation(3, source=Source.POLL, mode="live"))
+    ended = make.observation(1, mode="test", amount=77, event_id="evt_9")
     add(found, ended, "test")
-    add(found, make.heard(2, source=Source.ANSWER, mode="live"), "live")
-    add(found, make.heard(4, source=Source.POLL, mode="test", observed_in=LIVE), "test")
+    add(found, make.observation(2, source=Source.ANSWER, mode="live"), "live")
+    add(found, make.observation(4, source=Source.POLL, mode="test", observed_in=LIVE), "test")
     ends = (
         "UPDATE collection SET status = 'succeeded', final_seen_at = :at, completed_at = :at, "
         "contradictions = 1, unwell = 1 WHERE id IN ('col_1', 'col_4')"
@@ -128,7 +128,7 @@ def test_what_was_mixed_is_parted_and_what_was_sound_stays(
     assert [(row.count, row.amount) for row in store.rollups.collections(TEST, **span)] == [
         (2, 154)
     ]
-    store.record(make.heard(1, source=Source.POLL, mode="live", status="failed"))
+    store.record(make.observation(1, source=Source.POLL, mode="live", status="failed"))
     ended = store.collections.get("col_1", LIVE)
     assert ended is not None
     assert ended.status == "failed"

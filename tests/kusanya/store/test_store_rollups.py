@@ -42,7 +42,7 @@ def fact(make: Any, said: dict[str, Any]) -> Any:
     number = number + 10 * (said["mode"] == "live")
     if arrives:
         return make.arrival(number, event_id=f"evt_{number}_{said['status']}", **said)
-    return make.heard(number, source=source, source_id=f"{said['status']}", **said)
+    return make.observation(number, source=source, source_id=f"{said['status']}", **said)
 
 
 def key(row: RollupRow) -> tuple[Any, ...]:
@@ -86,13 +86,13 @@ def test_at_every_commit_rollups_equal_a_scan_and_rows_equal_the_fold(
 
 def test_a_collection_moves_from_one_bucket_to_another(store: Store, make: Any) -> None:
     span = {"since": make.noon, "until": make.noon + timedelta(hours=1)}
-    store.record(make.heard(1, source=Source.ANSWER))
+    store.record(make.observation(1, source=Source.ANSWER))
     (created,) = store.rollups.collections(Mode.TEST, **span)
     assert (created.status, created.count, created.amount, created.fee) == ("created", 1, 5000, 50)
     store.record(make.arrival(1, status="failed", failure_code="invalid_pin"))
     (failed,) = store.rollups.collections(Mode.TEST, **span)
     assert (failed.status, failed.failure_code, failed.count) == ("failed", "invalid_pin", 1)
-    store.record(make.heard(1, source=Source.POLL, status="succeeded"))
+    store.record(make.observation(1, source=Source.POLL, status="succeeded"))
     (torn,) = store.rollups.collections(Mode.TEST, **span)
     assert (torn.status, torn.count) == (CONTRADICTION, 1)
     assert store.rollups.collections(Mode.LIVE, **span) == ()
@@ -112,7 +112,7 @@ def test_an_absurd_amount_cannot_break_the_sums(store: Store, make: Any) -> None
 
 
 def test_what_no_service_says_is_kept_and_shown(store: Store, make: Any) -> None:
-    odd = make.heard(1, status="☃" * 300, channel="\0" * 300, currency="€" * 300)
+    odd = make.observation(1, status="☃" * 300, channel="\0" * 300, currency="€" * 300)
     store.record(replace(odd, source_id="x" * 5000))
     row = store.collections.get("col_1", Mode.TEST)
     assert row is not None

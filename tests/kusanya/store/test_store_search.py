@@ -54,7 +54,7 @@ def test_a_collection_is_indexed_once_whatever_is_heard_of_it(store: Store, make
     for _ in range(3):
         store.record(make.arrival(1))
         index(store)
-        store.record(make.heard(1, source_id=f"later {store.feed.head()}"))
+        store.record(make.observation(1, source_id=f"later {store.feed.head()}"))
     assert found(store, "000001") == ["INV-000001"]
     index(store)
     assert found(store, "000001") == ["INV-000001"]
@@ -63,7 +63,7 @@ def test_a_collection_is_indexed_once_whatever_is_heard_of_it(store: Store, make
 def test_a_reference_that_changes_with_a_late_fact_is_found_too(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
     index(store)
-    store.record(make.heard(1, at=make.noon, source_id="late", reference="EARLIER-77"))
+    store.record(make.observation(1, at=make.noon, source_id="late", reference="EARLIER-77"))
     index(store)
     assert found(store, "lier-7") == ["EARLIER-77"]
     assert found(store, "INV-0") == []

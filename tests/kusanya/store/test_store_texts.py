@@ -150,7 +150,7 @@ def test_what_a_later_fact_brings_is_indexed_once(store: Store, make: Any) -> No
     index(store)
     for at in range(3):
         store.record(
-            make.heard(
+            make.observation(
                 1, source=Source.POLL, source_id=f"req {at}", description="School fees",
                 metadata={"order_id": "A-9"},
             )

@@ -120,20 +120,22 @@ def test_members_that_create_the_same_at_once_send_each_intent_once(
         client = Client(
             "svc_test_sk_4242", base_url="http://127.0.0.1:9", clock=clock, transport=network
         )
-        heard: list[str] = []
+        answered: list[str] = []
         for number in range(30):
             order: dict[str, Any] = {"amount": 5000, "phone": "0754000001"}
             together.wait(30)
             # Who comes while it is sent is refused, who comes later is told of the same one.
             with contextlib.suppress(IntentError):
                 found = create_safely(store, client, reference=f"order-{number}", **order)
-                heard.append(found.collection.id)
-        return heard
+                answered.append(found.collection.id)
+        return answered
 
     with ThreadPoolExecutor(3) as team:
-        heard = Counter(id_ for ids in team.map(member, [join() for _ in range(3)]) for id_ in ids)
+        answered = Counter(
+            id_ for ids in team.map(member, [join() for _ in range(3)]) for id_ in ids
+        )
     assert left == {f"order-{number}": 1 for number in range(30)}
-    assert set(heard) == set(made)
+    assert set(answered) == set(made)
     intents = join().intents.page(Mode.TEST).rows
     assert len(intents) == 30
     assert {intent.state for intent in intents} == {IntentState.ANSWERED}

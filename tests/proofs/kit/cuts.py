@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from tests.proofs.kit.disk import Disk
 from tests.proofs.kit.recovered import disagreements, look
-from tests.proofs.kit.trace import Acknowledged, Step
+from tests.proofs.kit.trace import Acknowledgement, Step
 
 _EACH: Final = 4
 """States per place: the disk may keep none, all or any part of what was not synced."""
@@ -20,7 +20,7 @@ class History(NamedTuple):
 
     folder: Path
     steps: list[Step]
-    acks: list[Acknowledged]
+    acks: list[Acknowledgement]
     before: Mapping[str, bytes] = {}
     """The files as they were when the recording began, by path."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Final, NamedTuple
 
-from tests.proofs.kit.trace import Created, Cut, Removed, Renamed, Step, Synced, Wrote
+from tests.proofs.kit.trace import Creation, Removal, Rename, Step, Sync, Truncation, Write
 
 SECTOR: Final = 512
 _VOLATILE: Final = "-shm"
@@ -19,7 +19,7 @@ _VOLATILE: Final = "-shm"
 
 class _Pending(NamedTuple):
     place: int
-    step: Wrote | Cut
+    step: Write | Truncation
 
 
 class _File:
@@ -47,18 +47,18 @@ class Disk:
     def apply(self, step: Step, place: int) -> None:
         """Replay one step of the history, which stands at `place` of it."""
         match step:
-            case Created(path):
+            case Creation(path):
                 self._names.setdefault(path, _File())
-            case Removed(path):
+            case Removal(path):
                 self._names.pop(path, None)
-            case Renamed(path, to) if path in self._names:
+            case Rename(path, to) if path in self._names:
                 self._names[to] = self._names.pop(path)
-            case Wrote(path) | Cut(path):
+            case Write(path) | Truncation(path):
                 self._names.setdefault(path, _File()).pending.append(_Pending(place, step))
-            case Synced(path, ok, began) if path == self._folder:
+            case Sync(path, ok, began) if path == self._folder:
                 if ok:
                     self._durable_names = dict(self._names)
-            case Synced(path, ok, began) if path in self._names:
+            case Sync(path, ok, began) if path in self._names:
                 self._sync(self._names[path], ok=ok, began=began)
             case _:
                 pass
@@ -103,9 +103,9 @@ def _never() -> bool:
     return False
 
 
-def _settle(contents: bytearray, step: Wrote | Cut, fate: Fate) -> None:
+def _settle(contents: bytearray, step: Write | Truncation, fate: Fate) -> None:
     """Bring those sectors of one write into `contents` that fate lets through."""
-    if isinstance(step, Cut):
+    if isinstance(step, Truncation):
         if fate():
             del contents[step.size :]
             contents.extend(bytes(step.size - len(contents)))

@@ -17,7 +17,7 @@ CALLS: Final = (
 """What is traced: everything that changes a file, and what goes through sockets."""
 
 
-class Wrote(NamedTuple):
+class Write(NamedTuple):
     """Bytes went into a file, not durable yet."""
 
     path: str
@@ -25,14 +25,14 @@ class Wrote(NamedTuple):
     data: bytes
 
 
-class Cut(NamedTuple):
+class Truncation(NamedTuple):
     """A file was cut or extended to a size."""
 
     path: str
     size: int
 
 
-class Synced(NamedTuple):
+class Sync(NamedTuple):
     """A sync of a file or a folder returned; what was written before `began` is meant."""
 
     path: str
@@ -40,40 +40,40 @@ class Synced(NamedTuple):
     began: int
 
 
-class Created(NamedTuple):
+class Creation(NamedTuple):
     """A name was opened with O_CREAT."""
 
     path: str
 
 
-class Removed(NamedTuple):
+class Removal(NamedTuple):
     """A name was removed."""
 
     path: str
 
 
-class Renamed(NamedTuple):
+class Rename(NamedTuple):
     """A file got another name, in the place of what had it."""
 
     path: str
     to: str
 
 
-class Heard(NamedTuple):
+class SocketRead(NamedTuple):
     """Bytes were read from a socket."""
 
     socket: str
     data: bytes
 
 
-class Said(NamedTuple):
+class SocketWrite(NamedTuple):
     """Bytes were handed to a socket."""
 
     socket: str
     data: bytes
 
 
-Step = Wrote | Cut | Synced | Created | Removed | Renamed | Heard | Said
+Step = Write | Truncation | Sync | Creation | Removal | Rename | SocketRead | SocketWrite
 
 _LINE: Final = re.compile(rb"(\d+) +(.*)", re.DOTALL)
 _CALL: Final = re.compile(rb"(\w+)\((.*)\) += (-?\d+|\?)", re.DOTALL)
@@ -123,7 +123,7 @@ def _compact(steps: list[Step | None]) -> list[Step]:
     kept: list[Step] = []
     for step in steps:
         places.append(len(kept))
-        if isinstance(step, Synced):
+        if isinstance(step, Sync):
             kept.append(step._replace(began=places[step.began]))
         elif step is not None:
             kept.append(step)
@@ -138,7 +138,7 @@ def _step(text: bytes, prefix: bytes, began: int) -> Step | None:
     result = -1 if matched[3] == b"?" else int(matched[3])
     if call in {"fsync", "fdatasync"}:
         path = _target(arguments)
-        return Synced(path, result == 0, began) if path.startswith(prefix.decode()) else None
+        return Sync(path, result == 0, began) if path.startswith(prefix.decode()) else None
     if result < 0:
         return None
     if call in {"openat", "unlink", "unlinkat", "rename"}:
@@ -156,26 +156,26 @@ def _on_name(call: str, arguments: bytes, prefix: bytes) -> Step | None:
     if not name.startswith(prefix):
         return None
     if call == "rename":
-        return Renamed(name.decode(), _string(arguments.partition(b'", ')[2]).decode())
+        return Rename(name.decode(), _string(arguments.partition(b'", ')[2]).decode())
     if call != "openat":
-        return Removed(name.decode())
-    return Created(name.decode()) if b"O_CREAT" in arguments else None
+        return Removal(name.decode())
+    return Creation(name.decode()) if b"O_CREAT" in arguments else None
 
 
 def _on_descriptor(call: str, arguments: bytes, result: int, prefix: str) -> Step | None:
     target = _target(arguments)
     if target.startswith("socket:"):
-        made = Heard if call in {"read", "recvfrom"} else Said
+        made = SocketRead if call in {"read", "recvfrom"} else SocketWrite
         return made(target, _string(arguments)[:result])
     if not target.startswith(prefix) or call == "read":
         return None
     if call == "ftruncate":
-        return Cut(target, int(arguments.rpartition(b", ")[2]))
+        return Truncation(target, int(arguments.rpartition(b", ")[2]))
     if call == "pwrite64":
-        return Wrote(target, int(arguments.rpartition(b", ")[2]), _string(arguments)[:result])
+        return Write(target, int(arguments.rpartition(b", ")[2]), _string(arguments)[:result])
     if Path(target).name.startswith("."):
         # The note beside a store, written in one go.
-        return Wrote(target, 0, _string(arguments)[:result])
+        return Write(target, 0, _string(arguments)[:result])
     raise ValueError(f"{call} to {target} has no offset")
 
 
@@ -193,22 +193,22 @@ def _string(arguments: bytes) -> bytes:
     return escape_decode(found[1])[0]
 
 
-class Acknowledged(NamedTuple):
+class Acknowledgement(NamedTuple):
     """A delivery that was answered with 2xx: where in the history, and its body."""
 
     place: int
     body: bytes
 
 
-def acknowledged(steps: Iterable[Step]) -> list[Acknowledged]:
+def acknowledged(steps: Iterable[Step]) -> list[Acknowledgement]:
     """Return every delivery that the traced receiver acknowledged, in order."""
-    found: list[Acknowledged] = []
+    found: list[Acknowledgement] = []
     requests: dict[str, bytes] = {}
     for place, step in enumerate(steps):
-        if isinstance(step, Heard):
+        if isinstance(step, SocketRead):
             requests[step.socket] = requests.get(step.socket, b"") + step.data
-        elif isinstance(step, Said) and step.data.startswith(b"HTTP/1.1 "):
+        elif isinstance(step, SocketWrite) and step.data.startswith(b"HTTP/1.1 "):
             request = requests.pop(step.socket, b"")
             if step.data.startswith(b"HTTP/1.1 2"):
-                found.append(Acknowledged(place, request.partition(b"\r\n\r\n")[2]))
+                found.append(Acknowledgement(place, request.partition(b"\r\n\r\n")[2]))
     return found
