@@ -57,7 +57,7 @@ REQUESTS: Final = 1_500
 Call = Callable[[], Awaitable[object]]
 
 
-class Answering(asyncio.Protocol):
+class AnsweringServer(asyncio.Protocol):
     """Answers every head that ends in an empty line."""
 
     transport: asyncio.Transport
@@ -74,7 +74,7 @@ class Answering(asyncio.Protocol):
 async def serve() -> None:
     """Answer until the parent closes our input."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Answering, "127.0.0.1", 0)
+    server = await loop.create_server(AnsweringServer, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await loop.run_in_executor(None, sys.stdin.read)

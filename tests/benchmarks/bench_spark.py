@@ -38,7 +38,7 @@ _ONCE: Final = 1_000_000
 _FRAMES: Final = ("rows", "bridge", "ageing", "doubles")
 
 
-class Measured(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One engine on one size."""
 
     wall_s: float
@@ -67,7 +67,7 @@ def measure() -> list[Row]:
     ]
 
 
-def both(rows: int) -> tuple[Measured, Measured]:
+def both(rows: int) -> tuple[Measurement, Measurement]:
     """Match a month of `rows` collections on DuckDB, then on Spark. The answers are equal."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -82,7 +82,7 @@ def both(rows: int) -> tuple[Measured, Measured]:
     return ours, theirs
 
 
-def _measured(folder: Path, engine: str, server: int | None, rounds: int) -> Measured:
+def _measured(folder: Path, engine: str, server: int | None, rounds: int) -> Measurement:
     """Match the month; `server` is the process that does the work, this one where None."""
     taken: list[tuple[float, float]] = []
     spent = _none if server is None else _cpu_of(server)
@@ -94,7 +94,7 @@ def _measured(folder: Path, engine: str, server: int | None, rounds: int) -> Mea
             (time.perf_counter() - began, time.process_time() + spent() - busy),
         )
     wall, cpu = min(taken)
-    return Measured(wall, cpu, _peak_mb(server or os.getpid()), found)
+    return Measurement(wall, cpu, _peak_mb(server or os.getpid()), found)
 
 
 def _match(folder: Path, engine: str) -> ledger.LedgerMatch:

@@ -74,7 +74,7 @@ def facts(count: int, *, seed: int, end: datetime = END, still_open: int = 0) ->
     step = timedelta(days=1) / DAILY
     for number in range(count):
         created = end - (count - number) * step
-        made = _Made(chance, number, phones, created)
+        made = _Words(chance, number, phones, created)
         if number >= count - still_open:
             yield made.observed(Source.ANSWER, "created", created)
         elif number % 500 == 7:
@@ -87,7 +87,7 @@ def facts(count: int, *, seed: int, end: datetime = END, still_open: int = 0) ->
                 yield arrival
 
 
-class _Made:
+class _Words:
     """One collection's words, drawn from `chance`."""
 
     def __init__(self, chance: random.Random, number: int, phones: int, created: datetime) -> None:

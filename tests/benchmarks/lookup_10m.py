@@ -175,7 +175,7 @@ OF_THE_TAIL: Final = frozenset({"story"})
 """Asked for rows that came through the ingest: a copy's facts are those of its original."""
 
 
-class Answered(msgspec.Struct, frozen=True):
+class Timing(msgspec.Struct, frozen=True):
     """How long one question took, in ms of the wall clock; `cpu_p99` of our own processor.
 
     A busy machine stretches the wall clock alone; what PostgreSQL computes is not in `cpu_p99`.
@@ -212,7 +212,7 @@ def sample(store: Store, count: int) -> list[CollectionRow]:
     return rows[:count]
 
 
-def ask(store: Store, question: Question, rows: list[CollectionRow]) -> Answered:
+def ask(store: Store, question: Question, rows: list[CollectionRow]) -> Timing:
     """Ask one question many times and return how long it took."""
     chance = random.Random(3)  # noqa: S311 - a repeatable choice
     ends = time.monotonic() + PATIENCE_S
@@ -235,7 +235,7 @@ def ask(store: Store, question: Question, rows: list[CollectionRow]) -> Answered
     wall.sort()
     processor.sort()
     last = int(len(wall) * 0.99)
-    return Answered(question, statistics.median(wall), wall[last], processor[last])
+    return Timing(question, statistics.median(wall), wall[last], processor[last])
 
 
 def plans(store: Store, question: Question, row: CollectionRow) -> list[str]:

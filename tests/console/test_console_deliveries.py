@@ -20,7 +20,7 @@ from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.signed import claimed_time
 from kusanya_console.deliveries.tabs import body_text
@@ -50,14 +50,14 @@ def missed(seed: Any, n: int, *, at: datetime, **fields: Any) -> Any:
 
 
 @pytest.fixture
-def pages(store: Store, clock: ManualClock) -> ListPages[Arrived]:
+def pages(store: Store, clock: ManualClock) -> ListPages[DeliveryRecord]:
     """Return the list of arrivals and missing events."""
     context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
     return DELIVERY_LIST.pages(context, Filter(), SortOrder.CREATED)
 
 
 def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
-    pages: ListPages[Arrived], seed: Any, clock: ManualClock
+    pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     for n in range(6):
@@ -73,7 +73,7 @@ def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
 
 
 def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
-    pages: ListPages[Arrived], seed: Any, clock: ManualClock
+    pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     expected = []
@@ -115,7 +115,7 @@ def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
 
 
 def test_a_window_around_a_missing_event_holds_it(
-    pages: ListPages[Arrived], seed: Any, clock: ManualClock
+    pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     for n in range(5):
@@ -129,7 +129,7 @@ def test_a_window_around_a_missing_event_holds_it(
 
 
 def test_an_event_that_comes_later_marks_the_line_and_takes_it_out_of_the_list(
-    pages: ListPages[Arrived], seed: Any, clock: ManualClock
+    pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
     done = missed(seed, 901, at=now)
@@ -269,7 +269,7 @@ async def test_how_many_events_are_missing_is_never_cut(
 
 
 def test_more_missing_events_than_a_page_are_all_counted_and_listed(
-    pages: ListPages[Arrived], store: Store, seed: Any, clock: ManualClock
+    pages: ListPages[DeliveryRecord], store: Store, seed: Any, clock: ManualClock
 ) -> None:
     with seed.together():
         for n in range(501):

@@ -207,7 +207,7 @@ async def test_many_missing_events_are_resent_together(  # noqa: PLR0917 - fixtu
     assert sorted(one.event["id"] for one in service.deliveries[3:]) == sorted(ids)
 
 
-class _Asked(ServiceQueries):
+class _QueriesOfNobody(ServiceQueries):
     """Asks nobody, and remembers for what."""
 
     def __init__(self) -> None:
@@ -227,7 +227,7 @@ async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # n
     at = clock.now() - timedelta(minutes=2)
     missed = seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at)
     seed.polled(missed, at=at)
-    queries = _Asked()
+    queries = _QueriesOfNobody()
     operator = OperatorActions(
         store, actor="asha", clock=clock, profile="main",
         dashboard=dashboard if with_dashboard else None,

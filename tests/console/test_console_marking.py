@@ -29,7 +29,7 @@ Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]
 Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-class _Asked:
+class _FailingService:
     """Stands for the service: answers every question but one."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ async def test_marked_payments_are_asked_about_and_what_failed_is_named(
     opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(6)
-    service: Any = _Asked()
+    service: Any = _FailingService()
     async with opened("slash", *"INV-4829", "enter", queries=service) as (app, pilot):
         await press(pilot, settled, "asterisk", "c")
         assert len(service.ids) == 4
@@ -116,7 +116,7 @@ async def test_asking_about_many_is_confirmed_and_escape_stops_it_with_what_was_
     opened: Opened, seed: Any, settled: Settled
 ) -> None:
     seed.busy(40)
-    service: Any = _Asked()
+    service: Any = _FailingService()
     held, reached = Event(), Event()
     answer = service.ask_collection
 
@@ -166,7 +166,7 @@ async def test_an_export_takes_the_marked_rows_alone(
     assert len(written(tmp_path)) == 3
 
 
-class _Resending(OperatorActions):
+class _ResendList(OperatorActions):
     """Resends into a list."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -188,7 +188,7 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
     seed.busy(6)
     at = clock.now()
     seed.polled(seed.collection(60, at=at, status="succeeded", completed_at=at), at=at)
-    sender = _Resending(store, actor="asha", clock=clock, profile="main")
+    sender = _ResendList(store, actor="asha", clock=clock, profile="main")
     async with opened("2", "exclamation_mark", "asterisk", "R", operator=sender) as (app, pilot):
         assert isinstance(app.screen, ConfirmScreen)
         assert "Resend these events" in shown(app)
@@ -238,7 +238,7 @@ async def test_matches_of_a_lookup_are_marked_until_something_else_is_looked_up(
     opened: Opened, seed: Any, settled: Settled, tmp_path: Path
 ) -> None:
     seed.busy(30)
-    service: Any = _Asked()
+    service: Any = _FailingService()
     async with opened("3", *"4820", "enter", folder=tmp_path, queries=service) as (app, pilot):
         await press(pilot, settled, "space", "space")
         assert "2 marked, esc unmarks" in shown(app)
@@ -262,7 +262,7 @@ async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_n
         subject = f"col_{n:016}"
         store.audit.add(actor="x", act="note", subject=subject, detail="", outcome="done")
     store.audit.add(actor="x", act="replay", subject="elsewhere", detail="", outcome="done")
-    service: Any = _Asked()
+    service: Any = _FailingService()
     async with opened("7", "asterisk", operator=operator, queries=service) as (app, pilot):
         assert "3 marked, esc unmarks" in shown(app)
         await press(pilot, settled, "y")

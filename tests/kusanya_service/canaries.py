@@ -30,7 +30,7 @@ PUBLIC = "9.9.9.9"
 SPELLINGS = ["127.1", "2130706433", "0x7f.1", "localhost", "[::ffff:127.0.0.1]"]
 
 
-class _Open(AddressPolicy):
+class _NoPolicy(AddressPolicy):
     """No border at all: the control."""
 
     def allows(self, address: object, port: int, mode: str) -> bool:
@@ -58,7 +58,7 @@ async def main(guarded: bool) -> None:
 
     servers = [await asyncio.start_server(canary, address, 8080) for address in [*INTERNAL, PUBLIC]]
     resolver = Resolver()
-    policy = AddressPolicy() if guarded else _Open()
+    policy = AddressPolicy() if guarded else _NoPolicy()
     sender = HttpSender(policy=policy, resolve=resolver, signature_header="Service-Signature")
     hosts = [f"[{one}]" if ":" in one else one for one in [*INTERNAL, PUBLIC]] + SPELLINGS
     request = SignedRequest(body=b"{}", signed_at_ms=0, secrets=("whsec_x",))

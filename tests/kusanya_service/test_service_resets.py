@@ -109,7 +109,7 @@ def test_resets_before_the_first_byte_lose_no_delivery(
 def closed_before(moment: str) -> Any:
     """Return a `connect` whose connection has been closed by the other side at a moment."""
 
-    class Closed(streams.Stream):
+    class ClosedStream(streams.Stream):
         def get_extra_info(self, info: str) -> Any:
             if info == "server_addr" and moment == "look at the peer":
                 return None  # what uvloop says of a connection that was reset
@@ -123,7 +123,7 @@ def closed_before(moment: str) -> Any:
 
     async def connect(address: str, port: int, timeout: float | None) -> streams.Stream:  # noqa: ASYNC109
         opened = await streams.connect(address, port, timeout)
-        return Closed(opened._reader, opened._writer)
+        return ClosedStream(opened._reader, opened._writer)
 
     return connect
 

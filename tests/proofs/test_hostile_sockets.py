@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 from tests.proofs.kit.deliveries import Sender, event_body, request_of
-from tests.proofs.kit.receivers import Nursery, Running
+from tests.proofs.kit.receivers import Nursery, ReceiverProcess
 from tests.proofs.kit.recovered import disagreements, look
 
 MEMORY_MB: Final = 64
@@ -32,7 +32,7 @@ ACKNOWLEDGED: Final = frozenset(range(200, 300))
 class Honest:
     """One merchant's service, delivering all the time."""
 
-    def __init__(self, receiver: Running) -> None:
+    def __init__(self, receiver: ReceiverProcess) -> None:
         self.acknowledged: list[bytes] = []
         self.other: list[int | None] = []
         self.slowest_s = 0.0
@@ -65,7 +65,7 @@ class Honest:
         assert not self._thread.is_alive()
 
 
-def memory_mb(receiver: Running) -> float:
+def memory_mb(receiver: ReceiverProcess) -> float:
     """Return the resident memory of a receiver."""
     status = Path(f"/proc/{receiver.pid}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
@@ -74,7 +74,7 @@ def memory_mb(receiver: Running) -> float:
 
 
 @contextmanager
-def under_attack(nursery: Nursery, store: Path, **limits: float) -> Iterator[Running]:
+def under_attack(nursery: Nursery, store: Path, **limits: float) -> Iterator[ReceiverProcess]:
     """Run a receiver with honest traffic; afterwards hold what an attack must not change."""
     with nursery.receiver(store, connections=limits) as receiver:
         with Sender(receiver.port) as sender:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 from tests.proofs.kit.deliveries import Sender, event_body
-from tests.proofs.kit.receivers import Nursery, Running
+from tests.proofs.kit.receivers import Nursery, ReceiverProcess
 from tests.proofs.kit.recovered import disagreements, look
 from tests.proofs.kit.trace import (
     Acknowledgement,
@@ -35,7 +35,7 @@ CALLS: Final = ("pwrite64", SYNCS, "ftruncate", "openat")
 class Crowd:
     """Several connections that deliver until the receiver is gone."""
 
-    def __init__(self, receiver: Running, *, first: int) -> None:
+    def __init__(self, receiver: ReceiverProcess, *, first: int) -> None:
         self.acknowledged: list[bytes] = []
         self._threads = [
             threading.Thread(target=self._deliver, args=(receiver, first + 100_000 * number))
@@ -44,7 +44,7 @@ class Crowd:
         for thread in self._threads:
             thread.start()
 
-    def _deliver(self, receiver: Running, first: int) -> None:
+    def _deliver(self, receiver: ReceiverProcess, first: int) -> None:
         with Sender(receiver.port) as sender:
             for number in range(first, first + 100_000):
                 # Every fourth event is delivered twice, and some do not fit into a page.

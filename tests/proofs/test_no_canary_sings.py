@@ -43,7 +43,7 @@ SUBSCRIBER: Final = re.compile(r"7[\s.-]*5[\s.-]*4[\s.-]*9[\s.-]*8[\s.-]*7[\s.-]
 PASSWORD: Final = "canary-password-of-the-database"
 
 
-class Seen:
+class Sightings:
     """Everything that somebody could get to see, by where it was seen."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Seen:
 class Keeper(logging.Handler):
     """Keeps whatever anybody logs, on every level."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Sightings) -> None:
         super().__init__(logging.NOTSET)
         self._seen = seen
 
@@ -90,9 +90,9 @@ class Keeper(logging.Handler):
 
 
 @pytest.fixture
-def seen() -> Iterator[Seen]:
+def seen() -> Iterator[Sightings]:
     """Return the collection of all that was seen, with everything that is logged from now on."""
-    made = Seen()
+    made = Sightings()
     root = logging.getLogger()
     keeper, level = Keeper(made), root.level
     root.addHandler(keeper)
@@ -103,7 +103,7 @@ def seen() -> Iterator[Seen]:
 
 
 @contextmanager
-def receiving(store: Store, secret: str, seen: Seen) -> Iterator[RunningReceiver]:
+def receiving(store: Store, secret: str, seen: Sightings) -> Iterator[RunningReceiver]:
     """Run a receiver on loopback and keep what it tells its program."""
     ready: queue.Queue[RunningReceiver] = queue.Queue()
 
@@ -130,7 +130,7 @@ def receiving(store: Store, secret: str, seen: Seen) -> Iterator[RunningReceiver
         assert not thread.is_alive()
 
 
-def answers(port: int, seen: Seen, *requests: bytes) -> None:
+def answers(port: int, seen: Sightings, *requests: bytes) -> None:
     """Keep whole answers of the receiver."""
     for request in requests:
         with socket.create_connection(("127.0.0.1", port), 10) as connection:
@@ -142,7 +142,7 @@ def answers(port: int, seen: Seen, *requests: bytes) -> None:
         seen.add("answer of the receiver", received.decode())
 
 
-def sell(client: Client, store: Store, service: Any, seen: Seen) -> None:
+def sell(client: Client, store: Store, service: Any, seen: Sightings) -> None:
     """Create, lose answers, be refused, pay."""
     seen.add("client", client)
     made = create_safely(
@@ -170,7 +170,7 @@ def sell(client: Client, store: Store, service: Any, seen: Seen) -> None:
         client.get_collection("col_unknown")
 
 
-def lose(service: Any, store: Store, seen: Seen, key: str) -> None:
+def lose(service: Any, store: Store, seen: Sightings, key: str) -> None:
     """Use a key that is refused, and a service that is not there."""
     with Client(key + "x", base_url=service.base_url) as stranger:
         seen.add("client", stranger)
@@ -183,7 +183,7 @@ def lose(service: Any, store: Store, seen: Seen, key: str) -> None:
         create_safely(store, alone, amount=5000, phone=PHONE, reference="order-4")
 
 
-def deliver(bodies: list[bytes], secret: str, port: int, seen: Seen) -> None:
+def deliver(bodies: list[bytes], secret: str, port: int, seen: Sightings) -> None:
     """Deliver genuine, forged, repeated and broken bodies, and look at the pages."""
     with Sender(port) as sender:
         for body in bodies:
@@ -203,7 +203,7 @@ def deliver(bodies: list[bytes], secret: str, port: int, seen: Seen) -> None:
     seen.add("forensics", explain(bodies[0], header, secret))
 
 
-def look(store: Store, seen: Seen) -> None:
+def look(store: Store, seen: Sightings) -> None:
     """Look at everything that a console or a notebook shows."""
     now = datetime.now(UTC)
     seen.add("store", store)
@@ -234,7 +234,7 @@ def look(store: Store, seen: Seen) -> None:
     seen.add("findings", store.maintenance.check())
 
 
-def open_elsewhere(seen: Seen, folder: Path, secret: str, key: str) -> None:
+def open_elsewhere(seen: Sightings, folder: Path, secret: str, key: str) -> None:
     """Open stores and profiles that cannot be used, and show those that can."""
     address = f"postgresql://merchant:{PASSWORD}@127.0.0.1:1/kusanya"
     with seen.error("no database", StoreUnavailable):
@@ -252,7 +252,7 @@ def open_elsewhere(seen: Seen, folder: Path, secret: str, key: str) -> None:
     seen.add("profile", load(environ=environ))
 
 
-def export(store: Store, folder: Path, seen: Seen) -> None:
+def export(store: Store, folder: Path, seen: Sightings) -> None:
     """Export and read every cell again."""
     parquet: Any = pytest.importorskip("pyarrow.parquet")
     store.parquet.write(folder, Mode.TEST)
@@ -264,7 +264,7 @@ def export(store: Store, folder: Path, seen: Seen) -> None:
 
 def test_no_secret_and_no_full_phone_is_seen_anywhere(
     payment_service: PaymentService,  # noqa: F811 - the fixture's name
-    seen: Seen,
+    seen: Sightings,
     tmp_path: Path,
 ) -> None:
     service, secret = payment_service, payment_service.signing_secret
@@ -298,12 +298,12 @@ def test_no_secret_and_no_full_phone_is_seen_anywhere(
 
 @pytest.mark.parametrize("spelling", [PHONE, "0754987123", "+255 754 987 123", "754-987-123"])
 def test_the_search_knows_every_spelling(spelling: str) -> None:
-    seen = Seen()
+    seen = Sightings()
     seen.add("somewhere", f"call {spelling} now")
     assert len(seen.singing({})) == 1
 
 
 def test_the_search_finds_secrets_in_what_is_shown() -> None:
-    seen = Seen()
+    seen = Sightings()
     seen.add("somewhere", {"authorization": "Bearer svc_test_sk_1"})
     assert seen.singing({"API key": "svc_test_sk_1"})

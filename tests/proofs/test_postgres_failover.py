@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from tests.proofs.kit.deliveries import Sender, event_body
 from tests.proofs.kit.postgres import Server, programs
-from tests.proofs.kit.receivers import Nursery, Running
+from tests.proofs.kit.receivers import Nursery, ReceiverProcess
 
 from kusanya.store import Store
 
@@ -38,7 +38,7 @@ def servers(memory: Path) -> Iterator[list[Server]]:
 class Crowd:
     """Many connections that deliver as the service does, each again until it is acknowledged."""
 
-    def __init__(self, receiver: Running) -> None:
+    def __init__(self, receiver: ReceiverProcess) -> None:
         self.acknowledged: list[bytes] = []
         self.refused = 0
         self._over = threading.Event()
@@ -49,7 +49,7 @@ class Crowd:
         for thread in self._threads:
             thread.start()
 
-    def _deliver(self, receiver: Running, first: int) -> None:
+    def _deliver(self, receiver: ReceiverProcess, first: int) -> None:
         number = first
         with Sender(receiver.port) as sender:
             while not self._over.is_set():

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 from tests.proofs.kit.cuts import History, cut_everywhere
 from tests.proofs.kit.deliveries import Sender, event_body
-from tests.proofs.kit.receivers import Nursery, Running
+from tests.proofs.kit.receivers import Nursery, ReceiverProcess
 from tests.proofs.kit.recovered import disagreements, look
 from tests.proofs.kit.trace import Sync, acknowledged, read_trace
 from tests.proofs.kit.tracing import SYNCS, traced
@@ -31,7 +31,7 @@ FAULTS: Final = {
 class Resender:
     """Delivers as the service does: again and again until it is acknowledged."""
 
-    def __init__(self, receiver: Running) -> None:
+    def __init__(self, receiver: ReceiverProcess) -> None:
         self._sender = Sender(receiver.port)
         self.acknowledged: list[bytes] = []
         self.refused = 0

@@ -43,7 +43,7 @@ class Post(msgspec.Struct, kw_only=True):
         )
 
 
-class Left(msgspec.Struct, kw_only=True):
+class LeavingPost(msgspec.Struct, kw_only=True):
     """One POST as it left the merchant, and what the store had durable at that moment."""
 
     at_ms: int
@@ -77,7 +77,7 @@ class Attempt(msgspec.Struct, kw_only=True):
 class Record(msgspec.Struct, kw_only=True):
     """All of it, in order."""
 
-    left: list[Left] = []
+    left: list[LeavingPost] = []
     posts: list[Post] = []
     attempts: list[Attempt] = []
     acknowledged: list[bytes] = []
@@ -94,7 +94,9 @@ class Record(msgspec.Struct, kw_only=True):
         """Record a POST that leaves, and look whether its intent is kept."""
         intent = world.store.intents.by_key(mode, "default", key)
         kept = None if intent is None else intent.body
-        self.left.append(Left(at_ms=world.now_ms, mode=mode, key=key, body=body, kept_body=kept))
+        self.left.append(
+            LeavingPost(at_ms=world.now_ms, mode=mode, key=key, body=body, kept_body=kept)
+        )
 
     def died(self, at_ms: int) -> None:
         """Mark what the service could not write down."""

@@ -32,7 +32,7 @@ MODES = st.sampled_from([Mode.TEST, Mode.TEST, Mode.LIVE])
 SPANS_S = st.sampled_from([0, 1, 20, 130, 61, 300, 7_200, 43_200, 86_399, 86_400, 260_000])
 
 
-class Serving(RuleBasedStateMachine):
+class ServiceMachine(RuleBasedStateMachine):
     """One service and the people and programs around it."""
 
     @initialize()
@@ -76,9 +76,9 @@ class Serving(RuleBasedStateMachine):
         self._post(mode, f"key-{number}", msgspec.json.encode(order))
 
     def _left(self, mode: Mode, key: str) -> Any:
-        from tests.simulation.records import Left
+        from tests.simulation.records import LeavingPost
 
-        return Left(at_ms=self.world.now_ms, mode=mode, key=key, body=b"", kept_body=b"")
+        return LeavingPost(at_ms=self.world.now_ms, mode=mode, key=key, body=b"", kept_body=b"")
 
     @rule(data=st.data(), other=st.booleans())
     def repeats(self, data: Any, other: bool) -> None:
@@ -176,7 +176,7 @@ class Serving(RuleBasedStateMachine):
 @pytest.mark.scale(15, 500, 5_000)
 def test_no_order_of_acts_breaks_a_rule_of_the_service(rounds: int) -> None:
     run_state_machine_as_test(
-        Serving,
+        ServiceMachine,
         settings=settings(
             max_examples=rounds,
             stateful_step_count=30,

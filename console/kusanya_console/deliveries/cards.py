@@ -19,7 +19,7 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.signed import signed_runs
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
@@ -50,7 +50,7 @@ _MEANS = {
 }
 
 
-def verdict(row: Arrived) -> Run:
+def verdict(row: DeliveryRecord) -> Run:
     """Return what became of an arrival, or that there was none."""
     if isinstance(row, MissingEventRow):
         came = row.verdict is MissingEventStatus.ARRIVED
@@ -60,7 +60,7 @@ def verdict(row: Arrived) -> Run:
     return vocabulary.verdict(row)
 
 
-def card_head(row: Arrived, look: Look, width: int) -> list[Line]:
+def card_head(row: DeliveryRecord, look: Look, width: int) -> list[Line]:
     """Return what every part of the detail begins with: which event, its verdict, about what."""
     if isinstance(row, MissingEventRow):
         kind, at = vocabulary.event_type(row.event_type), format_instant(row.arrived_at, look)

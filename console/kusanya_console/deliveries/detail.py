@@ -3,7 +3,7 @@
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya_console.deliveries.cards import attempts_part, missing_part
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.reader import DeliveryDetails, SenderLog
 from kusanya_console.deliveries.sender import sender_lines
 from kusanya_console.deliveries.tabs import DeliveryTab, body_lines, header_lines, signature_lines
@@ -15,7 +15,7 @@ from kusanya_console.ui.vocabulary import MUTED, WARN
 
 def part_lines(
     tab: DeliveryTab,
-    row: Arrived,
+    row: DeliveryRecord,
     look: Look,
     width: int,
     *,
@@ -54,7 +54,7 @@ def _brought(
 
 
 def _sender(
-    row: Arrived, sender: SenderLog | None, mine: DeliveryDetails, look: Look, width: int
+    row: DeliveryRecord, sender: SenderLog | None, mine: DeliveryDetails, look: Look, width: int
 ) -> list[Line]:
     if sender is None or sender.row_id != row.id:
         return [((translate("asking the sender"), MUTED),)]

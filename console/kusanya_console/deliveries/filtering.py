@@ -16,10 +16,10 @@ from kusanya.store.records import (
 from kusanya_console.lists.filtering import bounds, sought_and_tested
 from kusanya_console.lists.paging import Test
 
-Arrived = DeliveryRow | MissingEventRow
+DeliveryRecord = DeliveryRow | MissingEventRow
 """A line of the deliveries: what arrived, or what should have."""
 
-_VALUES: Final[Mapping[str, Callable[[Arrived], object]]] = {
+_VALUES: Final[Mapping[str, Callable[[DeliveryRecord], object]]] = {
     "event": lambda row: row.event_id,
     "type": lambda row: row.event_type,
     "endpoint": lambda row: row.endpoint,
@@ -37,7 +37,7 @@ _VALUES: Final[Mapping[str, Callable[[Arrived], object]]] = {
 DELIVERY_KEYS: Final = tuple(_VALUES)
 
 
-def attempt_number(row: Arrived, *, now: datetime) -> int | None:
+def attempt_number(row: DeliveryRecord, *, now: datetime) -> int | None:
     """Return which attempt an arrival is, or how many are past of one that never came."""
     return attempts_due(row, now=now) if isinstance(row, MissingEventRow) else attempt_of(row)
 

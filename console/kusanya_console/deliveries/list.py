@@ -24,7 +24,7 @@ from kusanya_console.actions.messages import copyable
 from kusanya_console.deliveries.cards import verdict
 from kusanya_console.deliveries.filtering import (
     DELIVERY_KEYS,
-    Arrived,
+    DeliveryRecord,
     attempt_number,
     delivery_query,
 )
@@ -38,15 +38,15 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, Run
 
 
-def _arrived(row: Arrived, look: Look) -> Run:
+def _arrived(row: DeliveryRecord, look: Look) -> Run:
     return format_listed_instant(row.arrived_at, look), MUTED
 
 
-def _type(row: Arrived, _look: Look) -> Run:
+def _type(row: DeliveryRecord, _look: Look) -> Run:
     return (arrival_type(row), PLAIN)
 
 
-def arrival_type(row: Arrived) -> str:
+def arrival_type(row: DeliveryRecord) -> str:
     """Return what an arrival is about; what a rejected one says is only claimed."""
     if isinstance(row, MissingEventRow):
         return translate("final by poll")
@@ -58,18 +58,18 @@ def arrival_type(row: Arrived) -> str:
     )
 
 
-def _attempt(row: Arrived, look: Look) -> Run:
+def _attempt(row: DeliveryRecord, look: Look) -> Run:
     number = attempt_number(row, now=look.now)
     if number is not None:
         return f"{number}/{ATTEMPTS}", MUTED
     return vocabulary.attempt_sign(row) if isinstance(row, DeliveryRow) else ("", MUTED)
 
 
-def _answer(row: Arrived, _look: Look) -> Run:
+def _answer(row: DeliveryRecord, _look: Look) -> Run:
     return ("—", MUTED) if row.answer is None else (f"{row.answer}", PLAIN)
 
 
-FIELDS: Final[Mapping[str, Callable[[Arrived], Value]]] = {
+FIELDS: Final[Mapping[str, Callable[[DeliveryRecord], Value]]] = {
     "arrived_at": lambda row: format_exact(row.arrived_at),
     "mode": lambda row: row.mode.value,
     "endpoint": lambda row: row.endpoint,
@@ -84,7 +84,7 @@ FIELDS: Final[Mapping[str, Callable[[Arrived], Value]]] = {
     "amount": lambda row: row.amount,
     "currency": lambda row: row.currency,
 }
-COLUMNS: tuple[Column[Arrived], ...] = (
+COLUMNS: tuple[Column[DeliveryRecord], ...] = (
     Column("arrived", 9, _arrived, whole=True, order=SortOrder.CREATED),
     Column("event", 10, lambda row, _: cell(row.event_id, limit=130), grows=18, names=True,
            key="event"),
@@ -101,19 +101,19 @@ COLUMNS: tuple[Column[Arrived], ...] = (
 )  # fmt: skip
 
 
-def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[Arrived]:
+def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[DeliveryRecord]:
     store, mode = context.store, context.mode
     where, test = delivery_query(query, now=context.clock.now())
 
-    def page(older: Key | None, newer: Key | None, limit: int) -> Page[Arrived]:
+    def page(older: Key | None, newer: Key | None, limit: int) -> Page[DeliveryRecord]:
         return store.deliveries.page_with_missing(
             mode, where=where, older_than=older, newer_than=newer, limit=limit
         )
 
-    def refetch(ids: Sequence[str]) -> dict[str, Arrived]:
+    def refetch(ids: Sequence[str]) -> dict[str, DeliveryRecord]:
         polled = [name.removeprefix(MISSING_ID) for name in ids if name.startswith(MISSING_ID)]
         rows = map(missing_event, store.collections.by_id(polled, mode).values())
-        missing: dict[str, Arrived] = {row.id: row for row in rows if row is not None}
+        missing: dict[str, DeliveryRecord] = {row.id: row for row in rows if row is not None}
         return missing | store.deliveries.by_id(ids)
 
     return ListPages(
@@ -121,7 +121,7 @@ def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[A
     )
 
 
-def _with_its_event(row: Arrived) -> Arrived:
+def _with_its_event(row: DeliveryRecord) -> DeliveryRecord:
     """Return the line of a missing event whose event has arrived meanwhile."""
     if not isinstance(row, MissingEventRow) or row.verdict is MissingEventStatus.ARRIVED:
         return row
@@ -136,7 +136,7 @@ def _hours(context: AppContext) -> Hours:
     return sum_hours((row.hour, row.count) for row in rows)
 
 
-def _selection(row: Arrived) -> Selection:
+def _selection(row: DeliveryRecord) -> Selection:
     """Return the event on a line, with the collection that it is about."""
     return Selection(
         name=format_text(row.reference or row.event_id or translate("this arrival"), 60),
@@ -146,7 +146,7 @@ def _selection(row: Arrived) -> Selection:
     )
 
 
-DELIVERY_LIST: ListDefinition[Arrived] = ListDefinition(
+DELIVERY_LIST: ListDefinition[DeliveryRecord] = ListDefinition(
     records="deliveries",
     columns=COLUMNS,
     keys=DELIVERY_KEYS,

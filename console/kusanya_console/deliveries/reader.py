@@ -13,7 +13,7 @@ from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya.webhooks.schedule import plan
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.reader import ServiceReader
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.sender import SenderComparison, compare
 from kusanya_console.ui.format import Look
 
@@ -41,7 +41,7 @@ class SenderLog(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-def initial_details(row: Arrived, look: Look) -> DeliveryDetails:
+def initial_details(row: DeliveryRecord, look: Look) -> DeliveryDetails:
     """Return what a line says by itself, before anything is read."""
     if isinstance(row, MissingEventRow):
         return DeliveryDetails(row_id=row.id, rows=(), plan=missing_plan(row, now=look.now))
@@ -49,7 +49,7 @@ def initial_details(row: Arrived, look: Look) -> DeliveryDetails:
 
 
 def load_details(
-    store: Store, row: Arrived, look: Look, forensics: Forensics | None
+    store: Store, row: DeliveryRecord, look: Look, forensics: Forensics | None
 ) -> DeliveryDetails:
     """Return what belongs to a line. Raises StoreError."""
     if isinstance(row, MissingEventRow):
@@ -76,7 +76,7 @@ def load_details(
 
 
 def load_sender_log(
-    service: ServiceReader, row: Arrived, everywhere: tuple[DeliveryRow, ...]
+    service: ServiceReader, row: DeliveryRecord, everywhere: tuple[DeliveryRow, ...]
 ) -> SenderLog:
     """Return the sender's log of the event on a line, compared with what arrived."""
     if row.event_id is None:

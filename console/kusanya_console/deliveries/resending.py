@@ -8,7 +8,7 @@ from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.list import arrival_type
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import cell, format_text
@@ -19,12 +19,12 @@ from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, WARN, Run
 class ResendPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Which events of the chosen lines can come again, one line for each event, and how."""
 
-    rows: tuple[Arrived, ...]
+    rows: tuple[DeliveryRecord, ...]
     lines: int
     """Of so many lines; several arrivals of one event are one event."""
     left_out: int
     """Lines that name no event and no payment without one."""
-    send: Callable[[Arrived], ActionResult]
+    send: Callable[[DeliveryRecord], ActionResult]
     only_asks: bool
     """True where nothing is sent again and the service is asked for the facts instead."""
 
@@ -65,7 +65,7 @@ class ResendPlan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def resending(rows: Sequence[Arrived], context: AppContext) -> ResendPlan | str:
+def resending(rows: Sequence[DeliveryRecord], context: AppContext) -> ResendPlan | str:
     """Return what of `rows` can be had again, or why nothing can.
 
     Without a dashboard of the sender the service is asked for the payments whose event never came.
@@ -83,7 +83,7 @@ def resending(rows: Sequence[Arrived], context: AppContext) -> ResendPlan | str:
     if not once:
         return "off: it is not known which event that was, or the event has come meanwhile"
 
-    def send(row: Arrived) -> ActionResult:
+    def send(row: DeliveryRecord) -> ActionResult:
         result = ActionResult("the service has no resend", ActionOutcome.NOTHING_TO_DO)
         if not no_resend:
             result = operator.resend(row)
@@ -98,9 +98,11 @@ def resending(rows: Sequence[Arrived], context: AppContext) -> ResendPlan | str:
     )
 
 
-def _once(rows: Sequence[Arrived], *, sendable: bool) -> tuple[tuple[Arrived, ...], int]:
+def _once(
+    rows: Sequence[DeliveryRecord], *, sendable: bool
+) -> tuple[tuple[DeliveryRecord, ...], int]:
     """Return one line for each event or payment without one, and how many name neither."""
-    once: dict[str, Arrived] = {}
+    once: dict[str, DeliveryRecord] = {}
     left_out = 0
     for row in rows:
         if isinstance(row, MissingEventRow):
@@ -113,6 +115,6 @@ def _once(rows: Sequence[Arrived], *, sendable: bool) -> tuple[tuple[Arrived, ..
     return tuple(once.values()), left_out
 
 
-def name_of(row: Arrived) -> str:
+def name_of(row: DeliveryRecord) -> str:
     """Return what a line is called in the account of several."""
     return format_text(row.event_id or row.reference or "", 60)

@@ -18,7 +18,7 @@ from kusanya_console.actions.messages import (
 from kusanya_console.commands import bindings_of
 from kusanya_console.deliveries.cards import card_head
 from kusanya_console.deliveries.detail import part_lines
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.reader import (
     DeliveryDetails,
@@ -42,7 +42,7 @@ SENDER_EVERY_S: Final = 2.0
 _HOUR: Final = timedelta(hours=1)
 
 
-class DeliveriesScreen(ListScreen[Arrived]):
+class DeliveriesScreen(ListScreen[DeliveryRecord]):
     """The arrivals of one mode and the missing events among them, newest first."""
 
     NAME = "deliveries"
@@ -190,7 +190,7 @@ class DeliveriesScreen(ListScreen[Arrived]):
         card.show(lines)
         rail.show(lambda width: attempt_lines(row.id, mine.rows, mine.plan, look, width))
 
-    def _endpoint(self, row: Arrived) -> EndpointHealth | None:
+    def _endpoint(self, row: DeliveryRecord) -> EndpointHealth | None:
         known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
         return next((one for one in known if one.endpoint == row.endpoint), None)
 

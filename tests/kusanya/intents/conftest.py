@@ -103,7 +103,7 @@ _FROM_BETWEEN: Final = {
 _NEVER_ARRIVED: Final = {Fault.TOO_EARLY, Fault.LOGIN_PAGE}
 
 
-class Arrived(NamedTuple):
+class SentRequest(NamedTuple):
     """One request that left, and when."""
 
     key: str
@@ -119,7 +119,7 @@ class FakeService:
         self.collections: dict[str, dict[str, Any]] = {}
         self.made_by: dict[str, str] = {}
         """For each collection the key that made it."""
-        self.arrived: list[Arrived] = []
+        self.arrived: list[SentRequest] = []
         self.faults: list[Fault] = []
         self.witness: Store | None = None
         """Where every create must be durable before it leaves."""
@@ -137,7 +137,7 @@ class FakeService:
         self._check_durable(key, body)
         if fault is Fault.NO_CONNECTION:
             return Failure(left=False, why="no connection")
-        self.arrived.append(Arrived(key, body, self.clock.now()))
+        self.arrived.append(SentRequest(key, body, self.clock.now()))
         if fault is Fault.LOST_REQUEST:
             return Failure(left=True, why="no answer in time")
         if fault in _ANSWERED_WITHOUT_ACTING:

@@ -77,7 +77,7 @@ def test_a_call_cancelled_while_it_waits_for_its_answer_gives_its_claim_up(
     assert [(one.key, one.body) for one in service.arrived] == [("job-7", intent.body)]
 
 
-class Stalled(Interposed):
+class StallingStore(Interposed):
     """Lets a test into the midst of one of the store's acts: it is done, and nobody knows yet."""
 
     def __init__(self, store: Store, path: str) -> None:
@@ -145,7 +145,7 @@ def test_a_call_cancelled_while_the_store_acts_ends_after_it_and_holds_nothing(
         reply: Reply = service(request, within_s)
         return reply
 
-    asyncio.run(_cancel_inside(Stalled(store, act), clock, transport))
+    asyncio.run(_cancel_inside(StallingStore(store, act), clock, transport))
     intent = the_intent(store)
     assert (intent.state, intent.claimed_by) == (state, None)
     assert [attempt.outcome for attempt in store.intents.attempts(intent.id)] == ended
@@ -172,7 +172,7 @@ def test_an_interrupted_call_gives_its_claim_up(
 def test_the_error_of_a_call_is_not_replaced_where_its_claim_cannot_be_released(
     store: Store, new_client: NewClient
 ) -> None:
-    class Lost(Interposed):
+    class FailingStore(Interposed):
         def method(self, path: str, found: Any) -> Any:
             if path in {"intents.finish_attempt", "intents.release"}:
                 raise StoreUnavailable("the store is gone")
@@ -181,6 +181,6 @@ def test_the_error_of_a_call_is_not_replaced_where_its_claim_cannot_be_released(
     def interrupted(_request: Request, _within_s: float) -> Reply:
         raise KeyboardInterrupt
 
-    lost: Any = Lost(store)
+    lost: Any = FailingStore(store)
     with pytest.raises(KeyboardInterrupt):
         create_safely(lost, new_client(transport=interrupted), **KEYED)

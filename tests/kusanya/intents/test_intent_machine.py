@@ -34,7 +34,7 @@ REFERENCES = st.sampled_from(["a", "b", "c"])
 OVER = {IntentState.ANSWERED, IntentState.SETTLED, IntentState.REFUSED}
 
 
-class Creating(RuleBasedStateMachine):
+class CreationMachine(RuleBasedStateMachine):
     """One merchant, whose processes die, on a network that loses."""
 
     play: Any
@@ -206,7 +206,7 @@ def test_no_order_of_events_charges_twice_on_postgresql(
 
 
 def _run(play: Any, rounds: int, url: str | None) -> None:
-    machine = type("Machine", (Creating,), {"play": play, "store_url": url})
+    machine = type("Machine", (CreationMachine,), {"play": play, "store_url": url})
     run_state_machine_as_test(
         machine,
         settings=settings(

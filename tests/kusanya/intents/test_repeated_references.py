@@ -97,7 +97,7 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
     create_safely(store, new_client(), **ORDER)
 
     # Between this call's look and its own row, another process forces a repeat and learns nothing.
-    class Racing(Interposed):
+    class RacingStore(Interposed):
         def method(self, path: str, found: Any) -> Any:
             if path == "intents.begin" and len(service.arrived) == 1:
                 service.faults = [play.Fault.LOST_ANSWER]
@@ -113,7 +113,7 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
 
     with pytest.raises(IntentError, match="resume that one first"):
         create_safely(
-            Racing(store),  # type: ignore[arg-type]  # the store with a race inside
+            RacingStore(store),  # type: ignore[arg-type]  # the store with a race inside
             new_client(),
             **ORDER,
             idempotency_key="ours",
@@ -127,7 +127,7 @@ def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
     store: Store, new_client: NewClient, service: Any
 ) -> None:
     # Between this call's look and its own row, another process takes the same reference.
-    class Racing(Interposed):
+    class RacingStore(Interposed):
         raced = False
 
         def method(self, path: str, found: Any) -> Any:
@@ -137,6 +137,6 @@ def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
             return found
 
     with pytest.raises(IntentError, match="used before"):
-        create_safely(Racing(store), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
+        create_safely(RacingStore(store), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
     assert [sent.key for sent in service.arrived] == ["theirs"]
     assert store.intents.by_key(Mode.TEST, "default", "ours") is None

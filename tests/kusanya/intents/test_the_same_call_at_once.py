@@ -143,7 +143,7 @@ def test_a_call_that_sees_its_own_key_a_moment_late_does_not_take_it_for_another
 ) -> None:
     first = create_safely(store, new_client(), **KEYED)
 
-    class Late(Interposed):
+    class LateStore(Interposed):
         """Knows no key at the first look, as if it had been written right after it."""
 
         looks = 0
@@ -154,5 +154,5 @@ def test_a_call_that_sees_its_own_key_a_moment_late_does_not_take_it_for_another
             self.looks += 1
             return (lambda *_: None) if self.looks == 1 else found
 
-    late: Any = Late(store)
+    late: Any = LateStore(store)
     assert create_safely(late, new_client(), **KEYED).collection.id == first.collection.id

@@ -146,7 +146,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
     store.record(service.event("col_1"))
     answered: list[IntentRow] = []
 
-    class Racing(Interposed):
+    class RacingStore(Interposed):
         """The sweep's store: between its look and its word the intent is answered."""
 
         def method(self, path: str, found: Any) -> Any:
@@ -167,7 +167,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
                 )
             return found
 
-    assert resolve_waiting(Racing(store), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
+    assert resolve_waiting(RacingStore(store), now=clock.now()) == 0  # type: ignore[arg-type]  # the store with a race inside
     assert the_intent(store) == answered[0]
 
 

@@ -219,13 +219,13 @@ def test_a_full_queue_drops_and_counts_and_stopping_does_not_wait_for_it(
 ) -> None:
     entered, release = threading.Event(), threading.Event()
 
-    class Stuck(Service):
+    class StuckService(Service):
         def get_event(self, event_id: str, /) -> Event:
             entered.set()
             assert release.wait(10)
             return super().get_event(event_id)
 
-    service = Stuck(body())
+    service = StuckService(body())
     offered = acknowledged()
     with DoubleCheck(
         store, {Mode.TEST: service}, policy=DoubleCheckPolicy.ALWAYS, queue_events=2

@@ -205,7 +205,7 @@ def test_an_event_resolves_a_lost_creation(
     assert (found.state, found.collection_id) == (IntentState.SETTLED, "col_1")
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     """A server that writes no log of its own."""
 
     def log_message(self, *_: Any) -> None:
@@ -235,7 +235,7 @@ def wsgi(store: Store, clock: Clock) -> Iterator[int]:
         start_response(f"{status} said", [("content-type", "text/plain")])
         return [text.encode()]
 
-    with make_server("127.0.0.1", 0, program, handler_class=Quiet) as server:
+    with make_server("127.0.0.1", 0, program, handler_class=QuietHandler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_port

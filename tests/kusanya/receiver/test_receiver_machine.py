@@ -72,7 +72,7 @@ def event(number: int, mode: str, status: str, *, copy: int = 0, amount: int = 5
     return json.dumps(said).encode()
 
 
-class Receiving(RuleBasedStateMachine):
+class ReceiverMachine(RuleBasedStateMachine):
     """One receiver's classification and journal, through crashes."""
 
     @initialize()
@@ -269,7 +269,7 @@ class Receiving(RuleBasedStateMachine):
 @pytest.mark.scale(8, 500, 5_000)
 def test_no_order_of_deliveries_makes_another_truth(rounds: int) -> None:
     run_state_machine_as_test(
-        Receiving,
+        ReceiverMachine,
         settings=settings(
             max_examples=rounds,
             stateful_step_count=30,

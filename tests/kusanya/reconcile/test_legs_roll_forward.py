@@ -41,7 +41,7 @@ def april(day: int) -> datetime:
     return datetime(2026, 4, day, 12, tzinfo=EAT)
 
 
-class Followed:
+class April:
     """April, after everybody did what March's pack advised."""
 
     def __init__(self, month: three_legs.Month, march: Report) -> None:
@@ -255,7 +255,7 @@ def test_a_month_on_three_legs_whose_advice_was_followed_leaves_nothing(
     tariff = fees.tariff(month.made.collections, period=month.made.period)
     march = close_march(plain, month, tariff)
     carried = carried_of(march, tmp_path) if seed == 0 else without_a_pack(march)
-    done = Followed(month, march)
+    done = April(month, march)
     with Store.open(tmp_path / "store.db") as store:
         listed = decisions.OpenItems(
             folder=tmp_path, run_id=carried.run_id, mode=plain.mode, frame=march.items

@@ -30,7 +30,7 @@ HEADER = "reference,amount,currency,booked_at\n"
 MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}
 
 
-class Closed(NamedTuple):
+class ClosedMonth(NamedTuple):
     """A closed month: `home` holds its store.db and ledger.csv, `folder` its pack."""
 
     home: Path
@@ -40,7 +40,7 @@ class Closed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
+def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedMonth:
     """Return a month of five payments with books that agree."""
     home = tmp_path_factory.mktemp("closed")
     with Store.open(home / "store.db") as opened:
@@ -50,11 +50,11 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
     options = {**MARCH, "store": str(home / "store.db"), "ledger": agreeing(home)}
     result = reconcile.run(**options, out=home / "out", progress=said.append)
     assert result.folder is not None
-    return Closed(home, result, result.folder, said)
+    return ClosedMonth(home, result, result.folder, said)
 
 
 @pytest.fixture
-def store(closed: Closed, tmp_path: Path) -> Iterator[Store]:
+def store(closed: ClosedMonth, tmp_path: Path) -> Iterator[Store]:
     """Return a copy of the closed month's store, which a test may add to."""
     shutil.copy(closed.home / "store.db", tmp_path / "store.db")
     with Store.open(tmp_path / "store.db") as opened:
@@ -80,7 +80,7 @@ def agreeing(tmp_path: Path) -> str:
 
 
 def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
-    closed: Closed, store: Store, tmp_path: Path
+    closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
     again = reconcile.run(**options, out=tmp_path / "two")
@@ -109,7 +109,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
 
 
 def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(
-    closed: Closed, tmp_path: Path
+    closed: ClosedMonth, tmp_path: Path
 ) -> None:
     home = closed.home
     shutil.copy(home / "store.db", tmp_path / "shop.db")
@@ -221,7 +221,7 @@ def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> Non
 
 
 def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
-    closed: Closed, store: Store, tmp_path: Path
+    closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
     position = store.feed.head()
@@ -247,7 +247,7 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
 
 
 def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
-    closed: Closed, store: Store, tmp_path: Path
+    closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
     found = reconcile.run(**options, previous=tmp_path, out=tmp_path / "out")

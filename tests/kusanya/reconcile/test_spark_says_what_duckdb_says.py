@@ -161,17 +161,17 @@ def hold(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return up_to
 
 
-class Asked(msgspec.Struct):
+class QueryLog(msgspec.Struct):
     """Which query files ran on Spark."""
 
     texts: list[str] = []
 
 
 @pytest.fixture(scope="module")
-def asked() -> Iterator[Asked]:
+def query_log() -> Iterator[QueryLog]:
     from kusanya.reconcile.frames.spark_engine import SparkEngine
 
-    queries = Asked()
+    queries = QueryLog()
     own = SparkEngine._own
 
     def listening(self: Engine, sql: str) -> str:
@@ -275,7 +275,7 @@ EMPTY_AS_WELL: Final = ("unpriced", "straddlers")
 
 @pytest.mark.parametrize("rows", [True, False], ids=["a month", "no row"])
 def test_every_question_has_the_same_answer_on_both_engines(
-    month: Month, address: str, asked: Asked, rows: bool
+    month: Month, address: str, query_log: QueryLog, rows: bool
 ) -> None:
     for name, answer in questions(month, rows=rows).items():
         found = equal(answer(""), answer(address))
@@ -321,7 +321,9 @@ def test_the_books_match_alike(
 
 
 @pytest.mark.parametrize("item", [False, True], ids=["by day", "by collection"])
-def test_the_statement_matches_alike(month: Month, address: str, asked: Asked, item: bool) -> None:
+def test_the_statement_matches_alike(
+    month: Month, address: str, query_log: QueryLog, item: bool
+) -> None:
     lines = month.made.statement
     if item:
         won = month.made.collections.query("status == 'succeeded'").head(len(lines))
@@ -369,7 +371,7 @@ def movements(made: sample_faults.Month) -> pd.DataFrame:
 
 
 def test_statements_of_operators_and_banks_match_alike(
-    month: Month, address: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    month: Month, address: str, query_log: QueryLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     span, lines = month.made.period, movements(month.made)
     known = {
@@ -405,7 +407,7 @@ def test_statements_of_operators_and_banks_match_alike(
 
 
 def test_what_changed_since_an_earlier_close_is_told_alike(
-    month: Month, address: str, asked: Asked
+    month: Month, address: str, query_log: QueryLog
 ) -> None:
     now = questions(month)["closed"]("")
     before = now.iloc[:-3].copy()
@@ -461,10 +463,10 @@ def test_the_command_writes_the_same_pack_on_spark(
         assert packs[1][inside].read_bytes() == path.read_bytes(), inside
 
 
-def test_every_query_file_ran(asked: Asked) -> None:
-    if not asked.texts:
+def test_every_query_file_ran(query_log: QueryLog) -> None:
+    if not query_log.texts:
         pytest.skip("it looks at what the tests before it asked: run the whole file")
-    run = "\n".join(asked.texts)
+    run = "\n".join(query_log.texts)
     queries = sorted(Path(str(files("kusanya.reconcile.sql"))).rglob("*.sql"))
     assert queries
     for found in queries:

@@ -45,7 +45,7 @@ _ENDPOINTS: Final = Endpoints.of(
 )
 
 
-class Inherited:
+class Inheritance:
     """What the parent opened and used before it forked."""
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ def delivery(name: str) -> Arrival:
     return classify(body, headers, arrived_at=NOON, endpoints=_ENDPOINTS)
 
 
-_inherited: Inherited | None = None
+_inherited: Inheritance | None = None
 
 
 def _task(place: tuple[int, int]) -> list[str]:
@@ -190,7 +190,7 @@ def _say(pipe: int, text: str) -> None:
     os.write(pipe, f"{text}\n".encode())
 
 
-def _by_hand(inherited: Inherited) -> dict[str, Any]:
+def _by_hand(inherited: Inheritance) -> dict[str, Any]:
     order = inherited.order
     workers = Workers(inherited.work)
     for worker in range(order["processes"]):
@@ -210,7 +210,7 @@ def _by_hand(inherited: Inherited) -> dict[str, Any]:
     return {"said": workers.answers, "failed": failed, "hung": hung}
 
 
-def _by_pool(inherited: Inherited) -> dict[str, Any]:
+def _by_pool(inherited: Inheritance) -> dict[str, Any]:
     order = inherited.order
     places = [(w, n) for w in range(order["processes"]) for n in range(order["each"])]
     pool = ProcessPoolExecutor(order["processes"], mp_context=multiprocessing.get_context("fork"))
@@ -237,7 +237,7 @@ def _by_pool(inherited: Inherited) -> dict[str, Any]:
     return {"said": said, "failed": failed, "hung": hung}
 
 
-def _while_busy(inherited: Inherited) -> dict[str, Any]:
+def _while_busy(inherited: Inheritance) -> dict[str, Any]:
     """Fork while other threads read and write without a pause."""
     order = inherited.order
     workers = Workers(inherited.work)
@@ -270,7 +270,7 @@ def _while_busy(inherited: Inherited) -> dict[str, Any]:
     return {"said": [*workers.answers, *said], "failed": failed, "hung": hung}
 
 
-def _inside(inherited: Inherited) -> dict[str, Any]:
+def _inside(inherited: Inheritance) -> dict[str, Any]:
     """Fork in the midst of reading; the child says what it may do with the store."""
     order = inherited.order
 
@@ -297,7 +297,7 @@ def _inside(inherited: Inherited) -> dict[str, Any]:
     return {"said": said, "failed": failed, "hung": hung}
 
 
-def _on_a_loop(inherited: Inherited) -> dict[str, Any]:
+def _on_a_loop(inherited: Inheritance) -> dict[str, Any]:
     """Fork in the midst of an event loop whose client holds connections."""
     order = inherited.order
     client = AsyncClient(order["key"], base_url=order["base_url"])
@@ -348,7 +348,7 @@ def main() -> None:
     """Do what the order says."""
     global _inherited  # noqa: PLW0603 - how a pool's task finds what was opened before
     order = json.loads(sys.stdin.read())
-    _inherited = Inherited(order)
+    _inherited = Inheritance(order)
     result = WAYS[order["way"]](_inherited)
     print(json.dumps(result), flush=True)  # noqa: T201 - the answer to the test
     if not order["parent_closes"]:

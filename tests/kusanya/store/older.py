@@ -40,7 +40,7 @@ def everything(found: Engines) -> dict[str, list[Any]]:
         }
 
 
-class Journaled(Store):
+class OlderStore(Store):
     """A store of an older revision, written without bringing it up to date.
 
     While it is open its collections have the columns of today, which the writer knows alone.

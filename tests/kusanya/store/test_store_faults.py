@@ -18,7 +18,7 @@ from kusanya.wire import Mode
 Opener = Callable[..., Store]
 
 
-class Held:
+class HeldLock:
     """The journal's lock, held by someone else."""
 
     def __init__(self, store: Store) -> None:
@@ -37,7 +37,7 @@ def unholdable(arrival: Arrival) -> Arrival:
 
 def test_a_bad_row_fails_alone_and_its_neighbours_are_kept(open_store: Opener, make: Any) -> None:
     store, other = open_store(), open_store()
-    held = Held(other)
+    held = HeldLock(other)
     # The first waits for the lock; the rest queue up behind it and become one batch.
     waiting = [store.submit(make.arrival(0))]
     waiting += [store.submit(make.arrival(n)) for n in range(1, 6)]
@@ -62,7 +62,7 @@ def test_a_fact_that_no_wire_could_carry_fails_alone(store: Store, make: Any) ->
 
 def test_a_full_queue_refuses_at_once_and_loses_nothing(open_store: Opener, make: Any) -> None:
     store, other = open_store(queue_rows=3, batch_rows=1), open_store()
-    held = Held(other)
+    held = HeldLock(other)
     accepted = [store.submit(make.arrival(0))]
     while store.queue_depth > 0:  # until the writer has taken the first and waits for the lock
         time.sleep(0.001)

@@ -18,7 +18,7 @@ from kusanya_service.testing import running_service
 PROGRAM = Path(__file__).with_name("forking.py")
 
 
-class Forked(msgspec.Struct):
+class ForkReport(msgspec.Struct):
     """What the program says of its workers."""
 
     said: list[str]
@@ -30,14 +30,14 @@ class Forked(msgspec.Struct):
         return [line.split()[1:] for line in self.said if line.startswith(f"{kind} ")]
 
 
-Fork = Callable[..., Forked]
+Fork = Callable[..., ForkReport]
 
 
 @pytest.fixture
 def fork(url: str, tmp_path: Path) -> Iterator[Fork]:
     """Return a way to run the program on a fresh store and a running service."""
 
-    def run(way: str, **said: Any) -> Forked:
+    def run(way: str, **said: Any) -> ForkReport:
         order = {
             "way": way,
             "store": url,
@@ -57,13 +57,13 @@ def fork(url: str, tmp_path: Path) -> Iterator[Fork]:
             stdout=subprocess.PIPE,
             check=True,
         )
-        return msgspec.json.decode(ended.stdout, type=Forked)
+        return msgspec.json.decode(ended.stdout, type=ForkReport)
 
     with running_service(Options(data=tmp_path / "service", seed=7)) as service:
         yield run
 
 
-def _check(url: str, forked: Forked) -> None:
+def _check(url: str, forked: ForkReport) -> None:
     """Hold what was said against what is kept, and each create against its answer."""
     assert (forked.failed, forked.hung) == (0, 0)
     with Store.open(url) as store:

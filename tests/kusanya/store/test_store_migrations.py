@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
-from tests.kusanya.store.older import Journaled, everything
+from tests.kusanya.store.older import OlderStore, everything
 
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
@@ -133,7 +133,7 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
         store_id = connection.execute(
             text("SELECT value FROM store_meta WHERE name = 'store_id'")
         ).scalar_one()
-    with Journaled(found) as old:
+    with OlderStore(found) as old:
         for number in range(20):
             old.record(make.arrival(number))
         old.record(make.observation(3, source=Source.EVENT_CHECK))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from tests.kusanya.store.older import Journaled, everything
+from tests.kusanya.store.older import OlderStore, everything
 
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -48,7 +48,7 @@ def older(url: str, make: Any) -> Engines:
         migrations.upgrade(connection, to="0005")
         # With this index the tables serve a journal of today.
         connection.execute(text("CREATE UNIQUE INDEX by_mode ON collection (id, mode)"))
-    with Journaled(found) as journal:
+    with OlderStore(found) as journal:
         for number in (1, 3, 4):
             journal.record(make.observation(number, source=Source.ANSWER, mode="live"))
         journal.record(make.observation(2, mode="test", amount=77))

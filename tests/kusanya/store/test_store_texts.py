@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event, text
-from tests.kusanya.store.older import Journaled
+from tests.kusanya.store.older import OlderStore
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
@@ -184,7 +184,7 @@ def test_a_store_without_the_indexes_has_them_filled_by_the_migration(
         create_file(found.path)
     with found.writer.begin() as connection:
         migrations.upgrade(connection, to="0008")
-    with Journaled(found) as old:
+    with OlderStore(found) as old:
         fill(old, make)
     found.dispose()
     store = open_store(migrate=True)

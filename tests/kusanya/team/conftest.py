@@ -39,7 +39,7 @@ def join(postgres_url: str, clock: ManualClock) -> Iterator[Callable[..., Store]
         store.close()
 
 
-class Said:
+class Answers:
     """What the service says of collection number n, at its creation and at its end."""
 
     def __init__(self) -> None:
@@ -86,6 +86,6 @@ class Said:
 
 
 @pytest.fixture
-def said() -> Said:
+def said() -> Answers:
     """Return what the service says."""
-    return Said()
+    return Answers()

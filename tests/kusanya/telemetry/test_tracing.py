@@ -121,13 +121,13 @@ def test_a_creation_that_fails_names_the_class_of_its_error_alone(
 def test_a_trace_that_fails_does_not_fail_a_payment(
     shop: tuple[Store, Client], exporter: InMemorySpanExporter, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Broken(SpanProcessor):
+    class BrokenProcessor(SpanProcessor):
         def on_start(self, span: object, parent_context: object = None) -> None:
             if not is_mended:
                 raise ZeroDivisionError
 
     is_mended = False
-    trace.get_tracer_provider().add_span_processor(Broken())  # type: ignore[attr-defined] # the SDK's
+    trace.get_tracer_provider().add_span_processor(BrokenProcessor())  # type: ignore[attr-defined] # the SDK's
     store, client = shop
     made = create_safely(store, client, amount=5000, phone="255754000001", reference="INV-79")
     is_mended = True

@@ -17,7 +17,7 @@ _VOLATILE: Final = "-shm"
 """SQLite's shared memory: whoever opens the store first makes it anew."""
 
 
-class _Pending(NamedTuple):
+class _PendingWrite(NamedTuple):
     place: int
     step: Write | Truncation
 
@@ -27,7 +27,7 @@ class _File:
 
     def __init__(self, durable: bytes = b"") -> None:
         self.durable = bytearray(durable)
-        self.pending: list[_Pending] = []
+        self.pending: list[_PendingWrite] = []
 
 
 Fate = Callable[[], bool]
@@ -54,7 +54,7 @@ class Disk:
             case Rename(path, to) if path in self._names:
                 self._names[to] = self._names.pop(path)
             case Write(path) | Truncation(path):
-                self._names.setdefault(path, _File()).pending.append(_Pending(place, step))
+                self._names.setdefault(path, _File()).pending.append(_PendingWrite(place, step))
             case Sync(path, ok, began) if path == self._folder:
                 if ok:
                     self._durable_names = dict(self._names)

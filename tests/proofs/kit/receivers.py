@@ -22,7 +22,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-class Running:
+class ReceiverProcess:
     """One receiver in a process of its own."""
 
     def __init__(self, pid: int, port: int) -> None:
@@ -78,7 +78,7 @@ class Nursery:
         plant: str | None = None,
         checkpoint_pages: int | None = None,
         connections: dict[str, Any] | None = None,
-    ) -> Iterator[Running]:
+    ) -> Iterator[ReceiverProcess]:
         """Run a receiver over the store at `url`; it is killed at the end if it still runs."""
         job = {
             "url": str(url),
@@ -92,7 +92,7 @@ class Nursery:
         self._parent.stdin.flush()
         said = json.loads(self._parent.stdout.readline())
         assert "pid" in said, said
-        running = Running(said["pid"], said["port"])
+        running = ReceiverProcess(said["pid"], said["port"])
         try:
             yield running
         finally:

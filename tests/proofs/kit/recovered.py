@@ -13,7 +13,7 @@ from kusanya.store import Store
 _EXISTS = "SELECT count(*) FROM sqlite_master WHERE name = 'delivery'"
 
 
-class Found(NamedTuple):
+class Contents(NamedTuple):
     """What SQLite alone says of a store."""
 
     lost: int
@@ -21,22 +21,22 @@ class Found(NamedTuple):
     damage: str | None
 
 
-def look(path: Path, bodies: Iterable[bytes]) -> Found:
+def look(path: Path, bodies: Iterable[bytes]) -> Contents:
     """Open the file as SQLite does after a crash, check it, and look for `bodies`."""
     wanted = Counter(bodies)
     if not path.exists():
-        return Found(wanted.total(), None)
+        return Contents(wanted.total(), None)
     with closing(dbapi2.connect(path, isolation_level=None)) as connection:
         try:
             said = [line for (line,) in connection.execute("PRAGMA integrity_check")]
             if said != ["ok"]:
-                return Found(0, "; ".join(said))
+                return Contents(0, "; ".join(said))
             if connection.execute(_EXISTS).fetchone()[0]:
                 rows = connection.execute("SELECT body FROM delivery")
                 wanted -= Counter(bytes(body) for (body,) in rows)
         except dbapi2.DatabaseError as error:
-            return Found(0, str(error))
-    return Found(wanted.total(), None)
+            return Contents(0, str(error))
+    return Contents(wanted.total(), None)
 
 
 def disagreements(path: Path) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.proofs.kit.receivers import Running
+from tests.proofs.kit.receivers import ReceiverProcess
 from tests.proofs.kit.trace import CALLS
 
 WHOLE: Final = "10000000"
@@ -17,7 +17,7 @@ SYNCS: Final = "/^f(data)?sync$"
 
 @contextmanager
 def traced(
-    strace: str, receiver: Running, output: Path, *, inject: str | None = None
+    strace: str, receiver: ReceiverProcess, output: Path, *, inject: str | None = None
 ) -> Iterator[None]:
     """Trace a receiver into `output` until it ends or the context does.
 

@@ -16,7 +16,7 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
 from kusanya.text import safe
 from kusanya.wire import Status
-from kusanya_console.deliveries.filtering import Arrived
+from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.feed import CollectionCounts, Snapshot
 from kusanya_console.ui.format import format_money, format_percent, format_text
 from kusanya_console.ui.language import translate, translate_filled
@@ -60,7 +60,7 @@ def intent_line(row: IntentRow, *, now: datetime) -> str:
     return f"{format_text(row.reference, _NAME)} {state}, {amount}, {phone}, {sent}"
 
 
-def delivery_line(row: Arrived, *, now: datetime) -> str:
+def delivery_line(row: DeliveryRecord, *, now: datetime) -> str:
     """Return what arrived, or what should have, in one line."""
     name = format_text(row.reference or row.event_id or translate("without a reference"), _NAME)
     kind = format_text(row.event_type or "event", 40)
