@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 
-async def at_rest(pilot: Pilot[Any]) -> None:
+async def come_to_rest(pilot: Pilot[Any]) -> None:
     """Wait until nothing that was begun is left to do, but for what a test holds back itself.
 
     What a worker brings may begin the next one, and a paint may send messages, so that each round

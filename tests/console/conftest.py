@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
 import textual._wait
-from tests.console.at_rest import at_rest
+from tests.console.at_rest import come_to_rest
 from tests.console.seeding import NOW, Seed
 from tests.kit.intents import prepare_intent
 from textual._compositor import Compositor
@@ -63,7 +63,7 @@ def _draw_when_asked(self: Compositor, full: bool = False, **how: Any) -> Any:
 
 
 # Without a terminal Textual draws every change and shows it to nobody: a third of a test's time.
-# Here it draws once everything is at rest, see `settle`, and for pictures.
+# Here it draws once everything is at rest, see `rest_and_draw`, and for pictures.
 Compositor.render_update = _draw_when_asked  # type: ignore[assignment,method-assign] # it is Textual's
 
 HOSTILE = (
@@ -156,9 +156,9 @@ async def at_once(_seconds: float) -> None:
     """Wait for nothing."""
 
 
-async def settle(pilot: Pilot[Any]) -> None:
+async def rest_and_draw(pilot: Pilot[Any]) -> None:
     """Wait until the console is at rest; then draw it."""
-    await at_rest(pilot)
+    await come_to_rest(pilot)
     screen = pilot.app.screen
     _draw(screen._compositor, screen_stack=pilot.app._background_screens)
 
@@ -170,9 +170,9 @@ def slow_fingers() -> Callable[[], float]:
 
 
 @pytest.fixture
-def settled() -> Callable[[Pilot[Any]], Awaitable[None]]:
+def at_rest() -> Callable[[Pilot[Any]], Awaitable[None]]:
     """Return the wait for everything that was begun."""
-    return settle
+    return rest_and_draw
 
 
 @pytest.fixture
@@ -184,10 +184,10 @@ def keys() -> Callable[..., Callable[[Pilot[Any]], Awaitable[None]]]:
 
     def pressing(*names: str, text: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
         async def run(pilot: Pilot[Any]) -> None:
-            await at_rest(pilot)
+            await come_to_rest(pilot)
             for name in (*names, *text):
                 await pilot.press(name)
-                await at_rest(pilot)
+                await come_to_rest(pilot)
 
         return run
 
@@ -207,10 +207,10 @@ def opened(console: Any) -> Callable[..., AbstractAsyncContextManager[tuple[Cons
     ) -> AsyncIterator[tuple[ConsoleApp, Pilot[Any]]]:
         app = console(**options)
         async with app.run_test(size=size, notifications=notifications) as pilot:
-            await settle(pilot)
+            await rest_and_draw(pilot)
             for name in names:
                 await pilot.press(name)
-                await settle(pilot)
+                await rest_and_draw(pilot)
             yield app, pilot
 
     return opening

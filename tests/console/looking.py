@@ -1,14 +1,19 @@
 """What stands on the terminal of a console that a test has opened, and how a test types into it."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
 
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.lists.table_screen import TableScreen
+from kusanya_console.widgets.record_table import RecordTable
 
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
+OpenConsole = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
+"""The conftest's opening of a console, which presses keys on the way."""
+AtRest = Callable[[Pilot[Any]], Awaitable[None]]
 """The conftest's waiting for everything a key has set going."""
 
 
@@ -19,20 +24,28 @@ def lines(app: App[Any]) -> list[str]:
     ]
 
 
+def table(app: ConsoleApp) -> RecordTable[Any]:
+    """Return the list of the screen in view."""
+    screen = app.console_screen
+    assert isinstance(screen, TableScreen)
+    found: RecordTable[Any] = screen.table
+    return found
+
+
 def shown(app: App[Any]) -> str:
     """Return the terminal as plain text."""
     return "\n".join(lines(app))
 
 
-async def press(pilot: Pilot[Any], settled: Settled, *keys: str) -> None:
-    """Press keys one by one, each after everything before it has settled."""
+async def press(pilot: Pilot[Any], at_rest: AtRest, *keys: str) -> None:
+    """Press keys one by one, each after everything before it has come to rest."""
     for key in keys:
         await pilot.press(key)
-        await settled(pilot)
+        await at_rest(pilot)
 
 
-async def ticked(pilot: Pilot[Any], settled: Settled) -> None:
+async def ticked(pilot: Pilot[Any], at_rest: AtRest) -> None:
     """Let the feed read once."""
     assert isinstance(pilot.app, ConsoleApp)
     pilot.app.tick()
-    await settled(pilot)
+    await at_rest(pilot)

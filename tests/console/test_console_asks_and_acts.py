@@ -1,15 +1,13 @@
 """Asking the service and acting: over loopback against the embedded service, seen on the screen."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from msgspec import structs
-from tests.console.looking import shown
+from tests.console.looking import AtRest, OpenConsole, shown
 from tests.kit.intents import prepare_intent
-from textual.pilot import Pilot
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
@@ -30,8 +28,6 @@ from kusanya_console.widgets.sheet import Sheet
 from kusanya_service.testing import payment_service  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
 
@@ -86,12 +82,12 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
 
 
 async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - fixtures
-    opened: Opened,
+    opened: OpenConsole,
     store: Store,
     queries: ServiceQueries,
     paid: Collection,
     payment_service: Any,  # noqa: F811
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     payment_service.advance(30)
     async with opened("c", size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
@@ -101,28 +97,28 @@ async def test_asking_keeps_the_answer_and_says_what_it_was(  # noqa: PLR0917 - 
         assert row.status == "succeeded"
         assert "● succeeded" in shown(app), "what the answer changed is shown at once"
         await pilot.press("j", "2")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "asked: order-1" in shown(app), "it stands until somebody dismisses it"
         await pilot.press("escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "asked: order-1" not in shown(app)
 
 
 async def test_an_id_the_service_cannot_know_is_answered_with_its_reason(
-    opened: Opened, seed: Any, queries: ServiceQueries, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, queries: ServiceQueries, clock: ManualClock, at_rest: AtRest
 ) -> None:
     event = seed.event(seed.collection(1, at=clock.now(), mode=Mode.TEST), at=clock.now())
     claimed = structs.replace(event, id="evt_../../v1 \n")
     seed.delivered(claimed, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
     async with opened("2", size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
         await pilot.press("c")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "asking failed" in shown(app)
         assert app.return_code is None
 
 
 async def test_without_a_key_asking_is_off_and_says_why(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened(size=SIZE) as (app, pilot):
@@ -131,7 +127,7 @@ async def test_without_a_key_asking_is_off_and_says_why(
         await pilot.press("A")
         assert "off: read-only; start with --allow-writes" in shown(app)
         await pilot.press("question_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         help_ = "\n".join(
             "".join(piece for piece, _ in line)
             for line in app.screen.query_one("#keys", Sheet)._lines(100)
@@ -142,21 +138,21 @@ async def test_without_a_key_asking_is_off_and_says_why(
 
 
 async def test_a_catch_up_tells_what_was_learned(
-    opened: Opened,
+    opened: OpenConsole,
     queries: ServiceQueries,
     paid: Collection,
     payment_service: Any,  # noqa: F811
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     payment_service.advance(30)
     async with opened(size=SIZE, mode=Mode.TEST, queries=queries) as (app, pilot):
         await pilot.press("4", "c")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "caught up: 1 collections asked, 1 became final, 1 without an event" in shown(app)
 
 
 async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
-    console: Build, store: Store, paid: Collection, clock: ManualClock, settled: Settled
+    console: Build, store: Store, paid: Collection, clock: ManualClock, at_rest: AtRest
 ) -> None:
     nobody = Client(
         "svc_test_sk_0000", base_url="http://127.0.0.1:9", mode=Mode.TEST, clock=clock,
@@ -165,9 +161,9 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
     with nobody:
         app = console(mode=Mode.TEST, queries=ServiceQueries(store, nobody, clock=clock))
         async with app.run_test(size=SIZE) as pilot:
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("4", "c")
-            await settled(pilot)
+            await at_rest(pilot)
             text = " ".join(shown(app).split())
             assert "not caught up: 1 questions had no answer" in text
             assert "the service cannot be reached (Connection refused)" in text
@@ -175,27 +171,27 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
 
 
 async def test_a_note_is_kept_under_its_author_and_audited(
-    opened: Opened, store: Store, operator: OperatorActions, paid: Collection, settled: Settled
+    opened: OpenConsole, store: Store, operator: OperatorActions, paid: Collection, at_rest: AtRest
 ) -> None:
     async with opened(size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         assert "WRITES ON" in shown(app)
         await pilot.press("A")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.screen, NoteScreen)
         await pilot.press(*"SMS7", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert [(row.author, row.text) for row in store.notes.of(paid.id, Mode.TEST)] == [
             ("asha", "SMS7")
         ]
         assert audited(store) == [(store.audit.actor, "note", "done")]
         assert "noted on order-1, by asha" in shown(app)
         await pilot.press("A", "x", "escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert len(store.notes.of(paid.id, Mode.TEST)) == 1
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
-    opened: Opened, store: Store, operator: OperatorActions, paid: Collection, settled: Settled
+    opened: OpenConsole, store: Store, operator: OperatorActions, paid: Collection, at_rest: AtRest
 ) -> None:
     time = ManualClock()
     async with opened(
@@ -208,29 +204,29 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
         assert audited(store) == [(store.audit.actor, "reveal_phone", "revealed")]
         await time.advance(29)
         app._show_status()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "255754000001" in shown(app)
         await time.advance(1)
         app._show_status()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "255754000001" not in shown(app)
         assert "the phone of order-1 is masked again" in shown(app)
         await pilot.press("v")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "255754000001" in shown(app)
         await pilot.press("3")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "255754000001" not in shown(app), "leaving the screen masks it"
 
 
 @pytest.mark.spec("post-1")
 async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
-    opened: Opened,
+    opened: OpenConsole,
     store: Store,
     operator: OperatorActions,
     client: Client,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     first = client.create_collection(
         amount=7000, phone="255754000001", reference="order-7", idempotency_key="job-7777-7777"
@@ -238,18 +234,18 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
     intent_id = unknown(store, clock, ago=timedelta(minutes=5))
     async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.screen, ConfirmScreen)
         dialog = shown(app)
         for said in ("TEST MODE", "order-7", "TZS 7,000", "+255•••••001", "job-…77", "main"):
             assert said in dialog
         assert "job-7777-7777" not in dialog
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert not isinstance(app.screen, ConfirmScreen), "enter on Cancel leaves"
         assert audited(store) == []
         await pilot.press("R", "tab", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert f"replayed order-7, same key and bytes: {first.id} is created" in shown(app)
         assert audited(store) == [(store.audit.actor, "replay", "done")]
         row = store.intents.get(intent_id)
@@ -258,7 +254,7 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
 
 
 async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
-    console: Build, store: Store, seed: Any, clock: ManualClock, settled: Settled
+    console: Build, store: Store, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.intents()
     with Client(
@@ -267,20 +263,20 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
         operator = OperatorActions(store, actor="asha", clock=clock, profile="main", client=nobody)
         app = console(operator=operator)
         async with app.run_test(size=SIZE) as pilot:
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("5", "j")
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("R", "tab", "tab", "enter")
-            await settled(pilot)
+            await at_rest(pilot)
             assert audited(store) == []
             while isinstance(app.screen, ConfirmScreen):
                 await pilot.press("escape")
             await pilot.press("R", *"liv", "enter")
-            await settled(pilot)
+            await at_rest(pilot)
             assert isinstance(app.screen, ConfirmScreen)
             assert "LIVE MODE" in shown(app)
             await pilot.press("e", "enter")
-            await settled(pilot)
+            await at_rest(pilot)
             assert "replaying failed" in shown(app)
             [(actor, act, outcome)] = audited(store)
             assert (actor, act) == (store.audit.actor, "replay")
@@ -289,31 +285,39 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
 
 
 async def test_after_23_hours_a_replay_is_refused_with_the_reason(
-    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock, settled: Settled
+    opened: OpenConsole,
+    store: Store,
+    operator: OperatorActions,
+    clock: ManualClock,
+    at_rest: AtRest,
 ) -> None:
     unknown(store, clock, ago=timedelta(hours=23))
     async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
-        await settled(pilot)
+        await at_rest(pilot)
         assert not isinstance(app.screen, ConfirmScreen)
         assert "the window of 23 h is over and the service may charge again" in shown(app)
 
 
 async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
-    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock, settled: Settled
+    opened: OpenConsole,
+    store: Store,
+    operator: OperatorActions,
+    clock: ManualClock,
+    at_rest: AtRest,
 ) -> None:
     intent_id = unknown(store, clock, ago=timedelta(hours=22, minutes=59))
     async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
         await pilot.press("R")
         await clock.advance(60)
         await pilot.press("tab", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "nothing was sent" in shown(app)
         assert len(store.intents.attempts(intent_id)) == 1
 
 
 async def test_an_intent_of_another_profile_is_not_replayed(
-    opened: Opened, store: Store, operator: OperatorActions, clock: ManualClock
+    opened: OpenConsole, store: Store, operator: OperatorActions, clock: ManualClock
 ) -> None:
     unknown(store, clock, ago=timedelta(minutes=1), profile="other")
     async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
@@ -322,14 +326,14 @@ async def test_an_intent_of_another_profile_is_not_replayed(
 
 
 async def test_without_a_dashboard_there_is_no_resend_and_the_next_attempt_is_named(
-    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(20)
     async with opened(size=(160, 50), operator=operator) as (app, pilot):
         await pilot.press("2", "exclamation_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("R")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "the service has no resend for merchants" in shown(app)
         assert "its next attempt: " in shown(app)
 
@@ -342,7 +346,7 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
     seed: Any,
     paid: Collection,
     payment_service: Any,  # noqa: F811
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     payment_service.advance(30)
     event = client.get_event(payment_service.deliveries[0].event["id"])
@@ -354,12 +358,12 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
         )
         app = console(mode=Mode.TEST, operator=operator)
         async with app.run_test(size=SIZE) as pilot:
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("2")
-            await settled(pilot)
+            await at_rest(pilot)
             assert store.deliveries.page(Mode.TEST, where=DeliveryFilter(event_id=event.id)).rows
             await pilot.press("R", "tab", "enter")
-            await settled(pilot)
+            await at_rest(pilot)
             assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
     assert [one.event["id"] for one in payment_service.deliveries] == [event.id, event.id]
     assert audited(store) == [(store.audit.actor, "resend", "done")]

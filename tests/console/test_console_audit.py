@@ -1,15 +1,12 @@
 """The Audit screen: who did what, when, to which collection; narrowed, exported, masked."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown, ticked
+from tests.console.looking import AtRest, OpenConsole, press, shown, ticked
 from tests.console.picturing import SIZES, in_both_languages, on_every_size
-from textual.pilot import Pilot
 
 from kusanya.alarms import inputs
 from kusanya.alarms.alarm import describe_alarm_id
@@ -20,11 +17,8 @@ from kusanya.state.anomalies import AnomalyKind
 from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
-from kusanya_console.application.app import ConsoleApp
 from kusanya_console.audit.screen import AuditScreen
 
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 ACTS = (
     ("juma", "reveal_phone", f"col_{3:016}", "the customer called from 0754 000 003", "revealed"),
     ("asha", "resend", f"evt_{5:016}", "live mode", "done"),
@@ -67,7 +61,7 @@ def test_the_audit_names_people_acts_and_payments(
 
 @pytest.mark.anyio
 async def test_what_was_acknowledged_is_named_in_words(
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     for n in range(12):
         at = clock.now() - timedelta(minutes=6, seconds=n)
@@ -82,10 +76,10 @@ async def test_what_was_acknowledged_is_named_in_words(
         assert "stuck, Airtel Money" in said
         assert "AIRTEL_TZ" not in said
         assert "INV-482003" in said
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert app.console_screen is not None
         assert app.console_screen.NAME == "lookup", "the oddity is of a payment"
-        await press(pilot, settled, "8")
+        await press(pilot, at_rest, "8")
         assert "stuck, Airtel Money  done" in shown(app)
 
 
@@ -112,7 +106,7 @@ def test_an_empty_audit_says_what_would_stand_there(picture: Any) -> None:
 
 @pytest.mark.anyio
 async def test_the_audit_is_narrowed_by_actor_act_and_day(
-    opened: Opened, acts: None, settled: Settled
+    opened: OpenConsole, acts: None, at_rest: AtRest
 ) -> None:
     async with opened("7") as (app, pilot):
         assert isinstance(app.screen, AuditScreen)
@@ -126,24 +120,24 @@ async def test_the_audit_is_narrowed_by_actor_act_and_day(
             ("!", "the store was busy", "reveal phone"),
         ):
             await pilot.press("slash")
-            await press(pilot, settled, *("space" if letter == " " else letter for letter in typed))
-            await press(pilot, settled, "enter")
+            await press(pilot, at_rest, *("space" if letter == " " else letter for letter in typed))
+            await press(pilot, at_rest, "enter")
             assert kept in shown(app), typed
             assert gone not in shown(app), typed
-            await press(pilot, settled, "escape")
+            await press(pilot, at_rest, "escape")
 
 
 @pytest.mark.anyio
 async def test_an_act_leads_to_the_story_of_its_payment_and_no_phone_is_shown(
-    opened: Opened, acts: None, settled: Settled
+    opened: OpenConsole, acts: None, at_rest: AtRest
 ) -> None:
     async with opened("7", size=(160, 50)) as (app, pilot):
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert "it is a payment of TEST MODE" in shown(app)
-        await press(pilot, settled, "escape", "G")
+        await press(pilot, at_rest, "escape", "G")
         assert "0754 000 003" not in shown(app)
         assert "•••" in shown(app)
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert app.console_screen is not None
         assert app.console_screen.NAME == "lookup"
         assert "INV-482003" in shown(app)
@@ -151,18 +145,18 @@ async def test_an_act_leads_to_the_story_of_its_payment_and_no_phone_is_shown(
 
 @pytest.mark.anyio
 async def test_a_new_act_appears_at_the_top_and_the_list_is_exported(
-    opened: Opened, acts: None, store: Store, settled: Settled, tmp_path: Path
+    opened: OpenConsole, acts: None, store: Store, at_rest: AtRest, tmp_path: Path
 ) -> None:
     async with opened("7", folder=tmp_path) as (app, pilot):
         store.audit.add(actor="x", act="replay", subject="int_00000002", detail="", outcome="done")
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert isinstance(app.screen, AuditScreen)
         first = app.screen.table.window.rows[0]
         assert (first.row.act, first.subject and first.subject.reference) == (
             "replay",
             "INV-431002",
         )
-        await press(pilot, settled, "ctrl+s", "enter")
+        await press(pilot, at_rest, "ctrl+s", "enter")
     [written] = [path for path in exports(tmp_path) if "kusanya-live-acts-" in path.name]
     text = written.read_text("utf-8-sig")
     assert "reveal_phone" in text

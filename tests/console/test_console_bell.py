@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import Settled, ticked
+from tests.console.looking import AtRest, ticked
 from textual import events
 
 from kusanya.clock import ManualClock
@@ -19,7 +19,7 @@ async def test_it_rings_once_for_an_urgent_alarm_while_the_console_has_no_focus(
     opened: Any,
     seed: Any,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
     monkeypatch: pytest.MonkeyPatch,
     *,
     has_focus: bool,
@@ -28,17 +28,17 @@ async def test_it_rings_once_for_an_urgent_alarm_while_the_console_has_no_focus(
 ) -> None:
     seed.life(1, at=clock.now() - timedelta(minutes=5))
     async with opened("1", bell=bell) as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         rung: list[None] = []
         monkeypatch.setattr(app, "bell", lambda: rung.append(None))
         if not has_focus:
             app.post_message(events.AppBlur())
-            await settled(pilot)
+            await at_rest(pilot)
         for n in (6, 11):
             seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10)))
         for _ in range(3):
             await clock.advance(10)
-            await ticked(pilot, settled)
+            await ticked(pilot, at_rest)
         assert len(rung) == rings
 
 

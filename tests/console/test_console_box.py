@@ -1,17 +1,13 @@
 """The lines a person types into: exact where they ask, harmless where they are drawn."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press, shown
+from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 from textual.events import Paste
-from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.filters import describe
-from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.deliveries.filtering import DELIVERY_KEYS
 from kusanya_console.live.screen import LiveScreen
@@ -20,12 +16,10 @@ from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.filter_box import FilterBox
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     hostile = "INV\x7f-\u200b7\u202e"
     seed.polled(seed.collection(7, at=clock.now(), reference=hostile), at=clock.now())
@@ -34,7 +28,7 @@ async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
         assert isinstance(screen, LookupScreen)
         box = screen.query_one("#box", Box)
         box.post_message(Paste(hostile))
-        await settled(pilot)
+        await at_rest(pilot)
         assert box.value == "INV␡-⟨200B⟩7⟨202E⟩"
         assert isinstance(screen._details, Evidence)
         assert screen._details.story.row.reference == hostile
@@ -43,7 +37,7 @@ async def test_what_is_pasted_is_found_exactly_and_drawn_visibly(
 
 
 async def test_a_story_opened_from_a_list_shows_no_raw_reference_in_the_box(
-    opened: Opened, seed: Any
+    opened: OpenConsole, seed: Any
 ) -> None:
     async with opened("3") as (app, _pilot):
         screen = app.console_screen
@@ -55,7 +49,7 @@ async def test_a_story_opened_from_a_list_shows_no_raw_reference_in_the_box(
 
 
 async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened() as (app, pilot):
@@ -64,12 +58,12 @@ async def test_keys_that_follow_the_slash_at_once_are_typed_and_do_nothing_else(
         # As from a terminal that sends a whole line in one go.
         for key in ("slash", "v", "G", "f"):
             app.simulate_key(key)
-        await settled(pilot)
+        await at_rest(pilot)
         assert screen.query_one(FilterBox).value == "vGf"
 
 
 async def test_a_key_that_edits_the_box_and_the_word_behind_it_work_in_their_order(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("slash", *"created", "enter") as (app, pilot):
@@ -77,26 +71,26 @@ async def test_a_key_that_edits_the_box_and_the_word_behind_it_work_in_their_ord
         assert isinstance(screen, LiveScreen)
         for key in ("slash", "ctrl+u", *"failed", "enter"):
             app.simulate_key(key)
-        await settled(pilot)
+        await at_rest(pilot)
         assert describe(screen.filter) == "status:failed"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_what_is_wrong_with_a_filter_is_read_to_its_end(
-    opened: Opened, seed: Any, settled: Settled, size: tuple[int, int]
+    opened: OpenConsole, seed: Any, at_rest: AtRest, size: tuple[int, int]
 ) -> None:
     seed.busy(10)
     async with opened("2", "slash", *"status:failed", "enter", size=size) as (app, pilot):
         said = " ".join(shown(app).split())
         keys = ", ".join(DELIVERY_KEYS)
         assert f"deliveries have no status; they have {keys}" in said
-        await press(pilot, settled, "ctrl+u", *"late", "enter")
+        await press(pilot, at_rest, "ctrl+u", *"late", "enter")
         assert "have no status" not in shown(app)
 
 
 @pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 36), (160, 50)])
 async def test_while_a_box_is_typed_into_the_last_line_names_the_keys_that_work(
-    opened: Opened, seed: Any, settled: Settled, size: tuple[int, int]
+    opened: OpenConsole, seed: Any, at_rest: AtRest, size: tuple[int, int]
 ) -> None:
     seed.busy(3)
     async with opened("3", size=size) as (app, pilot):
@@ -109,21 +103,21 @@ async def test_while_a_box_is_typed_into_the_last_line_names_the_keys_that_work(
         )
         assert "? help" not in lines(app)[-1]
         assert "1 Live" not in lines(app)[-1], "a digit is typed"
-        await press(pilot, settled, *"INV", "enter")
+        await press(pilot, at_rest, *"INV", "enter")
         assert "1 Live" in lines(app)[-1]
-        await press(pilot, settled, "1", "slash")
+        await press(pilot, at_rest, "1", "slash")
         assert "enter filter by it  esc clear it" in lines(app)[-1]
-        await press(pilot, settled, "escape")
+        await press(pilot, at_rest, "escape")
         assert "1 Live" in lines(app)[-1]
 
 
 async def test_the_names_of_the_screens_lead_there_by_the_mouse_while_a_box_is_typed_into(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened("3", size=(120, 36)) as (app, pilot):
         at = lines(app)[-1].index("Health")
         await pilot.click(offset=(at + 1, 35))
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.console_screen is not None
         assert app.console_screen.NAME == "health"

@@ -1,13 +1,11 @@
 """Columns of a list: chosen, moved and widened in a dialog, kept in a file, sorted by a click."""
 
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press, shown
+from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 from tests.console.picturing import on_two_sizes
 from textual.pilot import Pilot
 
@@ -20,9 +18,6 @@ from kusanya_console.live.list import COLUMNS
 from kusanya_console.ui.arrangement import Arrangement, Arrangements, ColumnChoice
 from kusanya_console.ui.columns import Column, Heading, widths
 from kusanya_console.widgets.record_table import RecordTable
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def head(app: ConsoleApp) -> list[str]:
@@ -37,30 +32,30 @@ def listing(app: ConsoleApp) -> ListScreen[Any]:
     return app.console_screen
 
 
-async def click_heading(pilot: Pilot[Any], settled: Settled, word: str) -> None:
+async def click_heading(pilot: Pilot[Any], at_rest: AtRest, word: str) -> None:
     """Click on a heading of the list."""
     screen = pilot.app.console_screen  # type: ignore[attr-defined] # it is ours
     top = screen.table.region
     line = lines(pilot.app)[top.y]
     await pilot.click(RecordTable, offset=(line.index(word) - top.x, 0))
-    await settled(pilot)
+    await at_rest(pilot)
 
 
 @pytest.mark.anyio
 async def test_columns_are_hidden_moved_and_widened_and_stay_for_the_next_session(
-    console: Any, seed: Any, settled: Settled, tmp_path: Path
+    console: Any, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(12)
     path = tmp_path / "data" / "lists.json"
     app: ConsoleApp = console()
     app.use_arrangements(path)
     async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert head(app)[:4] == ["created", "▼", "reference", "channel"]
         # Channel goes, id comes, the reference is twice as wide and stands first.
-        await press(pilot, settled, "C", "j", "j", "j", "space", "k", *["plus"] * 12)
+        await press(pilot, at_rest, "C", "j", "j", "j", "space", "k", *["plus"] * 12)
         assert "Columns of Live" in shown(app)
-        await press(pilot, settled, "K", "K", *["j"] * 20, "space", "escape")
+        await press(pilot, at_rest, "K", "K", *["j"] * 20, "space", "escape")
         assert head(app)[:3] == ["reference", "created", "▼"]
         assert "channel" not in head(app)
         assert "id" in head(app)
@@ -69,60 +64,60 @@ async def test_columns_are_hidden_moved_and_widened_and_stay_for_the_next_sessio
     again: ConsoleApp = console()
     again.use_arrangements(path)
     async with again.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert head(again) == before
-        await press(pilot, settled, "C", "0", "enter")
+        await press(pilot, at_rest, "C", "0", "enter")
         assert head(again)[:4] == ["created", "▼", "reference", "channel"]
 
 
 @pytest.mark.anyio
 async def test_a_list_keeps_one_column_and_the_one_it_is_sorted_by(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     async with opened("C", "space") as (app, pilot):
         assert "the list is sorted by it: it stays" in shown(app)
-        await press(pilot, settled, "o", "j", "o")
+        await press(pilot, at_rest, "o", "j", "o")
         assert "latest final first" in shown(app), "the list follows the dialog"
-        await press(pilot, settled, "k", "space", *["j", "space"] * 9)
-        await press(pilot, settled, "escape")
+        await press(pilot, at_rest, "k", "space", *["j", "space"] * 9)
+        await press(pilot, at_rest, "escape")
         assert head(app) == ["final", "▼"]
 
 
 @pytest.mark.anyio
 async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened(size=(120, 36)) as (app, pilot):
-        await press(pilot, settled, "j", "j")
+        await press(pilot, at_rest, "j", "j")
         pointed = listing(app).table.cursor
-        await click_heading(pilot, settled, "amount")
+        await click_heading(pilot, at_rest, "amount")
         amounts = [row.amount for row in listing(app).table.window.rows]
         assert amounts == sorted(amounts, reverse=True)
         assert "TZS▼" in lines(app)[listing(app).table.region.y].replace(" ", "")
         assert listing(app).table.cursor == pointed, "the cursor stays on its record"
-        await click_heading(pilot, settled, "amount")
+        await click_heading(pilot, at_rest, "amount")
         assert [row.amount for row in listing(app).table.window.rows] == sorted(amounts)
         assert "smallest first" in shown(app)
-        await press(pilot, settled, "O")
+        await press(pilot, at_rest, "O")
         assert "largest first" in shown(app), "the key turns it as the click does"
-        await click_heading(pilot, settled, "channel")
+        await click_heading(pilot, at_rest, "channel")
         assert "only the loaded page could be sorted by it" in shown(app)
         assert "largest first" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_the_oldest_stand_on_top_of_a_turned_list_on_every_screen(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened("O") as (app, pilot):
         at = [row.created_at for row in listing(app).table.window.rows]
         assert at == sorted(at)
         assert "oldest first" in shown(app)
-        await press(pilot, settled, "2")
-        await click_heading(pilot, settled, "arrived")
+        await press(pilot, at_rest, "2")
+        await click_heading(pilot, at_rest, "arrived")
         arrived = [row.arrived_at for row in listing(app).table.window.rows]
         assert arrived == sorted(arrived)
         assert len(arrived) > 10
@@ -130,15 +125,15 @@ async def test_the_oldest_stand_on_top_of_a_turned_list_on_every_screen(
 
 @pytest.mark.anyio
 async def test_a_record_that_comes_at_the_lower_end_is_reached_by_scrolling(
-    opened: Opened, seed: Any, clock: Any, settled: Settled
+    opened: OpenConsole, seed: Any, clock: Any, at_rest: AtRest
 ) -> None:
     seed.busy(40)
     async with opened("O", "G") as (app, pilot):
         for n in range(2001, 2004):
             seed.answered(seed.collection(n, at=clock.now()))
         app.tick()
-        await settled(pilot)
-        await press(pilot, settled, "k", "j", "j", "G")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "k", "j", "j", "G")
         row = listing(app).table.row
         assert row is not None
         assert row.reference == "INV-484003"
@@ -147,27 +142,27 @@ async def test_a_record_that_comes_at_the_lower_end_is_reached_by_scrolling(
 @pytest.mark.anyio
 @pytest.mark.parametrize("screen", ["5", "3"])
 async def test_a_list_with_an_order_of_its_own_says_so(
-    screen: str, opened: Opened, seed: Any, settled: Settled
+    screen: str, opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     seed.intents()
     keys = [screen, *"INV-4820", "enter"] if screen == "3" else [screen]
     async with opened(*keys) as (app, pilot):
         before = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr]
-        await click_heading(pilot, settled, "amount")
+        await click_heading(pilot, at_rest, "amount")
         assert "this list keeps its order" in shown(app)
         assert [row.id for row in app.console_screen.table.window.rows] == before  # type: ignore[union-attr]
 
 
 @pytest.mark.anyio
 async def test_the_palette_arranges_the_matches_of_a_lookup(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened("3", *"INV-4820", "enter") as (app, pilot):
         await app.run_action("screen.columns")
-        await settled(pilot)
-        await press(pilot, settled, "j", "j", "j", "space", "escape")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "j", "j", "j", "space", "escape")
         assert "phone" in head(app)
         assert "+255•••••" in shown(app)
 

@@ -1,14 +1,11 @@
 """The Deliveries screen: missing events among the arrivals, and the parts of the detail."""
 
 import hmac
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press, shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 
 from kusanya.clock import ManualClock
 from kusanya.filters import Filter, parse
@@ -27,8 +24,6 @@ from kusanya_console.deliveries.tabs import body_text
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui import language
 
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 WIDE = (160, 50)
 NEXT = "right_square_bracket"
 
@@ -166,25 +161,25 @@ def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
 
 @pytest.mark.anyio
 async def test_the_oldest_delivery_is_one_key_away(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "G")
+        await press(pilot, at_rest, "2", "G")
         assert app.return_code is None
         assert app.screen.table.row.id == app.screen.table.window.rows[-1].id  # type: ignore[attr-defined]
-        await press(pilot, settled, "g", "j", "n", "N", "exclamation_mark")
+        await press(pilot, at_rest, "g", "j", "n", "N", "exclamation_mark")
         assert app.return_code is None
 
 
 @pytest.mark.anyio
 async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_attempts(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=3))
     missed(seed, 901, at=clock.now() - timedelta(minutes=8), reference="INV-901")
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "j")
+        await press(pilot, at_rest, "2", "j")
         said = shown(app)
         assert "final by poll" in said
         assert "∅ missing" in said
@@ -196,34 +191,34 @@ async def test_a_missing_event_is_listed_counted_and_explained_with_its_planned_
         assert "not seen" in said
         assert "planned" in said
         assert "INV-901" in said
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         assert "Nothing of it has arrived" in shown(app)
-        await press(pilot, settled, "y")
+        await press(pilot, at_rest, "y")
         assert app.clipboard == "INV-901"
 
 
 @pytest.mark.anyio
 async def test_a_missing_event_whose_delivery_was_refused_is_due_after_that_refusal(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     at = clock.now() - timedelta(seconds=20)
     done = missed(seed, 901, at=at, reference="INV-901")
     refused = {"verdict": Verdict.REJECTED, "reason": "no_match", "answer": 400}
     seed.delivered(seed.event(done, at=at), at=at, **refused)
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "j")
+        await press(pilot, at_rest, "2", "j")
         said = shown(app)
         assert "∅ missing" in said
         assert "A rejected one claims" in said
         assert "15:24:47   in 40 s" in said, "a minute after the refusal, not at once"
         assert "400 no_match" in said
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         assert "Nothing of it was accepted" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_an_arrival_that_fits_no_slot_is_delivered_all_the_same(
-    opened: Opened, seed: Any, clock: ManualClock
+    opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=20)
     done = seed.collection(5, at=at, status="succeeded", completed_at=at)
@@ -236,7 +231,7 @@ async def test_an_arrival_that_fits_no_slot_is_delivered_all_the_same(
 
 @pytest.mark.anyio
 async def test_nothing_of_a_forged_delivery_says_that_it_was_sent_by_hand(
-    opened: Opened, seed: Any, clock: ManualClock
+    opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=20)
     done = seed.collection(5, at=at, status="succeeded", completed_at=at)
@@ -250,7 +245,7 @@ async def test_nothing_of_a_forged_delivery_says_that_it_was_sent_by_hand(
 @pytest.mark.anyio
 @pytest.mark.parametrize(("language_", "missing"), [("en", "missing 12"), ("sw", "haipo 12")])
 async def test_how_many_events_are_missing_is_never_cut(
-    *, language_: str, missing: str, opened: Opened, seed: Any, clock: ManualClock
+    *, language_: str, missing: str, opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     with seed.together():
         for n in range(12):
@@ -286,48 +281,48 @@ def test_more_missing_events_than_a_page_are_all_counted_and_listed(
 
 @pytest.mark.anyio
 async def test_the_event_of_a_missing_one_turns_it_into_an_arrival_at_once(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     done = missed(seed, 901, at=clock.now() - timedelta(minutes=1))
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2")
+        await press(pilot, at_rest, "2")
         assert "∅ missing" in shown(app)
         seed.delivered(seed.event(done, at=clock.now()), at=clock.now())
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "∅ missing" not in shown(app)
         assert "● verified" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_a_missing_event_learned_while_another_screen_was_shown_is_there_on_return(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=3))
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "4")
+        await press(pilot, at_rest, "2", "4")
         missed(seed, 901, at=clock.now() - timedelta(seconds=5))
         app.tick()
-        await settled(pilot)
-        await press(pilot, settled, "2")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "2")
         assert "∅ missing" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_the_filter_finds_missing_events_by_their_verdict(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     missed(seed, 990, at=clock.now() - timedelta(minutes=2), reference="INV-990")
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "slash", *"verdict:missing", "enter")
+        await press(pilot, at_rest, "2", "slash", *"verdict:missing", "enter")
         rows = app.screen.table.window.rows  # type: ignore[attr-defined] # the list
         assert [row.reference for row in rows] == ["INV-990"]
 
 
 @pytest.mark.anyio
 async def test_a_repeat_says_why_it_came_again(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     now = clock.now()
     done = seed.collection(1, at=now - timedelta(minutes=9), status="succeeded", completed_at=now)
@@ -336,38 +331,38 @@ async def test_a_repeat_says_why_it_came_again(
     seed.delivered(event, at=now - timedelta(minutes=6, seconds=50))
     seed.delivered(event, at=now - timedelta(minutes=6))
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2")
+        await press(pilot, at_rest, "2")
         assert "Answered 200 at 15:17:17 already" in pane(app)
-        await press(pilot, settled, "j")
+        await press(pilot, at_rest, "j")
         assert "our answer at 15:16:07 took 10.4 s, over its 10 s" in pane(app)
-        await press(pilot, settled, "j")
+        await press(pilot, at_rest, "j")
         assert "The answer came after the sender's 10 s" in pane(app)
 
 
 @pytest.mark.anyio
 async def test_the_parts_of_the_detail_are_turned_with_brackets_and_hold_no_phone(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=1), phone="255754000412")
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2")
+        await press(pilot, at_rest, "2")
         assert "▸attempts body headers signature " in pane(app)
         assert "signature sender" not in pane(app), "only the embedded service tells its own log"
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         said = shown(app)
         assert "▸body" in said
         assert "kept exactly   sha256" in said
         assert '"phone": "+255•••••412"' in said
         assert "255754000412" not in said
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         assert "service-signature:" in shown(app)
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         assert "start the console with KUSANYA_SECRETS" in pane(app)
-        await press(pilot, settled, NEXT)
+        await press(pilot, at_rest, NEXT)
         assert "▸attempts" in shown(app)
-        await press(pilot, settled, "left_square_bracket")
+        await press(pilot, at_rest, "left_square_bracket")
         assert "▸signature" in shown(app)
-        await press(pilot, settled, "J")
+        await press(pilot, at_rest, "J")
         assert '"phone": "+255•••••412"' in app.clipboard
 
 
@@ -380,7 +375,7 @@ async def test_the_parts_of_the_detail_are_turned_with_brackets_and_hold_no_phon
     ],
 )
 async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # noqa: PLR0917 - a table
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled,
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest,
     signed_with: str, said: str, cause: str,
 ) -> None:  # fmt: skip
     now = clock.now()
@@ -399,9 +394,9 @@ async def test_a_rejected_delivery_is_explained_with_the_profiles_secrets(  # no
     secrets = parse_endpoint_secrets("shop=whsec_shop,billing=whsec_billing")
     forensics = Forensics(secrets, signature_header="Service-Signature")
     async with opened(size=WIDE, forensics=forensics) as (app, pilot):
-        await press(pilot, settled, "2")
+        await press(pilot, at_rest, "2")
         assert "skew 0 s   unverified" in pane(app)
-        await press(pilot, settled, NEXT, NEXT, NEXT)
+        await press(pilot, at_rest, NEXT, NEXT, NEXT)
         text = pane(app)
         assert f"cause       {cause}" in text
         assert "skew 0 s of 300 s   unverified" in text
@@ -431,11 +426,11 @@ def test_the_claimed_time_of_signing_is_read_from_one_header_alone(
 
 @pytest.mark.anyio
 async def test_the_disable_fuse_of_the_endpoint_stands_with_the_attempts(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened(size=WIDE) as (app, pilot):
-        await press(pilot, settled, "2", "slash", *"endpoint:billing", "enter")
+        await press(pilot, at_rest, "2", "slash", *"endpoint:billing", "enter")
         said = shown(app)
         assert "disable fuse" in said
         assert "2 d 23 h left" in said

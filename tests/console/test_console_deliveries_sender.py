@@ -1,16 +1,14 @@
 """The sender's own log beside what was inferred, and resending, with the real embedded service."""
 
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.console.looking import press, shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, press, shown
 
 from kusanya.clock import ManualClock
 from kusanya.secret import Secret
@@ -29,8 +27,6 @@ from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint, Reply
 
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SENDER = ("left_square_bracket",)
@@ -67,13 +63,13 @@ def sent_once(service: PaymentService) -> Event:
 
 @pytest.mark.anyio
 async def test_the_senders_log_agrees_with_what_arrived(
-    opened: Opened, seed: Any, service: PaymentService, dashboard: DashboardClient,
-    settled: Settled,
+    opened: OpenConsole, seed: Any, service: PaymentService, dashboard: DashboardClient,
+    at_rest: AtRest,
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
     async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
-        await press(pilot, settled, "2", *SENDER)
+        await press(pilot, at_rest, "2", *SENDER)
         said = shown(app)
         assert "▸sender" in said
         assert "agrees with what arrived here" in said
@@ -83,8 +79,8 @@ async def test_the_senders_log_agrees_with_what_arrived(
 
 @pytest.mark.anyio
 async def test_where_the_senders_log_differs_it_says_how(
-    opened: Opened, seed: Any, service: PaymentService, dashboard: DashboardClient,
-    settled: Settled,
+    opened: OpenConsole, seed: Any, service: PaymentService, dashboard: DashboardClient,
+    at_rest: AtRest,
 ) -> None:  # fmt: skip
     service.endpoint.reply = lambda _captured: Reply(status=503)
     event = sent_once(service)
@@ -93,7 +89,7 @@ async def test_where_the_senders_log_differs_it_says_how(
         event, at=event.created_at, verdict=Verdict.REJECTED, reason="no_match", answer=400
     )
     async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
-        await press(pilot, settled, "2", *SENDER)
+        await press(pilot, at_rest, "2", *SENDER)
         said = shown(app)
         assert "≠ differs in " in said
         assert "≠ we answered 400" in said
@@ -105,19 +101,19 @@ async def test_where_the_senders_log_differs_it_says_how(
         )
         app.screen._sender_at = -9.0  # type: ignore[attr-defined] # long ago
         app._show_status()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "✕ failed: given up" in shown(app), "it was asked again by itself"
 
 
 @pytest.mark.anyio
 async def test_an_event_that_the_sender_never_made_is_unknown_to_its_log(
-    opened: Opened, seed: Any, clock: ManualClock, dashboard: DashboardClient, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, dashboard: DashboardClient, at_rest: AtRest
 ) -> None:
     made = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")
     forged = replace(seed.event(made, at=clock.now()), id="evt_../../keys?x")
     seed.delivered(forged, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400)
     async with opened(size=WIDE, mode=Mode.TEST, service=ServiceReader(dashboard)) as (app, pilot):
-        await press(pilot, settled, "2", *SENDER)
+        await press(pilot, at_rest, "2", *SENDER)
         lines = (line.rsplit("│", 1) for line in shown(app).split("\n"))
         text = " ".join(line[1].strip() for line in lines if len(line) > 1)
         assert "The sender has no delivery of this event: it knows no such event" in text
@@ -125,22 +121,22 @@ async def test_an_event_that_the_sender_never_made_is_unknown_to_its_log(
 
 @pytest.mark.anyio
 async def test_a_sender_that_does_not_answer_is_told_and_blanks_nothing(
-    console: Build, seed: Any, clock: ManualClock, settled: Settled
+    console: Build, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=1))
     with DashboardClient("http://127.0.0.1:1/dashboard/", Secret("dash_nobody")) as nobody:
         app = console(service=ServiceReader(nobody))
         async with app.run_test(size=WIDE) as pilot:
-            await settled(pilot)
-            await press(pilot, settled, "2", *SENDER)
+            await at_rest(pilot)
+            await press(pilot, at_rest, "2", *SENDER)
             assert "the dashboard does not answer" in shown(app)
             assert "● verified" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
-    dashboard: DashboardClient, settled: Settled,
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    dashboard: DashboardClient, at_rest: AtRest,
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
@@ -153,9 +149,9 @@ async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa
         app,
         pilot,
     ):
-        await press(pilot, settled, "2", "R", "tab", "enter")
+        await press(pilot, at_rest, "2", "R", "tab", "enter")
         assert f"resent {event.id}: attempt 2 answered 200" in shown(app)
-        await press(pilot, settled, "escape", *SENDER)
+        await press(pilot, at_rest, "escape", *SENDER)
         assert "by hand" in shown(app)
     assert len(service.deliveries) == 2
 
@@ -171,18 +167,18 @@ def known_by_polling(service: PaymentService, seed: Any, n: int) -> str:
 
 @pytest.mark.anyio
 async def test_a_missing_event_is_resent_by_its_payment(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
-    dashboard: DashboardClient, settled: Settled,
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    dashboard: DashboardClient, at_rest: AtRest,
 ) -> None:  # fmt: skip
     event_id = known_by_polling(service, seed, 1)
     operator = OperatorActions(
         store, actor="asha", clock=clock, profile="main", dashboard=dashboard
     )
     async with opened(size=WIDE, mode=Mode.TEST, operator=operator) as (app, pilot):
-        await press(pilot, settled, "2", "R")
+        await press(pilot, at_rest, "2", "R")
         assert "not known here: the sender is asked by the payment" in shown(app)
         assert len(service.deliveries) == 1
-        await press(pilot, settled, "tab", "enter")
+        await press(pilot, at_rest, "tab", "enter")
         assert f"resent {event_id}: attempt 2 answered 200" in shown(app)
     assert [one.event["id"] for one in service.deliveries] == [event_id] * 2
     assert store.audit.page().rows[0].act == "resend"
@@ -190,8 +186,8 @@ async def test_a_missing_event_is_resent_by_its_payment(  # noqa: PLR0917 - fixt
 
 @pytest.mark.anyio
 async def test_many_missing_events_are_resent_together(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
-    dashboard: DashboardClient, settled: Settled,
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, service: PaymentService,
+    dashboard: DashboardClient, at_rest: AtRest,
 ) -> None:  # fmt: skip
     ids = [known_by_polling(service, seed, n) for n in range(3)]
     operator = OperatorActions(
@@ -202,7 +198,7 @@ async def test_many_missing_events_are_resent_together(  # noqa: PLR0917 - fixtu
         pilot,
     ):
         assert "3: the sender is asked by payment" in shown(app)
-        await press(pilot, settled, "3", "enter")
+        await press(pilot, at_rest, "3", "enter")
         assert "resent 3 of 3" in shown(app)
     assert sorted(one.event["id"] for one in service.deliveries[3:]) == sorted(ids)
 
@@ -221,8 +217,8 @@ class _QueriesOfNobody(ServiceQueries):
 @pytest.mark.anyio
 @pytest.mark.parametrize("with_dashboard", [True, False])
 async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # noqa: PLR0917 - fixtures
-    opened: Opened, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
-    settled: Settled, *, with_dashboard: bool,
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, dashboard: DashboardClient,
+    at_rest: AtRest, *, with_dashboard: bool,
 ) -> None:  # fmt: skip
     at = clock.now() - timedelta(minutes=2)
     missed = seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at)
@@ -237,7 +233,7 @@ async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # n
         pilot,
     ):
         if with_dashboard:
-            await press(pilot, settled, "tab", "enter")
+            await press(pilot, at_rest, "tab", "enter")
             assert f"nothing was resent for {missed.id}: the sender has no delivery" in shown(app)
         else:
             assert "the service has no resend; asked: it is failed" in shown(app)
@@ -246,7 +242,7 @@ async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # n
 
 @pytest.mark.anyio
 async def test_a_missing_event_that_can_neither_be_resent_nor_asked_for_says_why(
-    opened: Opened, store: Store, seed: Any, clock: ManualClock
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=2)
     seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)

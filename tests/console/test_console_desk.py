@@ -2,16 +2,14 @@
 
 import io
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press, shown, ticked
+from tests.console.looking import AtRest, OpenConsole, lines, press, shown, ticked
 from textual.events import Paste
-from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.errors import ConfigurationError
@@ -26,8 +24,6 @@ from kusanya_console.output import Refused
 from kusanya_console.widgets.box import Box
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def flat(app: ConsoleApp) -> str:
@@ -46,49 +42,53 @@ def operator(store: Store, clock: ManualClock) -> OperatorActions:
 
 
 async def test_a_reading_that_fails_is_named_with_its_cause_and_the_others_go_on(
-    opened: Opened, seed: Any, settled: Settled, store: Store, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.busy(10)
     async with opened() as (app, pilot):
         with monkeypatch.context() as broken:
             broken.setattr(store.notes, "of", _broken)
-            await press(pilot, settled, "j")
+            await press(pilot, at_rest, "j")
             said = flat(app)
             assert "could not read the timeline of this payment: ZeroDivisionError at " in said
             assert "255754000412" not in said
             assert "INV-482901" in said, "the list stands"
-            await press(pilot, settled, "escape", "2")
+            await press(pilot, at_rest, "escape", "2")
             assert "evt_" in shown(app), "another screen works"
-        await press(pilot, settled, "1", "escape", "k", "j")
+        await press(pilot, at_rest, "1", "escape", "k", "j")
         assert "intent saved" in shown(app) or "created" in shown(app)
         assert "could not read" not in shown(app)
         assert app.return_code is None
 
 
 async def test_a_feed_that_fails_leaves_the_console_and_comes_back(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole,
+    seed: Any,
+    at_rest: AtRest,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seed.busy(10)
     async with opened() as (app, pilot):
         with monkeypatch.context() as broken:
             broken.setattr(app._feed, "read", _broken)
-            await ticked(pilot, settled)
+            await ticked(pilot, at_rest)
             assert "could not read what is new in the store: ZeroDivisionError" in flat(app)
             assert "INV-482901" in shown(app)
         await clock.advance(60)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "updated 0 s ago" in lines(app)[0]
 
 
 async def test_a_lookup_that_fails_shows_no_story_of_another_text(
-    opened: Opened, seed: Any, settled: Settled, store: Store, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.busy(10)
     async with opened("3", *"INV-482901", "enter") as (app, pilot):
         assert "say to the customer" in shown(app)
         with monkeypatch.context() as broken:
             broken.setattr(store.collections, "by_reference", _broken)
-            await press(pilot, settled, "3", *"INV-7")
+            await press(pilot, at_rest, "3", *"INV-7")
             said = flat(app)
             assert "could not read what the text in the box may mean: ZeroDivisionError" in said
             assert "nothing was looked up for “INV-7”" in said
@@ -101,27 +101,27 @@ def _broken(*_given: Any, **_named: Any) -> Any:
 
 
 async def test_an_action_that_breaks_does_not_say_that_nothing_happened(
-    opened: Opened, seed: Any, settled: Settled, operator: OperatorActions,
+    opened: OpenConsole, seed: Any, at_rest: AtRest, operator: OperatorActions,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     seed.busy(10)
     async with opened(operator=operator) as (app, pilot):
         monkeypatch.setattr(operator, "add_note", _broken)
-        await press(pilot, settled, "A", *"receipt 9XK", "enter")
+        await press(pilot, at_rest, "A", *"receipt 9XK", "enter")
         said = flat(app)
         assert "keeping the note ended in ZeroDivisionError" in said
         assert "what became of it is not known" in said
         monkeypatch.undo()
-        await press(pilot, settled, "A")
+        await press(pilot, at_rest, "A")
         assert "receipt 9XK" in shown(app), "the text that could not be kept is offered again"
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert "noted on" in flat(app)
-        await press(pilot, settled, "A")
+        await press(pilot, at_rest, "A")
         assert "receipt 9XK" not in "".join(lines(app)[15:22])
 
 
 async def test_a_note_is_read_whole_and_with_its_author(
-    opened: Opened, seed: Any, store: Store, clock: ManualClock
+    opened: OpenConsole, seed: Any, store: Store, clock: ManualClock
 ) -> None:
     made = seed.life(1, at=clock.now() - timedelta(minutes=5), reference="INV-7")
     said = "customer called twice, SMS receipt 9XK41PLM2, sent her to the shop in Arusha"
@@ -135,63 +135,63 @@ async def test_a_note_is_read_whole_and_with_its_author(
 
 
 async def test_a_number_typed_beside_the_box_is_looked_up_and_runs_no_command(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     now = [0.0]
     async with opened("3", *"INV-482901", "enter", monotonic=lambda: now[0]) as (app, pilot):
         for key in "0754":
             await pilot.press(key)
-        await settled(pilot)
+        await at_rest(pilot)
         assert box(app).value == "0754"
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         for key in "0765":  # as from a terminal that sends a whole line in one go
             app.simulate_key(key)
-        await settled(pilot)
+        await at_rest(pilot)
         assert box(app).value == "0765"
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         for key in "255754000412":  # the 2 is the key of Deliveries
             await pilot.press(key)
             now[0] += 0.2
-        await settled(pilot)
+        await at_rest(pilot)
         assert box(app).value == "255754000412"
-        await press(pilot, settled, "enter", "3", *"12")
+        await press(pilot, at_rest, "enter", "3", *"12")
         assert box(app).value == "12", "the screen's own key is no digit of a number"
-        await press(pilot, settled, "enter", *"2374")
+        await press(pilot, at_rest, "enter", *"2374")
         assert box(app).value == "2374", "nobody goes away and comes back in one go"
-        await press(pilot, settled, "enter", *"25")
+        await press(pilot, at_rest, "enter", *"25")
         assert app.console_screen is not None
         assert app.console_screen.NAME == "intents", "two digits are no number"
         now[0] += 2
-        await press(pilot, settled, "3", "enter", "2")
+        await press(pilot, at_rest, "3", "enter", "2")
         now[0] += 2
-        await press(pilot, settled, "5")
+        await press(pilot, at_rest, "5")
         assert app.console_screen is not None
         assert app.console_screen.NAME == "intents", "who rests between two keys wants two screens"
 
 
 async def test_a_paste_anywhere_on_lookup_replaces_and_its_own_key_begins_anew(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("3", *"INV-482901", "enter") as (app, pilot):
         app.screen.post_message(Paste("INV-482900\n"))
-        await settled(pilot)
+        await at_rest(pilot)
         assert box(app).value == "INV-482900"
         assert "INV-482900 col_" in flat(app)
-        await press(pilot, settled, "3")
+        await press(pilot, at_rest, "3")
         assert box(app).has_focus
         box(app).post_message(Paste("  INV-482901 "))
-        await settled(pilot)
+        await at_rest(pilot)
         assert box(app).value == "INV-482901"
-        await press(pilot, settled, "enter", "3", "slash", *"INV-482900")
+        await press(pilot, at_rest, "enter", "3", "slash", *"INV-482900")
         assert box(app).value == "/INV-482900"
         assert "INV-482900 col_" in flat(app), "a / in front is none of the reference"
 
 
 @pytest.mark.parametrize("reference", ["INV-2026-000123", "SHOP/2026/03/04/000777"])
 async def test_references_keep_the_end_that_tells_them_apart(
-    opened: Opened, seed: Any, clock: ManualClock, reference: str
+    opened: OpenConsole, seed: Any, clock: ManualClock, reference: str
 ) -> None:
     at = clock.now() - timedelta(minutes=1)
     for n in range(3):
@@ -206,7 +206,7 @@ async def test_references_keep_the_end_that_tells_them_apart(
 
 
 async def test_older_rows_keep_their_time_of_day(
-    opened: Opened, seed: Any, clock: ManualClock
+    opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     seed.life(1, at=clock.now() - timedelta(days=30))
     async with opened() as (app, _pilot):
@@ -215,27 +215,29 @@ async def test_older_rows_keep_their_time_of_day(
 
 
 async def test_who_acknowledges_after_another_is_told_and_named_so(  # noqa: PLR0917 - fixtures
-    opened: Opened, seed: Any, settled: Settled, store: Store, clock: ManualClock,
+    opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, clock: ManualClock,
     operator: OperatorActions,
 ) -> None:  # fmt: skip
     seed.busy(10)
     async with opened("4", size=(120, 50), operator=operator) as (app, pilot):
-        await press(pilot, settled, "A", *"calling ops", "enter")
+        await press(pilot, at_rest, "A", *"calling ops", "enter")
         await clock.advance(6)
-        await ticked(pilot, settled)
-        await press(pilot, settled, "A")
+        await ticked(pilot, at_rest)
+        await press(pilot, at_rest, "A")
         for words in (
             f"{store.audit.actor} looks after it since 15:24:07: calling ops",
             "takes it over",
         ):
             assert words in shown(app)
-        await press(pilot, settled, *"mine now", "enter")
+        await press(pilot, at_rest, *"mine now", "enter")
         assert f"acknowledged in place of {store.audit.actor}" in flat(app)
         (row, *_rest) = store.audit.page().rows
         assert row.detail.startswith(f"mine now (taken over from {store.audit.actor})")
 
 
-async def test_q_and_ctrl_c_leave_when_they_are_pressed_twice(opened: Opened, seed: Any) -> None:
+async def test_q_and_ctrl_c_leave_when_they_are_pressed_twice(
+    opened: OpenConsole, seed: Any
+) -> None:
     now = [0.0]
     for key in ("q", "ctrl+c"):
         async with opened(monotonic=lambda: now[0], notifications=True) as (app, pilot):
@@ -253,7 +255,7 @@ async def test_q_and_ctrl_c_leave_when_they_are_pressed_twice(opened: Opened, se
 
 
 async def test_the_theme_of_the_configuration_is_shown_and_a_wrong_one_refused(
-    opened: Opened,
+    opened: OpenConsole,
 ) -> None:
     async with opened() as (app, _pilot):
         app.use_theme("light")
@@ -306,10 +308,10 @@ def test_a_terminal_that_shows_no_console_is_refused_and_one_without_utf8_gets_a
 
 
 async def test_a_page_down_in_the_help_goes_on_by_what_is_visible(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     async with opened("question_mark", size=(80, 24)) as (app, pilot):
         last = [line.strip() for line in lines(app) if line.strip()][-1]
-        await press(pilot, settled, "pagedown")
+        await press(pilot, at_rest, "pagedown")
         first = next(line.strip() for line in lines(app) if line.strip())
         assert last == first, "the last line read is the first one now"

@@ -2,16 +2,13 @@
 
 import json
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.clock import ManualClock
 from kusanya.filters import Filter
@@ -26,8 +23,6 @@ from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.widgets.time_rail import TimeRail
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 SIZE = (120, 36)
 
 
@@ -39,23 +34,23 @@ def listing(app: ConsoleApp) -> ListScreen[Any]:
 
 
 async def test_the_keys_of_the_screens_lead_there_and_escape_leads_back(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened(size=SIZE) as (app, pilot):
         for key, crumb in (("2", "Deliveries"), ("4", "Health"), ("5", "Intents"), ("1", "Live")):
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
             assert f"LIVE MODE▐  {crumb}" in shown(app)
         await pilot.press("3")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.console_screen, LookupScreen)
         await pilot.press("escape", "escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "LIVE MODE▐  Live" in shown(app)
 
 
-async def test_the_cursor_moves_by_records_and_by_pages(opened: Opened, seed: Any) -> None:
+async def test_the_cursor_moves_by_records_and_by_pages(opened: OpenConsole, seed: Any) -> None:
     seed.busy(60)
     async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
@@ -70,7 +65,7 @@ async def test_the_cursor_moves_by_records_and_by_pages(opened: Opened, seed: An
 
 
 async def test_the_next_order_keeps_the_cursor_on_its_record(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened(size=SIZE) as (app, pilot):
@@ -78,53 +73,53 @@ async def test_the_next_order_keeps_the_cursor_on_its_record(
         await pilot.press("j", "j")
         pointed = screen.table.cursor
         await pilot.press("o")
-        await settled(pilot)
+        await at_rest(pilot)
         finals = [row.final_seen_at for row in screen.table.window.rows]
         assert finals == sorted(finals, reverse=True), "and none that is not final"
         assert "latest final first" in shown(app)
         assert screen.table.cursor == pointed
         await pilot.press("o")
-        await settled(pilot)
+        await at_rest(pilot)
         amounts = [row.amount for row in screen.table.window.rows]
         assert amounts == sorted(amounts, reverse=True)
         assert "largest first" in shown(app)
         assert screen.table.cursor == pointed
         await pilot.press("o")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "newest first" in shown(app)
         assert screen.table.cursor == pointed
 
 
 async def test_news_in_another_order_appear_in_their_place(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened(size=SIZE) as (app, pilot):
         screen = listing(app)
         await pilot.press("o", "o")
-        await settled(pilot)
+        await at_rest(pilot)
         seed.answered(seed.collection(5000, at=clock.now(), amount=900_000))
         seed.answered(seed.collection(5001, at=clock.now(), amount=1))
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert screen.table.window.rows[0].amount == 900_000
         assert screen.table.window.rows[-1].amount == 1
 
 
 async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(20)
     async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
         everything = len(table.window.rows)
         await pilot.press("exclamation_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         found = {row.status for row in table.window.rows}
         assert found == {"failed", "expired", "on_hold", "contradiction"}
         assert "filter !" in shown(app)
         await pilot.press("exclamation_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         assert len(table.window.rows) == everything
 
 
@@ -136,7 +131,7 @@ def hurried(context: AppContext, query: Filter, order: SortOrder) -> ListPages[C
 
 
 async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     for n in range(700):
         seed.store.submit(
@@ -147,18 +142,18 @@ async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
         screen = listing(app)
         screen.definition = replace(screen.definition, pages=hurried)
         await pilot.press("slash", *"fee:1", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert [row.reference for row in screen.table.window.rows] == ["INV-482001"]
         assert "searched back to 15:15:48, > goes on" in shown(app)
         await pilot.press("greater_than_sign")
-        await settled(pilot)
+        await at_rest(pilot)
         found = [row.reference for row in screen.table.window.rows]
         assert found == ["INV-482001", "INV-482601", "INV-482700"]
         assert "> goes on" not in shown(app)
 
 
 async def test_the_detail_is_hidden_shown_and_given_the_whole_screen(
-    opened: Opened, seed: Any
+    opened: OpenConsole, seed: Any
 ) -> None:
     seed.busy(10)
     async with opened(size=SIZE) as (app, pilot):
@@ -176,17 +171,17 @@ async def test_the_detail_is_hidden_shown_and_given_the_whole_screen(
 
 
 async def test_the_parts_of_the_detail_follow_one_another(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("j", "j", "j")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▸card" in shown(app)
         seen = []
         for _ in range(4):
             await pilot.press("right_square_bracket")
-            await settled(pilot)
+            await at_rest(pilot)
             seen.append(
                 next(word for word in ("card", "say", "odd", "JSON") if f"▸{word}" in shown(app))
             )
@@ -198,15 +193,15 @@ async def test_the_parts_of_the_detail_follow_one_another(
                 assert '"id":"col_' in shown(app)
         assert seen == ["say", "odd", "JSON", "card"]
         await pilot.press("left_square_bracket")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▸JSON" in shown(app)
         await pilot.press("5")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▸card" not in shown(app), "without intents there is no card and no part"
 
 
 async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     seed.intents()
@@ -217,9 +212,9 @@ async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
             (("5",), "We are checking whether your request", "Tunahakiki kama ombi lako"),
         ):
             await pilot.press(*keys)
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("s")
-            await settled(pilot)
+            await at_rest(pilot)
             assert app.clipboard.startswith(english)
             assert app.clipboard.splitlines()[1].startswith(swahili)
             assert f"sent to the terminal's clipboard, say: {english}" in shown(app)
@@ -227,14 +222,14 @@ async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
 
 
 async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(10)
     async with opened(size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("j", "j", "j")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("Y", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         path = tmp_path / "kusanya-card-live-INV-482901.txt"
         assert path.stat().st_mode & 0o777 == 0o600
         text = path.read_text()
@@ -247,12 +242,12 @@ async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
         assert "754000901" not in text
         assert "kusanya-card-live-INV-482901.txt" in shown(app).replace("\n", "").replace(" ", "")
         await pilot.press("Y", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert (tmp_path / "kusanya-card-live-INV-482901-2.txt").exists(), "nothing is overwritten"
 
 
 async def test_a_card_that_cannot_be_kept_says_why(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(10)
     async with opened("Y", "enter", size=SIZE, folder=tmp_path / "gone") as (app, pilot):
@@ -260,15 +255,15 @@ async def test_a_card_that_cannot_be_kept_says_why(
         assert app.clipboard == ""
         folder = str(tmp_path)
         await pilot.press(*["ctrl+u"], *folder, "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "name a file, not a folder" in shown(app)
         await pilot.press(*"/card.txt", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert (tmp_path / "card.txt").read_text() == app.clipboard
 
 
 async def test_the_card_is_only_copied_where_no_file_is_wanted(
-    opened: Opened, seed: Any, tmp_path: Path
+    opened: OpenConsole, seed: Any, tmp_path: Path
 ) -> None:
     seed.busy(10)
     async with opened("Y", "escape", size=SIZE, folder=tmp_path) as (app, _pilot):
@@ -280,12 +275,12 @@ async def test_the_card_is_only_copied_where_no_file_is_wanted(
 
 
 async def test_the_json_is_copied_exactly_but_for_the_phone(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("j", "j", "j", "J")
-        await settled(pilot)
+        await at_rest(pilot)
         said = json.loads(app.clipboard)
         assert said["reference"] == "INV-482901"
         assert said["failure_code"] == "payer_unreachable", "the newest words are those of the poll"
@@ -297,41 +292,41 @@ async def test_the_json_is_copied_exactly_but_for_the_phone(
 
 
 async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(60)
     async with opened(size=SIZE) as (app, pilot):
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         rail, screen = app.screen.query_one(TimeRail), listing(app)
         assert rail.thumb == 0
         await pilot.press("pagedown", "pagedown")
-        await settled(pilot)
+        await at_rest(pilot)
         assert rail.thumb is not None
         assert rail.thumb > 3
         newest = screen.table.window.rows[0].created_at
         await pilot.click(TimeRail, offset=(0, rail.size.height // 2))
-        await settled(pilot)
+        await at_rest(pilot)
         row = screen.table.row
         assert row is not None
         assert row.created_at < newest
         assert not screen.table.follow
         await pilot.click(TimeRail, offset=(0, 0))
-        await settled(pilot)
+        await at_rest(pilot)
         assert screen.table.follow
 
 
 async def test_the_box_is_reached_again_from_the_story(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482901", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         box = app.screen.query_one("#box")
         assert not box.has_focus
         await pilot.press("slash")
         assert box.has_focus
         await pilot.press(*"INV-482902")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "INV-482902   col_" in shown(app), "what stood there was selected and typed over"

@@ -3,13 +3,12 @@
 import ast
 import inspect
 import re
-from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from textual.pilot import Pilot
+from tests.console.looking import AtRest
 
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, SCREENS, ScreenEntry, commands_of
@@ -18,7 +17,6 @@ from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.widgets.filter_box import FilterBox
 
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 HERE: Final = Path(__file__).parent
 WITHOUT_A_SERVICE: Final = tuple(entry.name for entry in SCREENS if entry.name != "service")
 
@@ -145,21 +143,21 @@ def test_no_screen_gives_one_key_to_two_commands() -> None:
     [pytest.param(True, id="busy"), pytest.param(False, id="empty", marks=pytest.mark.ci)],
 )
 async def test_every_key_of_a_screen_does_something_or_says_why_not(
-    screen: str, *, busy: bool, console: Any, seed: Any, settled: Settled, tmp_path: Path
+    screen: str, *, busy: bool, console: Any, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     if busy:
         seed.busy(6)
         seed.intents()
     app: ConsoleApp = console(folder=tmp_path)
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         for command in commands_of(screen):
             for key in command.keys:
                 if command.id in {"app.quit", "app.leave"}:
                     continue
                 if app.console_screen is None or screen != app.console_screen.NAME:
                     await app.run_action(f"go('{screen}')")
-                    await settled(pilot)
+                    await at_rest(pilot)
                 if screen == "lookup":
                     app.screen.query_one("#matches").focus()
                     await pilot.pause()
@@ -169,18 +167,18 @@ async def test_every_key_of_a_screen_does_something_or_says_why_not(
                 actions = {command.action, command.action.removeprefix("app.")}
                 assert bound.binding.action in actions, f"{key} leads elsewhere on {screen}"
                 await pilot.press(key)
-                await settled(pilot)
+                await at_rest(pilot)
                 assert app.return_code is None, f"{key} on {screen} ended the console"
                 while len(app.screen_stack) > 1 or isinstance(app.focused, FilterBox):
                     await pilot.press("escape")
-                    await settled(pilot)
+                    await at_rest(pilot)
 
 
 @pytest.mark.anyio
-async def test_quitting_ends_the_console_with_status_zero(console: Any, settled: Settled) -> None:
+async def test_quitting_ends_the_console_with_status_zero(console: Any, at_rest: AtRest) -> None:
     app: ConsoleApp = console()
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("q")
         assert app.is_running, "one q is no way out: the console stays open all day"
         await pilot.press("ctrl+q")

@@ -2,15 +2,12 @@
 
 import csv
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.clock import ManualClock
 from kusanya.filters import Filter
@@ -18,14 +15,11 @@ from kusanya.store import Store
 from kusanya.store.records import CollectionRow, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.export import ExportFormat, write_list
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.live.list import COLLECTION_LIST
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def written(folder: Path) -> Path:
@@ -48,15 +42,15 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
-    opened: Opened, seed: Any, tmp_path: Path, settled: Settled
+    opened: OpenConsole, seed: Any, tmp_path: Path, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened(folder=tmp_path) as (app, pilot):
         await pilot.press("slash", *"failed", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         listed = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr] # a list
         await pilot.press("ctrl+s", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         said = " ".join(shown(app).split())
         assert f"{len(listed)} rows written to" in said
         assert "phones masked" in said
@@ -69,7 +63,7 @@ async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
 
 
 async def test_what_looks_like_a_formula_is_written_as_text(
-    opened: Opened, seed: Any, clock: ManualClock, tmp_path: Path
+    opened: OpenConsole, seed: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     for n, text in enumerate(
         ("=1+1", "+1", "-1", "@SUM(A1)", "  =1", "＝1", "＠x", "ok", "\t=1", "\x1b]0;x\x07")
@@ -85,20 +79,20 @@ async def test_what_looks_like_a_formula_is_written_as_text(
 
 
 async def test_deliveries_have_columns_of_their_own(
-    opened: Opened, seed: Any, tmp_path: Path, settled: Settled
+    opened: OpenConsole, seed: Any, tmp_path: Path, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened(folder=tmp_path) as (_app, pilot):
         await pilot.press("2", "exclamation_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("ctrl+s", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
     target = written(tmp_path)
     assert {row["reason"] for row in read(target)} >= {"no_match"}
 
 
 async def test_a_folder_that_is_gone_is_named_as_the_cause(
-    opened: Opened, seed: Any, tmp_path: Path
+    opened: OpenConsole, seed: Any, tmp_path: Path
 ) -> None:
     seed.busy(3)
     gone = tmp_path / "gone"
@@ -205,15 +199,15 @@ def test_json_lines_give_every_value_back_exactly_and_hold_nothing_a_terminal_ac
 
 @pytest.mark.parametrize("form", [ExportFormat.RAW, ExportFormat.LINES])
 async def test_the_palette_offers_the_forms_for_programs(
-    opened: Opened, seed: Any, tmp_path: Path, settled: Settled, form: ExportFormat
+    opened: OpenConsole, seed: Any, tmp_path: Path, at_rest: AtRest, form: ExportFormat
 ) -> None:
     asked = {ExportFormat.RAW: "export raw csv", ExportFormat.LINES: "export json lines"}[form]
     seed.busy(5)
     async with opened(folder=tmp_path) as (_app, pilot):
         await pilot.press("ctrl+p", *("space" if c == " " else c for c in asked))
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("enter", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
     target = written(tmp_path)
     assert target.name.endswith(form.value)
 

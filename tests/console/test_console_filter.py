@@ -1,12 +1,10 @@
 """Narrowing a list: with indexes where there are any, by testing rows where there are none."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import lines
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, lines, table
 from textual.widgets import Input
 
 from kusanya.clock import ManualClock
@@ -19,9 +17,6 @@ from kusanya_console.deliveries.filtering import DELIVERY_KEYS
 from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.live.filtering import COLLECTION_KEYS
 from kusanya_console.live.list import COLLECTION_LIST
-
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -154,65 +149,67 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
 
 @pytest.mark.anyio
 async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened() as (app, pilot):
         await pilot.press("slash", *"failed airtel", "enter")
-        await settled(pilot)
-        table = app.console_screen.table
-        assert {(row.status, row.channel) for row in table.window.rows} == {("failed", "AIRTEL_TZ")}
+        await at_rest(pilot)
+        listed = table(app)
+        assert {(row.status, row.channel) for row in listed.window.rows} == {
+            ("failed", "AIRTEL_TZ")
+        }
         assert "filter status:failed channel:AIRTEL_TZ" in lines(app)[-2]
         await pilot.press("j")
-        pointed = table.cursor
+        pointed = listed.cursor
         await pilot.press("escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "filter none" in lines(app)[-2]
-        assert table.cursor == pointed
-        assert len({row.status for row in table.window.rows}) > 1
+        assert listed.cursor == pointed
+        assert len({row.status for row in listed.window.rows}) > 1
 
 
 @pytest.mark.anyio
 async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stays(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened() as (app, pilot):
         await pilot.press("slash", *"failed amount:lots", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "amount takes whole numbers" in lines(app)[-2]
         assert app.screen.query_one("#filter", Input).has_focus
-        table = app.console_screen.table
-        assert {row.status for row in table.window.rows} == {"failed"}
+        listed = table(app)
+        assert {row.status for row in listed.window.rows} == {"failed"}
 
 
 @pytest.mark.anyio
 async def test_a_filter_that_keeps_nothing_says_so_and_escape_helps(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
         await pilot.press("slash", *"amount:1", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert any(
             "Nothing in LIVE MODE passes the filter. esc clears it." in line for line in lines(app)
         )
         await pilot.press("escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert any("INV-482900" in line for line in lines(app))
 
 
 @pytest.mark.anyio
 async def test_a_narrowed_list_that_is_followed_takes_in_only_what_passes(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.busy(5)
     async with opened() as (app, pilot):
         await pilot.press("slash", *"fee>=3000", "enter")
-        await settled(pilot)
-        assert app.console_screen.table.window.rows == ()
+        await at_rest(pilot)
+        assert table(app).window.rows == ()
         seed.answered(seed.collection(4000, at=clock.now(), fee=10))
         seed.answered(seed.collection(4001, at=clock.now(), fee=5_000))
         app.tick()
-        await settled(pilot)
-        assert [row.fee for row in app.console_screen.table.window.rows] == [5_000]
+        await at_rest(pilot)
+        assert [row.fee for row in table(app).window.rows] == [5_000]

@@ -1,17 +1,14 @@
 """The hand-over of a shift, on its page and as a command, and the notice to customers."""
 
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown
+from tests.console.looking import AtRest, OpenConsole, press, shown
 from tests.console.picturing import in_both_languages, on_every_size
 from textual.containers import VerticalScroll
-from textual.pilot import Pilot
 
 from kusanya import handover
 from kusanya.clock import ManualClock
@@ -20,15 +17,11 @@ from kusanya.store import Store
 from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
 from kusanya.wording import Language, outage_notice
-from kusanya_console.application.app import ConsoleApp
 from kusanya_console.handover import screen
 from kusanya_console.handover.screen import next_shift, page_lines, shift_before
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.ui import language
 from kusanya_console.ui.format import plain
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -55,7 +48,7 @@ def test_the_page(size: tuple[int, int], shift: None, picture: Any) -> None:
 
 @pytest.mark.anyio
 async def test_the_page_tells_a_shift_and_goes_to_the_one_before(
-    opened: Opened, shift: None, settled: Settled
+    opened: OpenConsole, shift: None, at_rest: AtRest
 ) -> None:
     async with opened("8") as (app, pilot):
         said = shown(app)
@@ -64,29 +57,29 @@ async def test_the_page_tells_a_shift_and_goes_to_the_one_before(
         assert "INV-482003" in said
         assert "000 003" not in said
         assert "? outcome unknown: INV-43100" in said
-        await press(pilot, settled, "plus")
+        await press(pilot, at_rest, "plus")
         assert "this is the present shift" in shown(app)
-        await press(pilot, settled, "escape", "minus")
+        await press(pilot, at_rest, "escape", "minus")
         assert "since 06:00:00" in shown(app)
         assert "3 acts" in shown(app)
-        await press(pilot, settled, "plus")
+        await press(pilot, at_rest, "plus")
         assert "since 14:00:00" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_the_page_says_when_it_was_read_and_one_key_reads_it_again(
-    opened: Opened, shift: None, settled: Settled, clock: ManualClock, seed: Any
+    opened: OpenConsole, shift: None, at_rest: AtRest, clock: ManualClock, seed: Any
 ) -> None:
     async with opened("8", size=(80, 24)) as (app, pilot):
         assert "since 14:00:00, as of 15:24:07" in shown(app)
         await clock.advance(3)
         seed.busy(1)
-        await press(pilot, settled, "r")
+        await press(pilot, at_rest, "r")
         assert "since 14:00:00, as of 15:24:10" in shown(app)
         await clock.advance(3)
-        await press(pilot, settled, "1", "8")
+        await press(pilot, at_rest, "1", "8")
         assert "as of 15:24:13" in shown(app)
-        await press(pilot, settled, "y")
+        await press(pilot, at_rest, "y")
         assert "hand-over since 14:00:00, as of 15:24:13" in app.clipboard
 
 
@@ -112,14 +105,14 @@ def test_no_part_of_the_page_is_younger_than_another(
 
 @pytest.mark.anyio
 async def test_a_long_page_is_scrolled_and_copied_whole(
-    opened: Opened, shift: None, settled: Settled
+    opened: OpenConsole, shift: None, at_rest: AtRest
 ) -> None:
     async with opened("8", "j", "j", size=(80, 24)) as (app, pilot):
         page = app.screen.query_one("#report", VerticalScroll)
         assert page.scroll_y == 2
-        await press(pilot, settled, "k")
+        await press(pilot, at_rest, "k")
         assert page.scroll_y == 1
-        await press(pilot, settled, "y")
+        await press(pilot, at_rest, "y")
         assert "hand-over since 14:00:00" in app.clipboard
         for part in ("what happened", "who did what", "what is open", "no final state yet"):
             assert part in app.clipboard
@@ -176,7 +169,7 @@ def test_a_resend_of_hundreds_is_one_line_and_hides_no_word_of_a_person(
 
 @pytest.mark.anyio
 async def test_the_page_says_that_it_is_read_and_reads_once_for_acts_that_come_meanwhile(
-    opened: Opened, shift: None, store: Store, settled: Settled, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, shift: None, store: Store, at_rest: AtRest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = Event()
     readings: list[datetime] = []
@@ -196,7 +189,7 @@ async def test_the_page_says_that_it_is_read_and_reads_once_for_acts_that_come_m
             assert len(readings) == 1
         finally:
             read.set()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "2 acts: asha 1, juma 1" in shown(app)
         assert len(readings) == 2, "one more, for all that was asked meanwhile"
 
@@ -250,18 +243,18 @@ def test_the_notice_names_network_time_and_what_to_do() -> None:
 
 @pytest.mark.anyio
 async def test_an_outage_notice_is_copied_in_both_languages(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     async with opened("4") as (app, pilot):
         await app.run_action("screen.copy_notice")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "no alarm is about a network" in shown(app)
     for n in range(12):
         at = clock.now() - timedelta(minutes=6, seconds=n)
         seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))
     async with opened("4") as (app, pilot):
         await app.run_action("screen.copy_notice")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "outage notice sent to the terminal's clipboard" in shown(app)
         english, swahili = app.clipboard.split("\n\n")
         assert english.startswith("Payments by Airtel Money are delayed since 15:1")
@@ -270,7 +263,7 @@ async def test_an_outage_notice_is_copied_in_both_languages(
 
 @pytest.mark.anyio
 async def test_no_outage_is_announced_for_prompts_on_one_phone_or_from_another_alarm(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     at = clock.now() - timedelta(minutes=6)
     for n in range(3):
@@ -287,10 +280,10 @@ async def test_no_outage_is_announced_for_prompts_on_one_phone_or_from_another_a
         for key, why in refused.items():
             health._point(key)
             await app.run_action("screen.copy_notice")
-            await settled(pilot)
+            await at_rest(pilot)
             assert why in shown(app)
             assert not app.clipboard
         health._point("stuck:AIRTEL_TZ")
         await app.run_action("screen.copy_notice")
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.clipboard.startswith("Payments by Airtel Money are delayed")

@@ -1,13 +1,12 @@
 """Health as a place to work from: rows behind a figure, windows, oddities, who looks after what."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
+from tests.console.looking import AtRest, OpenConsole, shown
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -22,8 +21,6 @@ from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lookup.screen import LookupScreen
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 50)
 
@@ -41,7 +38,7 @@ def health(app: ConsoleApp) -> HealthScreen:
 
 
 async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
-    opened: Opened, store: Store, seed: Any, clock: ManualClock
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=5)
     for n in (1, 2, 3):
@@ -54,14 +51,14 @@ async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
         assert "Nothing has arrived yet: is the receiver running?" in text
 
 
-async def pointed(pilot: Pilot[Any], settled: Settled, key: str) -> None:
+async def pointed(pilot: Pilot[Any], at_rest: AtRest, key: str) -> None:
     """Move the cursor to the line with this key."""
     assert isinstance(pilot.app, ConsoleApp)
     for _ in range(60):
         if health(pilot.app).cursor == key:
             return
         await pilot.press("j")
-        await settled(pilot)
+        await at_rest(pilot)
     pytest.fail(f"the cursor never stood on {key}")
 
 
@@ -85,13 +82,13 @@ def silenced(seed: Any, clock: ManualClock) -> None:
     ],
 )
 async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0917 - fixtures
-    key: str, screen: str, narrowed: str, opened: Opened, seed: Any, settled: Settled
+    key: str, screen: str, narrowed: str, opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(30)
     async with opened("4", size=SIZE) as (app, pilot):
-        await pointed(pilot, settled, key)
+        await pointed(pilot, at_rest, key)
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         found = app.console_screen
         assert isinstance(found, ListScreen)
         assert screen == found.NAME
@@ -101,47 +98,47 @@ async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0
 
 
 async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(60)
     async with opened("4", size=SIZE) as (app, pilot):
-        await pointed(pilot, settled, "cause:user_cancelled")
+        await pointed(pilot, at_rest, "cause:user_cancelled")
         line = next(line for line in shown(app).splitlines() if "user_cancelled" in line)
         count = int(line.split()[-3])
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         screen = app.console_screen
         assert isinstance(screen, ListScreen)
         assert len(screen.table.window.rows) == count
 
 
 async def test_enter_on_an_odd_payment_opens_its_story(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE) as (app, pilot):
         assert "two finals 1, completed at changed 1, unknown status 1" in shown(app)
-        await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
+        await pointed(pilot, at_rest, f"odd:two_finals:col_{901:016}")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.console_screen, LookupScreen)
         assert "INV-482901   col_" in shown(app)
 
 
 async def test_an_event_that_does_not_come_becomes_odd_as_time_passes(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     silenced(seed, clock)
     async with opened("4", size=SIZE) as (app, pilot):
         assert "missing event" not in shown(app)
         await clock.advance(90)
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "missing event 3" in shown(app)
 
 
 async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     for n, ago in ((2, timedelta(minutes=5)), (12, timedelta(hours=8)), (22, timedelta(days=3))):
         seed.life(n, at=clock.now() - ago)
@@ -152,7 +149,7 @@ async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
             line = next(one for one in shown(app).splitlines() if "insufficient_funds" in one)
             seen.append(line.split()[-3])
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
         hour, day, week = ("last 60 minutes", "1"), ("today", "2"), ("last 7 days", "3")
         assert seen == [*hour, *hour, *day, *week, *week, *day]
         assert "last 60 minutes is the shortest window" not in shown(app)
@@ -161,7 +158,7 @@ async def test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends(
 
 
 async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE) as (app, pilot):
@@ -169,13 +166,13 @@ async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
         silenced(seed, clock)
         await clock.advance(6)
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "◐ silent: is the receiver running?" in shown(app)
         assert "healthy" not in shown(app)
 
 
 async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take(
-    opened: Opened, seed: Any, clock: ManualClock
+    opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(30)
     done_at = clock.now() - timedelta(minutes=1)
@@ -198,18 +195,18 @@ async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take
 
 
 async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa: PLR0917 - fixtures
-    opened: Opened,
+    opened: OpenConsole,
     store: Store,
     seed: Any,
     operator: OperatorActions,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE, operator=operator) as (app, pilot):
         assert health(app).cursor == "failing:billing"
         await pilot.press("A", *"rotated", "space", *"it", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         row = store.audit.page().rows[0]
         assert (row.actor, row.act, row.outcome) == (store.audit.actor, "acknowledge", "done")
         assert row.subject is not None
@@ -225,93 +222,93 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
             verdict=Verdict.REJECTED, reason="no_match", answer=400, endpoint="billing",
         )  # fmt: skip
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "✕ failing: billing refused 1" in shown(app)
         assert "looked after by" not in shown(app), "another outbreak is another alarm"
 
 
 async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
-    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE, operator=operator) as (app, pilot):
-        await pointed(pilot, settled, f"odd:two_finals:col_{901:016}")
+        await pointed(pilot, at_rest, f"odd:two_finals:col_{901:016}")
         await pilot.press("A", *"asked", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "two finals 1" not in shown(app)
         assert "1 acknowledged" in shown(app)
 
 
 async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_nothing(
-    console: Build, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    console: Build, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     for acting, said in ((operator, "the cursor stands on no alarm"), (None, "off: read-only")):
         app = console(operator=acting)
         async with app.run_test(size=SIZE) as pilot:
-            await settled(pilot)
+            await at_rest(pilot)
             await pilot.press("4")
-            await settled(pilot)
-            await pointed(pilot, settled, "endpoint:shop")
+            await at_rest(pilot)
+            await pointed(pilot, at_rest, "endpoint:shop")
             await pilot.press("A")
-            await settled(pilot)
+            await at_rest(pilot)
             assert said in shown(app)
     assert store.audit.page().rows == ()
 
 
 async def test_zoom_shows_the_part_under_the_cursor_alone(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE) as (app, pilot):
-        await pointed(pilot, settled, "cause:expired")
+        await pointed(pilot, at_rest, "cause:expired")
         await pilot.press("z")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "insufficient_funds" in shown(app)
         assert "open prompts" not in shown(app)
         assert "✕ failing" not in shown(app).partition("\n")[2]
         await pilot.press("escape")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "open prompts" in shown(app)
 
 
 async def test_the_cursor_stays_in_view_and_a_double_click_opens(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(20)
     async with opened("4", size=(80, 24)) as (app, pilot):
         for key in "jjjjjjjjjjjjjkkkk":
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
             assert any(line.startswith(">") for line in shown(app).splitlines())
         for _ in range(13):
             await pilot.press("k")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "✕ failing: billing" in shown(app)
         row = next(n for n, one in enumerate(shown(app).splitlines()) if "  expired" in one)
         await pilot.click(offset=(5, row), times=2)
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.console_screen, ListScreen)
         assert "status:expired" in shown(app)
 
 
 async def test_the_report_is_kept_in_a_file(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("Y", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         path = tmp_path / "kusanya-card-health-live-20260304T122407Z.txt"
         assert "✕ failing: billing" in path.read_text()
         assert path.read_text() == app.clipboard
 
 
 async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
-    opened: Opened,
+    opened: OpenConsole,
     seed: Any,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
     slow_fingers: Callable[[], float],
 ) -> None:
     seed.busy(10)
@@ -320,34 +317,34 @@ async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
         await pilot.press("slash", *"failed", "enter")
         for key in ("2", "4", "5", "3"):
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
         await pilot.press(*"INV-482901", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "INV-482901   col_" in shown(app)
         await pilot.press("ctrl+p", *"other", "space", *"mode", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▌TEST MODE▐  Lookup" in shown(app)
         assert "INV-482901" not in shown(app)
         for key in ("escape", "1", "2", "4", "5"):
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
             text = shown(app)
             assert "▌TEST MODE▐" in text
             assert "LIVE MODE" not in text
             assert not any(f"INV-482{n:03}" in text for n in (*range(10), 900, 901, 902, 903))
         await pilot.press("1")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "INV-482600" in shown(app)
         assert "filter none" in shown(app)
         await pilot.press("ctrl+p", *"other", "space", *"mode", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▌LIVE MODE▐  Live" in shown(app)
         assert "INV-482901" in shown(app)
         assert "INV-482600" not in shown(app)
 
 
 async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     class Nobody:
         """Asks nobody: a call would be an error."""
@@ -355,17 +352,17 @@ async def test_in_the_other_mode_the_service_is_not_asked_with_the_wrong_key(
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
     async with opened(size=SIZE, queries=Nobody()) as (app, pilot):
         await app.run_action("app.other_mode")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("c")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "off: the profile's key is of LIVE MODE" in shown(app)
         await pilot.press("4", "c")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "off: the profile's key is of LIVE MODE" in shown(app)
 
 
 async def test_the_help_names_every_command_of_its_screen(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened("question_mark", size=(120, 110)) as (app, pilot):
@@ -376,7 +373,7 @@ async def test_the_help_names_every_command_of_its_screen(
         ):  # fmt: skip
             assert said in text, said
         await pilot.press("escape", "4", "question_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "Keys of Health" in shown(app)
         assert "wider" in shown(app)
         assert "channel:airtel,mixx" not in shown(app), "Health has no filter"
@@ -384,7 +381,7 @@ async def test_the_help_names_every_command_of_its_screen(
 
 
 async def test_deliveries_without_effect_are_alarms_that_say_what_to_do(
-    opened: Opened, store: Store, seed: Any, clock: ManualClock
+    opened: OpenConsole, store: Store, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=5)
     for n, mode, verdict, answer in (

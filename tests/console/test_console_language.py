@@ -1,25 +1,18 @@
 """The console in Swahili: what is translated, what never is, and how it fits."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import interface_language
 from kusanya.wire import Status
 from kusanya.wording import Language
-from kusanya_console.application.app import ConsoleApp
 from kusanya_console.ui import language, vocabulary
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
-
 
 SILENT = (
     "◐ silent: is the receiver running? Polling learned 3 final states and no event came; "
@@ -101,7 +94,7 @@ def test_the_file_names_it_too_and_another_one_is_refused(tmp_path: Path) -> Non
 @pytest.mark.anyio
 @pytest.mark.usefixtures("swahili")
 async def test_the_palette_goes_to_english_and_back_on_every_screen(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(8)
     async with opened(size=(120, 36)) as (app, pilot):
@@ -109,14 +102,14 @@ async def test_the_palette_goes_to_english_and_back_on_every_screen(
         assert "● imelipwa" in shown(app)
         assert "kumbukumbu" in shown(app)
         await pilot.press("2")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "LIVE MODE▐  Taarifa" in shown(app)
         app.action_next_language()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "LIVE MODE▐  Deliveries" in shown(app)
         assert "1 Live" in shown(app)
         await pilot.press("1")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "● succeeded" in shown(app), "what was drawn before is drawn again"
         assert "imelipwa" not in shown(app)
         assert "reference" in shown(app)

@@ -1,12 +1,11 @@
 """A new search begins at its first match, and says in one sentence what was looked for."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.business_day import EAT
 from kusanya.clock import ManualClock
@@ -19,13 +18,10 @@ from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.lookup.words import hint
 from kusanya_console.ui import language
 
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
-
 
 @pytest.mark.anyio
 async def test_a_new_search_puts_cursor_and_lines_at_its_first_match(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     for n in range(40):
         at = clock.now() - timedelta(minutes=n)
@@ -34,11 +30,11 @@ async def test_a_new_search_puts_cursor_and_lines_at_its_first_match(
         screen = app.screen
         assert isinstance(screen, LookupScreen)
         screen.look_for("INV-482030")
-        await settled(pilot)
+        await at_rest(pilot)
         assert screen.table.row is not None
         assert screen.table.row.reference == "INV-482030"
         screen.look_for("0754000003")
-        await settled(pilot)
+        await at_rest(pilot)
         rows = screen.table.window.rows
         assert (len(rows), screen.table.first, screen.table.cursor) == (40, 0, rows[0].id)
         assert rows[0].reference == "INV-482000"
@@ -89,34 +85,34 @@ def opens(seed: Any, n: int, at: datetime) -> Callable[[], None]:
 
 @pytest.mark.anyio
 async def test_list_and_story_follow_a_payment_together(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     finish = [opens(seed, n, clock.now() - timedelta(minutes=n)) for n in (1, 2, 3)]
     async with opened("3", size=(120, 36)) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, LookupScreen)
         screen.look_for("0754000003")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("j", "space")
-        await settled(pilot)
+        await at_rest(pilot)
         before = screen.table.cursor, set(screen.table.marked)
         assert states(screen.table.window.rows) == ["created"] * 3
         for succeed in finish:
             succeed()
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert states(screen.table.window.rows) == ["succeeded"] * 3
         assert "○ created" not in shown(app).split("story")[0], "list and card say the same"
         assert (screen.table.cursor, set(screen.table.marked)) == before, "place and marks stay"
         assert states(screen.table.marked.values()) == ["succeeded"]
         screen.look_for("0754000003 ")
-        await settled(pilot)
+        await at_rest(pilot)
         assert (screen.table.cursor, set(screen.table.marked)) == before
 
 
 @pytest.mark.anyio
 async def test_the_sentence_of_a_message_follows_its_payment(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     at = clock.now().astimezone(EAT) - timedelta(minutes=5)
     message = (
@@ -129,36 +125,36 @@ async def test_the_sentence_of_a_message_follows_its_payment(
         screen = app.screen
         assert isinstance(screen, LookupScreen)
         screen.look_for(message)
-        await settled(pilot)
+        await at_rest(pilot)
         assert "we know it as created" in flat(app)
         final = {"status": "expired", "completed_at": clock.now()}
         seed.polled(seed.collection(4, **born, **final), at=clock.now())
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "we know it as expired" in flat(app)
         assert "known as created" not in flat(app)
 
 
 @pytest.mark.anyio
 async def test_a_story_that_was_left_is_read_again_on_the_way_back(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     succeed = opens(seed, 1, clock.now() - timedelta(minutes=1))
     async with opened("3", size=(120, 36)) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, LookupScreen)
         screen.look_for("INV-482001")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "○ created" in flat(app).split("say to the customer")[0]
         await pilot.press("escape", "1")
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.screen is not screen
         succeed()
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         seed.life(2, at=clock.now())  # the newest reading speaks of another payment alone
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("3")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "● succeeded" in flat(app).split("say to the customer")[0]

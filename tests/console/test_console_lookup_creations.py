@@ -1,12 +1,10 @@
 """Lookup tells the story of a creation without an answer, and no key leads to a dead end."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.clock import ManualClock
 from kusanya.lookup import load_creation_timeline
@@ -14,8 +12,6 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def flat(app: Any) -> str:
@@ -24,11 +20,11 @@ def flat(app: Any) -> str:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_enter_on_an_intent_opens_its_story_with_what_is_safe_and_what_to_say(
-    opened: Opened, seed: Any, settled: Settled, size: tuple[int, int]
+    opened: OpenConsole, seed: Any, at_rest: AtRest, size: tuple[int, int]
 ) -> None:
     seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
     async with opened("5", "enter", size=size) as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         said = flat(app)
         assert "1 unanswered creation in LIVE MODE, found by id" in said
         assert "? unknown" in said
@@ -41,7 +37,7 @@ async def test_enter_on_an_intent_opens_its_story_with_what_is_safe_and_what_to_
 
 
 async def test_a_phone_finds_the_creation_before_other_payments_and_both_say_wait(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
     seed.life(
@@ -49,50 +45,50 @@ async def test_a_phone_finds_the_creation_before_other_payments_and_both_say_wai
         status="expired",
     )  # fmt: skip
     async with opened("3", *"0754000003", "enter") as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         assert "2 matches in LIVE MODE, 1 without a collection first" in flat(app)
         assert "INV-431003 int_00000003" in flat(app)
         await pilot.press("j")
-        await settled(pilot)
+        await at_rest(pilot)
         said = flat(app)
         assert "INV-482006 col_" in said
         assert "no new request: wait, an earlier request (INV-431003, TZS 25,003) may" in said
         assert "Please do not pay again" in said
         assert "new request?" not in said
         await pilot.press("s")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "Please do not pay again" in app.clipboard
 
 
 async def test_the_story_becomes_the_collections_once_it_is_known(
-    opened: Opened, seed: Any, store: Store, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, store: Store, at_rest: AtRest, clock: ManualClock
 ) -> None:
     seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
     async with opened("5", "enter") as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         became = seed.collection(3, at=clock.now(), reference="INV-431003")
         seed.answered(became)
         store.intents.resolve("int_00000003", collection_id=became.id, sentence="by an event")
         app.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "1 collection in LIVE MODE, found by creation" in flat(app)
         assert f"INV-431003 {became.id}" in flat(app)
 
 
 async def test_the_sentence_the_card_and_the_body_of_a_creation_can_be_copied(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Any
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Any
 ) -> None:
     seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
     async with opened("5", "enter", folder=tmp_path) as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("s")
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.clipboard.startswith("We are checking whether your request went through.")
         await pilot.press("J")
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.clipboard == '{"amount":3}'
         await pilot.press("Y", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         (card,) = tmp_path.glob("kusanya-card-live-INV-431003*.txt")
         assert "no new request: wait" in card.read_text()
 
@@ -105,12 +101,12 @@ REACHED = (
 
 @pytest.mark.parametrize("keys", ["5", "5 enter"])
 async def test_nothing_was_sent_is_said_of_the_attempt_that_never_left_and_not_of_the_creation(
-    opened: Opened, seed: Any, settled: Settled, keys: str
+    opened: OpenConsole, seed: Any, at_rest: AtRest, keys: str
 ) -> None:
     seed.intent(3, sent_ago=timedelta(minutes=12), state=IntentState.UNKNOWN)
     seed.then_out_of_reach(3, lost=1, unreached=3)
     async with opened(*keys.split(), size=(200, 60)) as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         said = flat(app)
         assert "outcome attempts 1-2 may have reached" in said
         assert said.count("not sent") == 3

@@ -1,12 +1,10 @@
 """What Lookup and `kusanya find` say of a text that holds more than one name, or a half of one."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
@@ -21,8 +19,6 @@ from kusanya_console.lookup.words import nothing
 from kusanya_console.ui import language
 from kusanya_console.widgets.highlighting import Needle
 
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 PHONE = "255674799851"
 
 
@@ -33,13 +29,13 @@ def payments(clock: ManualClock, seed: Any) -> ManualClock:
     return clock
 
 
-async def said(text: str, opened: Opened, settled: Settled) -> str:
+async def said(text: str, opened: OpenConsole, at_rest: AtRest) -> str:
     """Return what Lookup says under its box, in one line."""
     async with opened("3", size=(140, 40)) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, LookupScreen)
         screen.look_for(text)
-        await settled(pilot)
+        await at_rest(pilot)
         lines = shown(app).splitlines()
         box = max(n for n, line in enumerate(lines[:6]) if "│" in line)
         return " ".join(" ".join(lines[box + 2 :]).split())
@@ -67,9 +63,9 @@ async def said(text: str, opened: Opened, settled: Settled) -> str:
     ],
 )
 async def test_lookup_says_how_a_text_was_read(
-    text: str, sentence: str, opened: Opened, settled: Settled
+    text: str, sentence: str, opened: OpenConsole, at_rest: AtRest
 ) -> None:
-    found = await said(text, opened, settled)
+    found = await said(text, opened, at_rest)
     assert sentence in found
     if "none of them" in sentence or "though" in sentence:
         assert "was asked of this phone" not in found

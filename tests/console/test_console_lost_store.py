@@ -6,7 +6,7 @@ from shutil import copy
 from typing import Any
 
 import pytest
-from tests.console.looking import Settled, lines, press, ticked
+from tests.console.looking import AtRest, lines, press, ticked
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
@@ -62,24 +62,24 @@ def on(clock: ManualClock) -> On:
 
 
 async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
-    lossy: Lossy, on: On, clock: ManualClock, settled: Settled, make_seed: Any
+    lossy: Lossy, on: On, clock: ManualClock, at_rest: AtRest, make_seed: Any
 ) -> None:
     make_seed(lossy).busy(5)
     app = on(lossy)
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         before = lines(app)[6:12]
         lossy.lost = True
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         await pilot.press("j", "n")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "store lost 15:24:07, last known shown" in lines(app)[0]
         assert [line[2:40] for line in lines(app)[6:12]] == [line[2:40] for line in before]
         lossy.lost = False
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "store lost" in lines(app)[0], "one second has to pass before the next try"
         await clock.advance(2)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "updated 0 s ago" in lines(app)[0]
 
 
@@ -92,59 +92,59 @@ async def test_what_was_read_of_a_lost_store_is_dimmed_until_it_is_back(
     lossy: Lossy,
     on: On,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
     make_seed: Any,
 ) -> None:
     make_seed(lossy).busy(5)
     make_seed(lossy).intents()
     app = on(lossy)
     async with app.run_test(size=size) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, key)
+        await at_rest(pilot)
+        await press(pilot, at_rest, key)
         bright = colours(app)
         lossy.lost = True
         await clock.advance(3)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "store lost 15:24:10" in lines(app)[0]
         assert colours(app).isdisjoint(bright)
         if key in {"1", "2", "7"}:
             assert "as of 15:24:07, the store is lost" in lines(app)[-2]
         lossy.lost = False
         await clock.advance(2)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert colours(app) == bright
         assert not any("the store is lost" in line for line in lines(app))
 
 
 async def test_a_look_up_that_the_store_cannot_answer_says_so_and_is_answered_later(
-    lossy: Lossy, on: On, clock: ManualClock, settled: Settled, make_seed: Any
+    lossy: Lossy, on: On, clock: ManualClock, at_rest: AtRest, make_seed: Any
 ) -> None:
     make_seed(lossy).busy(5)
     app = on(lossy)
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         lossy.lost = True
         await pilot.press("3", *"INV-482901")
-        await settled(pilot)
+        await at_rest(pilot)
         assert any("nothing was looked up for “INV-482901”" in line for line in lines(app))
         lossy.lost = False
         await clock.advance(2)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert any("1 collection in LIVE MODE" in line for line in lines(app))
 
 
 async def test_the_store_is_tried_at_growing_intervals(
-    lossy: Lossy, on: On, clock: ManualClock, settled: Settled
+    lossy: Lossy, on: On, clock: ManualClock, at_rest: AtRest
 ) -> None:
     tried: list[float] = []
     lossy.lost = True
     app = on(lossy)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         for _ in range(16):
             await clock.advance(1)
             failures = app._failures
-            await ticked(pilot, settled)
+            await ticked(pilot, at_rest)
             if app._failures > failures:
                 tried.append(clock.monotonic())
     assert tried == [1, 3, 7, 15]
@@ -160,7 +160,7 @@ async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
     lossy: Lossy,
     on: On,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
     make_seed: Any,
 ) -> None:
     make_seed(lossy).busy(5)
@@ -168,13 +168,13 @@ async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
     lossy.lost = True
     app = on(lossy)
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert "store unreadable since 15:24:07" in lines(app)[0]
         await pilot.press(key)
         if key == "3":
             await pilot.press(*"INV-482900")
-        await settled(pilot)
+        await at_rest(pilot)
         lossy.lost = False
         await clock.advance(2)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert sum(says in line for line in lines(app)) >= 1 + (key == "3")

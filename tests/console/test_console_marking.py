@@ -2,15 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, press, shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 
 from kusanya.clock import ManualClock
 from kusanya.errors import KusanyaError
@@ -24,9 +21,6 @@ from kusanya_console.application.app import ConsoleApp
 from kusanya_console.intents.screen import IntentsScreen
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.screens.confirm import ConfirmScreen
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 class _FailingService:
@@ -56,26 +50,26 @@ def marked(app: ConsoleApp) -> list[str]:
 
 @pytest.mark.anyio
 async def test_space_marks_the_foot_counts_and_escape_unmarks(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     async with opened("space", "space", "space") as (app, pilot):
         assert "3 marked, esc unmarks" in shown(app)
         assert sum(line[1] == "•" for line in lines(app) if "INV-" in line[:40]) == 3
-        await press(pilot, settled, "k", "space")
+        await press(pilot, at_rest, "k", "space")
         assert len(marked(app)) == 2
-        await press(pilot, settled, "slash", *"failed", "enter")
+        await press(pilot, at_rest, "slash", *"failed", "enter")
         assert "2 marked" in shown(app), "marks outlive a filter"
-        await press(pilot, settled, "escape")
+        await press(pilot, at_rest, "escape")
         assert marked(app) == []
         assert "filter status:failed" in shown(app), "one step back at a time"
-        await press(pilot, settled, "asterisk")
+        await press(pilot, at_rest, "asterisk")
         assert len(marked(app)) == len(app.console_screen.table.window.rows)  # type: ignore[union-attr]
 
 
 @pytest.mark.anyio
 async def test_marked_references_are_copied_a_line_each(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     async with opened("space", "space", "y") as (app, _):
@@ -85,12 +79,12 @@ async def test_marked_references_are_copied_a_line_each(
 
 @pytest.mark.anyio
 async def test_one_note_is_kept_on_every_marked_payment_each_audited(
-    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     async with opened("space", "space", "A", operator=operator) as (app, pilot):
         assert "Note on 2 payments" in shown(app)
-        await press(pilot, settled, *"outage", "enter")
+        await press(pilot, at_rest, *"outage", "enter")
         assert "noted 2 of 2" in shown(app)
         ids = marked(app)
     assert [store.notes.of(one, Mode.LIVE)[0].text for one in ids] == ["outage", "outage"]
@@ -99,12 +93,12 @@ async def test_one_note_is_kept_on_every_marked_payment_each_audited(
 
 @pytest.mark.anyio
 async def test_marked_payments_are_asked_about_and_what_failed_is_named(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     service: Any = _FailingService()
     async with opened("slash", *"INV-4829", "enter", queries=service) as (app, pilot):
-        await press(pilot, settled, "asterisk", "c")
+        await press(pilot, at_rest, "asterisk", "c")
         assert len(service.ids) == 4
         assert "asked 3 of 4, 1 failed: INV-482901: the service did not answer in 10 s" in shown(
             app
@@ -113,7 +107,7 @@ async def test_marked_payments_are_asked_about_and_what_failed_is_named(
 
 @pytest.mark.anyio
 async def test_asking_about_many_is_confirmed_and_escape_stops_it_with_what_was_done(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(40)
     service: Any = _FailingService()
@@ -132,7 +126,7 @@ async def test_asking_about_many_is_confirmed_and_escape_stops_it_with_what_was_
         count = len(marked(app))
         assert count > 20
         try:
-            await press(pilot, settled, "c")
+            await press(pilot, at_rest, "c")
             assert "The service is asked once for each" in shown(app)
             assert service.ids == []
             await pilot.press(*str(count), "enter")
@@ -143,7 +137,7 @@ async def test_asking_about_many_is_confirmed_and_escape_stops_it_with_what_was_
             assert "stopping after this one" in shown(app)
         finally:
             held.set()
-        await settled(pilot)
+        await at_rest(pilot)
         assert f"asked 3 of {count}, {count - 3} were left when it was stopped" in shown(app)
         assert len(service.ids) == 3
         assert len(marked(app)) == count
@@ -156,12 +150,12 @@ def written(folder: Path) -> list[str]:
 
 @pytest.mark.anyio
 async def test_an_export_takes_the_marked_rows_alone(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(6)
     async with opened("space", "j", "space", "ctrl+s", folder=tmp_path) as (app, pilot):
         assert "Export the 2 marked collections" in shown(app)
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert "2 rows written" in shown(app)
     assert len(written(tmp_path)) == 3
 
@@ -183,7 +177,7 @@ class _ResendList(OperatorActions):
 
 @pytest.mark.anyio
 async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_once(
-    opened: Opened, seed: Any, store: Store, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     at = clock.now()
@@ -195,16 +189,16 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
         assert "1: the sender is asked by payment" in shown(app)
         assert "lines: retries of one event are one" in shown(app)
         assert not re.search(r"mode +live", shown(app)), "the mode stands above, in its own words"
-        await press(pilot, settled, "1", "enter")
+        await press(pilot, at_rest, "1", "enter")
         assert sender.sent == [], "the count is typed, not live and not 1"
-        await press(pilot, settled, "backspace", "3", "enter")
+        await press(pilot, at_rest, "backspace", "3", "enter")
         assert len(sender.sent) == len(set(sender.sent)) == 3
         assert "resent 3 of 3" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_intents_are_marked_copied_noted_and_exported(
-    opened: Opened, seed: Any, operator: OperatorActions, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest, tmp_path: Path
 ) -> None:
     store = seed.store
     seed.intents()
@@ -212,17 +206,17 @@ async def test_intents_are_marked_copied_noted_and_exported(
         assert "2 marked, esc unmarks" in shown(app)
         assert isinstance(app.console_screen, IntentsScreen)
         rows = list(app.console_screen.table.marked.values())
-        await press(pilot, settled, "y")
+        await press(pilot, at_rest, "y")
         assert app.clipboard.split("\n") == [row.reference for row in rows]
-        await press(pilot, settled, "A", *"called", "enter")
+        await press(pilot, at_rest, "A", *"called", "enter")
         assert "noted 2 of 2" in shown(app)
-        await press(pilot, settled, "R")
+        await press(pilot, at_rest, "R")
         assert "each is confirmed by itself; esc unmarks" in shown(app)
-        await press(pilot, settled, "ctrl+s")
+        await press(pilot, at_rest, "ctrl+s")
         assert "Export the 2 marked intents" in shown(app)
-        await press(pilot, settled, "enter", "escape", "escape")
+        await press(pilot, at_rest, "enter", "escape", "escape")
         assert not app.console_screen.table.marked
-        await press(pilot, settled, "asterisk")
+        await press(pilot, at_rest, "asterisk")
         assert len(app.console_screen.table.marked) == len(app.console_screen.table.window.rows)
     for row in rows:
         about = row.collection_id or row.id
@@ -235,27 +229,27 @@ async def test_intents_are_marked_copied_noted_and_exported(
 
 @pytest.mark.anyio
 async def test_matches_of_a_lookup_are_marked_until_something_else_is_looked_up(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
     seed.busy(30)
     service: Any = _FailingService()
     async with opened("3", *"4820", "enter", folder=tmp_path, queries=service) as (app, pilot):
-        await press(pilot, settled, "space", "space")
+        await press(pilot, at_rest, "space", "space")
         assert "2 marked, esc unmarks" in shown(app)
-        await press(pilot, settled, "y", "c")
+        await press(pilot, at_rest, "y", "c")
         assert len(app.clipboard.split("\n")) == 2
         assert len(service.ids) == 2
-        await press(pilot, settled, "ctrl+s", "enter")
+        await press(pilot, at_rest, "ctrl+s", "enter")
         assert len(written(tmp_path)) == 3
-        await press(pilot, settled, "slash", *"INV-482003", "enter")
+        await press(pilot, at_rest, "slash", *"INV-482003", "enter")
         assert "marked" not in shown(app), "nobody acts on what is not seen any more"
-        await press(pilot, settled, "space")
+        await press(pilot, at_rest, "space")
         assert "no several matches to mark" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_noted(
-    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     for n in (900, 901):
@@ -265,11 +259,11 @@ async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_n
     service: Any = _FailingService()
     async with opened("7", "asterisk", operator=operator, queries=service) as (app, pilot):
         assert "3 marked, esc unmarks" in shown(app)
-        await press(pilot, settled, "y")
+        await press(pilot, at_rest, "y")
         assert app.clipboard.split("\n") == ["elsewhere", "INV-482901", "INV-482900"]
-        await press(pilot, settled, "c")
+        await press(pilot, at_rest, "c")
         assert "asked 1 of 3, 1 had nothing to do, 1 failed: INV-482901" in shown(app)
-        await press(pilot, settled, "A", *"seen", "enter")
+        await press(pilot, at_rest, "A", *"seen", "enter")
         assert "noted 2 of 2" in shown(app)
 
 

@@ -1,13 +1,11 @@
 """No whole phone of any fact on any screen, in a copy, a card, an export or a command's output."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
@@ -17,8 +15,6 @@ from kusanya_console.cli.lookup.documents import found_json, story_json
 from kusanya_console.cli.lookup.words import found_lines, story_lines
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 PHONES = ("754111001", "754111002", "754111003", "754111004", "754111005", "754111006")
 
 
@@ -53,7 +49,7 @@ def _files(folder: Path) -> list[str]:
 
 
 async def test_no_screen_card_copy_or_export_shows_a_whole_phone(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled, tmp_path: Path
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest, tmp_path: Path
 ) -> None:
     name = record_payment(seed, clock)
     async with opened(size=(160, 50), folder=tmp_path) as (app, pilot):
@@ -61,17 +57,17 @@ async def test_no_screen_card_copy_or_export_shows_a_whole_phone(
         for keys in (("right_square_bracket",) * 3, ("2",), ("3", *name, "enter"), ("4",), ("1",)):
             for key in keys:
                 await pilot.press(key)
-                await settled(pilot)
+                await at_rest(pilot)
                 box = f"│ {name}"
                 seen.append(shown(app).replace(box, ""))
         for key in ("J", "Y", "enter", "y", "s"):
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
             seen.append(app.clipboard)
         await pilot.press("ctrl+s")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
     seen += _files(tmp_path)
     assert [whole(text) for text in seen if whole(text)] == []
     assert any("+255•••••002" in text for text in seen), "the second phone is shown masked"

@@ -1,12 +1,9 @@
 """What a filter or a search has met is underlined in the rows, where a colour could not be seen."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.console.looking import press
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, press
 
 from kusanya.filters import parse
 from kusanya.store import Store
@@ -15,9 +12,6 @@ from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.underlining import needles
 from kusanya_console.ui.vocabulary import MATCH
 from kusanya_console.widgets.highlighting import Needle, split
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def underlined(app: ConsoleApp) -> list[str]:
@@ -41,7 +35,7 @@ def underlined(app: ConsoleApp) -> list[str]:
     ],
 )
 async def test_what_a_filter_met_is_underlined(
-    typed: str, met: set[str], opened: Opened, seed: Any
+    typed: str, met: set[str], opened: OpenConsole, seed: Any
 ) -> None:
     seed.busy(30)
     async with opened("slash", *typed, "enter", size=(200, 50)) as (app, _):
@@ -50,18 +44,18 @@ async def test_what_a_filter_met_is_underlined(
 
 @pytest.mark.anyio
 async def test_the_underline_goes_with_the_filter_and_needs_no_colour(
-    opened: Opened, seed: Any, settled: Settled, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, seed: Any, at_rest: AtRest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     seed.busy(30)
     async with opened("slash", *"ref:8200", "enter") as (app, pilot):
         assert set(underlined(app)) == {"8200"}
-        await press(pilot, settled, "escape")
+        await press(pilot, at_rest, "escape")
         assert underlined(app) == []
 
 
 @pytest.mark.anyio
-async def test_lookup_underlines_what_was_asked_for(opened: Opened, seed: Any) -> None:
+async def test_lookup_underlines_what_was_asked_for(opened: OpenConsole, seed: Any) -> None:
     seed.busy(30)
     async with opened("3", *"4820", "enter") as (app, _):
         assert underlined(app)
@@ -70,7 +64,7 @@ async def test_lookup_underlines_what_was_asked_for(opened: Opened, seed: Any) -
 
 @pytest.mark.anyio
 async def test_the_audit_underlines_who_and_what(
-    opened: Opened, store: Store, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notes_and_audit, "operating_system_user", lambda: "asha")
     store.audit.add(actor="asha", act="reveal_phone", subject="col_1", detail="", outcome="done")

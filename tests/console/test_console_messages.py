@@ -1,29 +1,36 @@
 """Lookup reads a customer's whole message, names the payment, and keeps its receipt on one key."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown
+from tests.console.looking import AtRest, OpenConsole, press, shown
 from tests.kit.messages import CHANNELS, message
 from textual import events
-from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.application.app import ConsoleApp
+from kusanya_console.collections.screen import PaymentScreen
+from kusanya_console.live.screen import LiveScreen
 from kusanya_console.ui.format import plain
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
-def flat(app: Any) -> str:
+def copied_card(app: ConsoleApp) -> str:
+    """Return the card that would be copied of the record under the cursor."""
+    assert isinstance(app.screen, PaymentScreen)
+    read = app.screen.card()
+    assert read is not None
+    return " ".join(plain(read()).split())
+
+
+def flat(app: ConsoleApp) -> str:
     return " ".join(shown(app).split())
 
 
@@ -43,21 +50,21 @@ def customers_message(store: Store, *, more: int = 0) -> str:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 50)])
 async def test_a_pasted_message_shows_its_payment_and_one_key_keeps_the_receipt(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock, size: tuple[int, int]
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock, size: tuple[int, int]
 ) -> None:
     seed.life(3, at=clock.now() - timedelta(minutes=9))
     text = customers_message(seed.store)
     operator = OperatorActions(seed.store, actor="desk", clock=clock, profile="main")
     async with opened("3", size=size, operator=operator) as (app, pilot):
         app.screen.post_message(events.Paste(text.replace(". ", ".\n")))
-        await settled(pilot)
+        await at_rest(pilot)
         said = flat(app)
         assert "message: paid TZS" in said
         assert "Amount, channel and time fit this payment alone." in said
         assert "found by the customer's message" in said
         assert "INV-482003" in said
         await pilot.press("K")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "kept receipt" in flat(app)
     [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
     (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
@@ -69,28 +76,28 @@ FAILED: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_fund
 
 
 async def test_what_a_pasted_message_claims_is_said_wherever_the_payment_is_opened(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=9)
     seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **FAILED)
     text = customers_message(seed.store)
     async with opened("j", "z") as (app, pilot):
         assert "A pasted confirmation" not in flat(app)
-        await press(pilot, settled, "3")
+        await press(pilot, at_rest, "3")
         app.screen.post_message(events.Paste(text))
-        await settled(pilot)
-        await press(pilot, settled, "escape", "escape", "escape")
-        assert app.console_screen.NAME == "live"
+        await at_rest(pilot)
+        await press(pilot, at_rest, "escape", "escape", "escape")
+        assert isinstance(app.console_screen, LiveScreen)
         assert "the service says failed: ask the service first." in flat(app)
-        card = " ".join(plain(app.screen.card()()).split())
+        card = copied_card(app)
         assert "A pasted confirmation may be of this payment" in card
         assert "may be of this one" in card
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert "A pasted confirmation may be of this payment" in flat(app)
 
 
 async def test_a_kept_receipt_is_said_on_the_card_of_a_list(
-    opened: Opened, seed: Any, clock: ManualClock
+    opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     at = clock.now() - timedelta(minutes=9)
     seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **FAILED)
@@ -98,35 +105,37 @@ async def test_a_kept_receipt_is_said_on_the_card_of_a_list(
     seed.store.receipts.record(row.id, Mode.LIVE, "SJ31HG4K2", source="mpesa.csv", actor="asha")
     async with opened("j", "z") as (app, _):
         assert "Receipt SJ31HG4K2 (mpesa.csv) claims that this was paid" in flat(app)
-        card = " ".join(plain(app.screen.card()()).split())
+        card = copied_card(app)
         assert "Receipt SJ31HG4K2 (mpesa.csv) claims that this was paid" in card
 
 
 async def test_a_message_that_fits_nothing_says_why_in_the_storys_place(
-    opened: Opened, seed: Any, settled: Settled, clock: ManualClock
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:
     seed.life(3, at=clock.now() - timedelta(minutes=9))
     text = customers_message(seed.store, more=7)
     async with opened("3") as (app, pilot):
         app.screen.post_message(events.Paste(text))
-        await settled(pilot)
+        await at_rest(pilot)
         said = flat(app)
         assert "a message that leads to no payment here" in said
         assert "Another amount: about that time we asked for TZS" in said
         await pilot.press("K")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "paste a message that fits one payment alone" in flat(app)
     [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
     assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
 
 
-async def test_a_hostile_paste_is_never_drawn_as_it_came(opened: Opened, settled: Settled) -> None:
+async def test_a_hostile_paste_is_never_drawn_as_it_came(
+    opened: OpenConsole, at_rest: AtRest
+) -> None:
     text = (
         "DFL7C2KPQ8 Confirmed. Tsh7,500.00 sent to \x1b[31m\u202e255754000111 on 21/6/26 at 1:00 pm"
     )
     async with opened("3") as (app, pilot):
         app.screen.post_message(events.Paste(text * 50))
-        await settled(pilot)
+        await at_rest(pilot)
         said = shown(app)
         assert "\x1b" not in said
         assert "\u202e" not in said

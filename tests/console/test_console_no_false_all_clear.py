@@ -1,12 +1,10 @@
 """Nothing is called healthy on an old word, and what is urgent stands in every header."""
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import lines, shown, ticked
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, lines, shown, ticked
 
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import ManualClock
@@ -20,8 +18,6 @@ from kusanya_console.ui.format import Look
 from kusanya_console.ui.vocabulary import FAILED
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., Any]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
 
 
@@ -50,25 +46,25 @@ def endpoint_line(app: Any) -> str:
 
 
 async def test_an_endpoint_is_healthy_after_a_recent_success_and_quiet_later(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(1, at=clock.now() - timedelta(minutes=5))
     async with opened("4") as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         assert "● healthy" in endpoint_line(app)
         await clock.advance(4 * 86_400)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "○ quiet" in endpoint_line(app)
         assert "healthy" not in shown(app)
 
 
 async def test_without_an_arrival_and_with_prompts_waiting_an_endpoint_is_silent(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(1, at=clock.now() - timedelta(hours=5))
     seed.answered(seed.collection(2, at=clock.now() - timedelta(minutes=10)))
     async with opened("4") as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         assert "◐ silent" in endpoint_line(app)
 
 
@@ -80,17 +76,17 @@ async def test_without_an_arrival_and_with_prompts_waiting_an_endpoint_is_silent
     ],
 )
 async def test_the_senders_word_counts_on_health_and_in_every_header(
-    opened: Opened, seed: Any, settled: Settled, said: dict[str, Any], word: str
+    opened: OpenConsole, seed: Any, at_rest: AtRest, said: dict[str, Any], word: str
 ) -> None:
     seed.life(1, at=NOW - timedelta(minutes=1))
     async with opened("4", service=Dashboard(**said), size=(160, 50)) as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         assert f"✕ {word}" in endpoint_line(app)
         assert f"✕ {word}: the sender" in shown(app)
         assert "nothing is failing" not in shown(app)
         for key in ("1", "2", "3", "5", "4"):
             await pilot.press("escape", key)
-            await settled(pilot)
+            await at_rest(pilot)
             assert f"✕ 1 {word}" in lines(app)[0], key
 
 
@@ -108,18 +104,18 @@ def test_the_most_urgent_alarm_has_its_name_in_eighty_columns(crumb: str) -> Non
 
 
 async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_healthy(
-    opened: Opened, seed: Any, store: Store, settled: Settled, monkeypatch: pytest.MonkeyPatch
+    opened: OpenConsole, seed: Any, store: Store, at_rest: AtRest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.life(1, at=NOW - timedelta(minutes=1))
     async with opened("4") as (app, pilot):
-        await settled(pilot)
+        await at_rest(pilot)
         assert "● healthy" in endpoint_line(app)
 
         def lost(*_: Any, **__: Any) -> Any:
             raise StoreUnavailable("the disk is gone")
 
         monkeypatch.setattr(store.feed, "changes", lost)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         assert "? unknown" in endpoint_line(app)
         assert "store lost: it cannot be read since 15:24:07" in shown(app)
         assert "healthy" not in shown(app)
@@ -127,7 +123,7 @@ async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_health
 
 
 async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_header(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     for n in (1, 6, 11):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10)))
@@ -140,7 +136,7 @@ async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_head
     async with opened(size=(160, 50)) as (app, pilot):
         for key in ("1", "2", "3", "4", "5"):
             await pilot.press("escape", key)
-            await settled(pilot)
+            await at_rest(pilot)
             header = lines(app)[0]
             for alarm in ("≠ wrong mode", "✕ 1 stuck", "? 1 closing", "? 1 unknown"):
                 assert alarm in header, (key, header)

@@ -211,7 +211,7 @@ def test_letters_of_two_cells_count_as_two() -> None:
 
 @pytest.mark.anyio
 async def test_what_a_notice_covered_is_drawn_again_when_it_has_gone(
-    opened: Any, seed: Any, settled: Any, monkeypatch: pytest.MonkeyPatch
+    opened: Any, seed: Any, at_rest: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed.busy(5)
     draw = Compositor.render_update
@@ -225,7 +225,7 @@ async def test_what_a_notice_covered_is_drawn_again_when_it_has_gone(
     monkeypatch.setattr(Compositor, "render_update", drawing)
     async with opened("5", size=(80, 24), notifications=True) as (app, pilot):
         await pilot.press("q")
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
         notice = app.screen.query_one("Toast")
         covered = notice.region
         assert "once more leaves the console" in shown(app)
@@ -233,7 +233,7 @@ async def test_what_a_notice_covered_is_drawn_again_when_it_has_gone(
         # Only where a widget in a hidden pane changes in the same turn was its place forgotten.
         app.screen.query_one("#card").refresh()
         notice.parent.remove()
-        await ticked(pilot, settled)
-        await ticked(pilot, settled)
+        await ticked(pilot, at_rest)
+        await ticked(pilot, at_rest)
         assert not app.screen.query("Toast")
         assert any(one.contains_region(covered) for one in drawn)

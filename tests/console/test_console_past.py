@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, shown
 
 from kusanya.clock import ManualClock
 from kusanya.store import JournalCopy, Store
@@ -18,7 +17,6 @@ from kusanya_console.actions.results import PAST
 from kusanya_console.application.past import PastApp, PastClock
 
 pytestmark = pytest.mark.anyio
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 PHONE = "255754123987"
 REFERENCE = f"INV-{482_000 + 4000}"
 
@@ -99,45 +97,45 @@ def line_of(app: PastApp) -> str:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_the_first_line_says_as_of_when_on_every_screen_and_time_stands(
-    as_of: PastApp, settled: Settled, real: RealSeconds, size: tuple[int, int]
+    as_of: PastApp, at_rest: AtRest, real: RealSeconds, size: tuple[int, int]
 ) -> None:
     async with as_of.run_test(size=size) as pilot:
         for key in "12453":
             await pilot.press(key)
             real.seconds += 600
             as_of.tick()
-            await settled(pilot)
+            await at_rest(pilot)
             assert "▌AS OF▐ 04 Mar 2026 15:24:39 EAT" in shown(as_of).splitlines()[0], key
             assert "updated" not in shown(as_of).splitlines()[0]
             assert key != "1" or "created" in line_of(as_of), "it was paid later"
 
 
 async def test_nothing_is_asked_or_changed_in_the_past_and_each_key_says_why(
-    as_of: PastApp, settled: Settled
+    as_of: PastApp, at_rest: AtRest
 ) -> None:
     async with as_of.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         for key in ("c", "v", "6", "A"):
             await pilot.press(key)
-            await settled(pilot)
+            await at_rest(pilot)
             assert PAST in shown(as_of), key
             await pilot.press("escape")
         await pilot.press("p")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "AS OF" in shown(as_of).splitlines()[0], "what stands cannot be paused"
         assert as_of.context.operator is None
         assert as_of.context.queries is None
 
 
 async def test_a_replay_shows_each_fact_at_its_instant_and_the_time_with_its_date(
-    replay: PastApp, settled: Settled, real: RealSeconds
+    replay: PastApp, at_rest: AtRest, real: RealSeconds
 ) -> None:
     async with replay.run_test(size=(120, 36)) as pilot:
         seen = {}
         for seconds in (0, 5, 5.5, 24, 25, 60):
             real.seconds = seconds
             replay.tick()
-            await settled(pilot)
+            await at_rest(pilot)
             seen[seconds] = next((w for w in ("succeeded", "created") if w in line_of(replay)), "")
             if seconds == 5:
                 assert "▌REPLAY ×2▐ 04 Mar 2026 15:24:29 EAT" in shown(replay).splitlines()[0]
@@ -153,32 +151,32 @@ async def test_a_replay_shows_each_fact_at_its_instant_and_the_time_with_its_dat
 
 
 async def test_a_replay_is_paused_and_goes_on_where_it_stood(
-    replay: PastApp, settled: Settled, real: RealSeconds
+    replay: PastApp, at_rest: AtRest, real: RealSeconds
 ) -> None:
     async with replay.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert "p pauses it and lets it go on" in shown(replay)
         real.seconds = 6
         await pilot.press("p")
         real.seconds = 500
         replay.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▌REPLAY paused▐ 04 Mar 2026 15:24:31 EAT" in shown(replay).splitlines()[0]
         assert "created" in line_of(replay)
         await pilot.press("p")
         real.seconds = 502
         replay.tick()
-        await settled(pilot)
+        await at_rest(pilot)
         assert "▌REPLAY ×2▐ 04 Mar 2026 15:24:35 EAT" in shown(replay).splitlines()[0]
 
 
 async def test_a_replay_holds_no_whole_phone(
-    replay: PastApp, settled: Settled, real: RealSeconds, copy: JournalCopy
+    replay: PastApp, at_rest: AtRest, real: RealSeconds, copy: JournalCopy
 ) -> None:
     async with replay.run_test(size=(80, 24)) as pilot:
         real.seconds = 60
         replay.tick()
-        await settled(pilot)
+        await at_rest(pilot)
     for file in copy.path.parent.glob("past.db*"):
         assert PHONE[3:].encode() not in file.read_bytes(), file
 

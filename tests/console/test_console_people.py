@@ -1,12 +1,11 @@
 """What people decide, note and look up: audited, found again, and no phone where none belongs."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import shown
+from tests.console.looking import AtRest, OpenConsole, shown
 from tests.console.seeding import NOW
 from textual.pilot import Pilot
 from textual.widgets import Button
@@ -23,8 +22,6 @@ from kusanya_console.intents.decide import DecideScreen
 from kusanya_console.screens.confirm import ConfirmScreen
 
 pytestmark = pytest.mark.anyio
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 Build = Callable[..., ConsoleApp]
 SIZE = (120, 36)
 
@@ -34,36 +31,36 @@ def operator(store: Store, clock: ManualClock) -> OperatorActions:
     return OperatorActions(store, actor="asha", clock=clock, profile="main")
 
 
-async def typed(pilot: Pilot[Any], settled: Settled, text: str) -> None:
+async def typed(pilot: Pilot[Any], at_rest: AtRest, text: str) -> None:
     """Type a text, spaces included."""
     for letter in text:
         await pilot.press("space" if letter == " " else letter)
-    await settled(pilot)
+    await at_rest(pilot)
 
 
 async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.screen, DecideScreen)
         assert "INV-431001" in shown(app)
         assert "over since 14:24:07" in shown(app)
-        await typed(pilot, settled, "nothing")
+        await typed(pilot, at_rest, "nothing")
         await pilot.press("enter")
-        await typed(pilot, settled, "not in the statement")
+        await typed(pilot, at_rest, "not in the statement")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.screen, ConfirmScreen), "enter in the last box commits nothing"
         assert "INV-431001" in shown(app)
         assert "nothing: no collection was created" in shown(app)
         assert app.screen.query_one("#do", Button).disabled, "LIVE MODE waits for its word"
         assert store.audit.page().rows == ()
-        await typed(pilot, settled, "live")
+        await typed(pilot, at_rest, "live")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "decided INV-431001: nothing was created, by asha" in shown(app)
         row = store.intents.get("int_00000001")
         assert row is not None
@@ -75,7 +72,7 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
 
 
 async def test_a_decision_names_the_collection_that_it_became(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     became = seed.collection(
@@ -84,40 +81,40 @@ async def test_a_decision_names_the_collection_that_it_became(
     )  # fmt: skip
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "It became: the id col_…, or the word nothing" in shown(app)
         assert "How you know: what you saw, and where" in shown(app)
-        await typed(pilot, settled, "maybe")
+        await typed(pilot, at_rest, "maybe")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "maybe is neither an id that begins with col_ nor the word nothing" in shown(app)
         await pilot.press(*["backspace"] * 5, *"col_77", "enter", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "say how you know: it is kept under your name" in shown(app)
         seed.answered(became)
-        await typed(pilot, settled, "statement of 4 March")
+        await typed(pilot, at_rest, "statement of 4 March")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert isinstance(app.screen, ConfirmScreen)
         said = " ".join(shown(app).split())
         assert "same reference, amount and phone, by the store" in said
         assert said.count("INV-431001") >= 2
-        await typed(pilot, settled, "live")
+        await typed(pilot, at_rest, "live")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         row = store.intents.get("int_00000001")
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
 
 
 async def test_a_collection_of_another_order_is_refused_with_what_differs(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     seed.answered(seed.collection(7, at=NOW, id="col_77"))
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"told", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         said = " ".join(shown(app).split())
         assert "deciding failed: col_77 is not what became of this creation" in said
         assert "its reference is INV-482007, not INV-431001" in said
@@ -128,18 +125,18 @@ async def test_a_collection_of_another_order_is_refused_with_what_differs(
 
 
 async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"statement", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         said = " ".join(shown(app).split())
         assert "Nobody could look at this collection" in said
         assert "with nothing: there is no API key to ask the service with" in said
-        await typed(pilot, settled, "unseen")
+        await typed(pilot, at_rest, "unseen")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         row = store.intents.get("int_00000001")
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.SETTLED, "col_77")
@@ -147,48 +144,48 @@ async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     async with opened(size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("5")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("j")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press("D")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "off: its window is open for 1 h 36 min more; R replays it" in shown(app)
         assert store.audit.page().rows == ()
 
 
 async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
-    opened: Opened, store: Store, seed: Any, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("D", *"nothing", "enter", *"gone", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         await pilot.press(*"live")
         store.intents.resolve("int_00000001", collection_id="col_1", sentence="by an event")
         await pilot.press("enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "deciding failed: this intent is settled already" in shown(app)
         (row,) = store.audit.page().rows
         assert row.outcome == "failed: this intent is settled already"
 
 
 async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_later(  # noqa: PLR0917 - fixtures
-    opened: Opened,
+    opened: OpenConsole,
     store: Store,
     seed: Any,
     operator: OperatorActions,
     clock: ManualClock,
-    settled: Settled,
+    at_rest: AtRest,
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, operator=operator) as (app, pilot):
         await pilot.press("A", *"SMS", "space", *"9XK77", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "noted on INV-431001, by asha" in shown(app)
         assert "notes ──" in shown(app)
         assert "SMS 9XK77" in shown(app)
@@ -196,24 +193,24 @@ async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_late
         seed.answered(became)
         store.intents.resolve("int_00000001", collection_id=became.id, sentence="by an event")
         await pilot.press("3", *"9xk77", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "1 collection in LIVE MODE, found by note" in shown(app)
         assert "INV-431001   col_" in shown(app)
         assert "SMS 9XK77" in shown(app), "it is part of the story"
 
 
 async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
-    opened: Opened, seed: Any, settled: Settled, tmp_path: Any
+    opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Any
 ) -> None:
     seed.intents()
     async with opened("5", size=SIZE, folder=tmp_path) as (app, pilot):
         await pilot.press("Y", "enter")
-        await settled(pilot)
+        await at_rest(pilot)
         text = (tmp_path / "kusanya-card-live-INV-431001.txt").read_text()
         assert "? unknown" in text
         assert f"7a1d{1:028}c9" not in text, "the key is written by its ends alone"
         await pilot.press("J")
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.clipboard == '{"amount":1}'
 
 
@@ -221,12 +218,12 @@ async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
     "said", ["0799 123 456", "+255799123456", "255 799-123-456", "0799123456789"]
 )
 async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
-    said: str, opened: Opened, seed: Any, settled: Settled
+    said: str, opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3")
-        await typed(pilot, settled, said)
+        await typed(pilot, at_rest, said)
         lines = shown(app).splitlines()
         box = next(n for n, line in enumerate(lines) if "│" in line)
         rest = "\n".join(lines[:box] + lines[box + 1 :])
@@ -238,56 +235,56 @@ async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
 
 
 async def test_a_pasted_phone_is_not_repeated_by_the_palette(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("ctrl+p", *"0754000902")
-        await settled(pilot)
+        await at_rest(pilot)
         lines = [line for line in shown(app).splitlines() if "Look up" in line]
         assert lines
         assert not any("0754000902" in line for line in lines)
 
 
 async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(600, at=clock.now() - timedelta(minutes=3), mode=Mode.TEST)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482600")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "nothing in LIVE MODE, 1 match in TEST MODE" in shown(app)
         assert "the other mode" in shown(app)
 
 
 async def test_other_payments_of_the_customer_stand_below_the_story(
-    opened: Opened, seed: Any, clock: ManualClock, settled: Settled
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     phone = "255754000042"
     for n in (2, 3, 4):
         seed.life(n, at=clock.now() - timedelta(hours=n), phone=phone)
     async with opened(size=SIZE) as (app, pilot):
         await pilot.press("3", *"INV-482002")
-        await settled(pilot)
+        await at_rest(pilot)
         below = shown(app).partition("also on this phone")[2]
         assert "INV-482003" in below
         assert "INV-482004" in below
 
 
 async def test_a_remapped_key_works_and_is_the_one_that_is_shown(
-    console: Build, seed: Any, settled: Settled
+    console: Build, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(10)
     app = console()
     app.set_keymap({"list.pause": "p", "list.filter": "ctrl+f"})
     async with app.run_test(size=(120, 60)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert "^f filter" in shown(app)
         await pilot.press("p")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "paused, p goes on" in shown(app)
         await pilot.press("question_mark")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "p       pause" in shown(app)
 
 

@@ -2,32 +2,25 @@
 
 import re
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.console.looking import press, shown
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, press, shown
 
 from kusanya.store import Store
-from kusanya_console.application.app import ConsoleApp
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 @pytest.mark.anyio
 async def test_the_palette_offers_the_other_profiles_and_ends_this_console(
-    opened: Opened, settled: Settled
+    opened: OpenConsole, at_rest: AtRest
 ) -> None:
     names = ("main", "rehearsal", "[/x]")
     async with opened("ctrl+p", *"Profile", profile="main", profiles=names) as (app, pilot):
         assert "Profile: rehearsal" in shown(app)
         assert "Profile: [/x]" in shown(app)
         assert "Profile: main" not in shown(app)
-        await press(pilot, settled, "space", *"reh", "enter")
+        await press(pilot, at_rest, "space", *"reh", "enter")
         await pilot.pause()
     assert app.next_profile == "rehearsal"
     assert app.return_code == 0

@@ -1,8 +1,6 @@
 """Ten tasks of support, done by pressing keys; the README says how many, and they are counted."""
 
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -10,7 +8,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from tests.console.looking import shown
+from tests.console.looking import AtRest, OpenConsole, shown
 from tests.kit.messages import message
 from textual.events import Paste
 from textual.pilot import Pilot
@@ -20,10 +18,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.operator import OperatorActions
-from kusanya_console.application.app import ConsoleApp
 
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 README = Path(__file__).parents[2] / "console" / "README.md"
 SIZES = ((80, 24), (120, 36))
 
@@ -31,9 +26,9 @@ SIZES = ((80, 24), (120, 36))
 class Hands:
     """A person at the keyboard, whose keys are counted beside the words of the customer."""
 
-    def __init__(self, pilot: Pilot[Any], settled: Settled) -> None:
+    def __init__(self, pilot: Pilot[Any], at_rest: AtRest) -> None:
         self.pilot = pilot
-        self.settled = settled
+        self.settled = at_rest
         self.keys = 0
 
     async def paste(self, text: str) -> None:
@@ -110,7 +105,7 @@ TASKS = {
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", SIZES)
 async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noqa: PLR0917 - fixtures
-    opened: Opened, seed: Any, store: Store, clock: ManualClock, settled: Settled,
+    opened: OpenConsole, seed: Any, store: Store, clock: ManualClock, at_rest: AtRest,
     size: tuple[int, int],
 ) -> None:  # fmt: skip
     well = {"status": "succeeded", "failure_code": None, "failure_message": None}
@@ -135,9 +130,9 @@ async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noq
     async with opened(size=size, operator=operator) as (app, pilot):
         for name, task in tasks.items():
             await app.run_action("go('live')")
-            await settled(pilot)
+            await at_rest(pilot)
             app.context.show(None)
-            hands = Hands(pilot, settled)
+            hands = Hands(pilot, at_rest)
             await do(task, hands)
             for words in task.seen:
                 assert words in " ".join(shown(app).split()), f"{name}\n{shown(app)}"
@@ -149,15 +144,15 @@ async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noq
 
 @pytest.mark.anyio
 async def test_a_paste_into_a_filter_stays_there_and_an_empty_one_goes_nowhere(
-    opened: Opened, seed: Any, settled: Settled
+    opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     async with opened("slash") as (app, pilot):
         app.post_message(Paste("INV-482001"))
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.console_screen is not None
         assert app.console_screen.NAME == "live"
         await pilot.press("escape")
         app.post_message(Paste(" \n"))
-        await settled(pilot)
+        await at_rest(pilot)
         assert app.console_screen.NAME == "live"

@@ -117,15 +117,15 @@ def english(app: ConsoleApp) -> dict[str, str]:
     return found
 
 
-async def walked(app: ConsoleApp, pilot: Pilot[Any], settled: Any, steps: Sequence[Step]) -> Any:
+async def walked(app: ConsoleApp, pilot: Pilot[Any], at_rest: Any, steps: Sequence[Step]) -> Any:
     """Take steps, leave the dialog at the end, and return the English that was met."""
     left: dict[str, str] = {}
     for keys in steps:
         await pilot.press(*keys)
-        await settled(pilot)
+        await at_rest(pilot)
         left |= english(app)
     while not isinstance(app.screen, ConsoleScreen):
-        await press(pilot, settled, "escape")
+        await press(pilot, at_rest, "escape")
     return left
 
 
@@ -161,50 +161,50 @@ def build(opened: Any, store: Store, clock: ManualClock) -> Build:
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", range(len(MONEY)), ids=lambda place: f"{MONEY[place][0]}-{place}")
 async def test_no_screen_and_no_dialog_shows_english_of_ours(
-    way: int, build: Build, seed: Any, settled: Any
+    way: int, build: Build, seed: Any, at_rest: Any
 ) -> None:
     seed.busy(40)
     seed.intents()
     screen, steps = MONEY[way]
     async with build() as (app, pilot):
         app.action_go(screen)
-        await settled(pilot)
-        assert await walked(app, pilot, settled, steps) == {}
+        await at_rest(pilot)
+        assert await walked(app, pilot, at_rest, steps) == {}
 
 
 @pytest.mark.anyio
-async def test_the_service_screen_and_its_dialogs_show_none(build: Build, settled: Any) -> None:
+async def test_the_service_screen_and_its_dialogs_show_none(build: Build, at_rest: Any) -> None:
     async with build(Mode.TEST) as (app, pilot):
         app.action_go("service")
-        await settled(pilot)
-        assert await walked(app, pilot, settled, SERVICE) == {}
+        await at_rest(pilot)
+        assert await walked(app, pilot, at_rest, SERVICE) == {}
 
 
 @pytest.mark.anyio
 async def test_the_senders_log_and_a_resend_show_none(
-    build: Build, seed: Any, settled: Any, clock: ManualClock
+    build: Build, seed: Any, at_rest: Any, clock: ManualClock
 ) -> None:
     for n in range(6):
         seed.life(n, at=clock.now() - timedelta(minutes=9 - n), mode=Mode.TEST)
     async with build(Mode.TEST) as (app, pilot):
         app.action_go("deliveries")
-        await settled(pilot)
-        assert await walked(app, pilot, settled, SENDER) == {}
+        await at_rest(pilot)
+        assert await walked(app, pilot, at_rest, SENDER) == {}
 
 
 @pytest.mark.anyio
 async def test_the_palette_and_what_it_changes_show_none(
-    build: Build, seed: Any, settled: Any
+    build: Build, seed: Any, at_rest: Any
 ) -> None:
     seed.busy(8)
     async with build() as (app, pilot):
-        assert await walked(app, pilot, settled, PALETTE) == {}
+        assert await walked(app, pilot, at_rest, PALETTE) == {}
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("speed", [1, 60])
 async def test_the_past_is_announced_in_swahili(
-    speed: int, store: Store, seed: Any, clock: ManualClock, settled: Any
+    speed: int, store: Store, seed: Any, clock: ManualClock, at_rest: Any
 ) -> None:
     seed.busy(8)
     now = clock.now()
@@ -212,6 +212,6 @@ async def test_the_past_is_announced_in_swahili(
     advance = None if speed == 1 else (lambda _at: None)
     app = PastApp(store, past, advance=advance, mode=Mode.LIVE, tick_s=None)
     async with app.run_test(size=(160, 50)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         assert ("HADI▐ 04 Mac 2026" if speed == 1 else "MARUDIO") in lines(app)[0]
-        assert await walked(app, pilot, settled, [(), ("p",), ("c",), ("R",)]) == {}
+        assert await walked(app, pilot, at_rest, [(), ("p",), ("c",), ("R",)]) == {}

@@ -1,22 +1,15 @@
 """Saved views: a filter under a name, for everybody, kept with who saved it."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from tests.console.looking import press, shown, ticked
-from textual.pilot import Pilot
+from tests.console.looking import AtRest, OpenConsole, press, shown, ticked
 
 from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, expand
 from kusanya.store import Store
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.saved_views import delete_view, load_views, save_view
-from kusanya_console.application.app import ConsoleApp
-
-Opened = Callable[..., AbstractAsyncContextManager[tuple[ConsoleApp, Pilot[Any]]]]
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -31,29 +24,29 @@ def typed(text: str) -> list[str]:
 
 @pytest.mark.anyio
 async def test_a_filter_is_saved_under_a_name_and_applied_by_it(
-    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(12)
     async with opened("slash", *"failed", "enter", operator=operator) as (app, pilot):
         await app.run_action("screen.save_view")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "Save this filter as status:failed" in shown(app)
-        await press(pilot, settled, *"fraud", "enter")
+        await press(pilot, at_rest, *"fraud", "enter")
         assert "saved as @fraud: status:failed" in shown(app)
         [view] = load_views(store)
         assert (view.of, view.name, view.text, view.by) == (
             "live", "fraud", "status:failed", store.audit.actor,
         )  # fmt: skip
-        await ticked(pilot, settled)
-        await press(pilot, settled, "escape", "escape", "slash", *typed("@fraud amount>1"), "enter")
+        await ticked(pilot, at_rest)
+        await press(pilot, at_rest, "escape", "escape", "slash", *typed("@fraud amount>1"), "enter")
         assert "filter status:failed amount>=2" in shown(app)
-        await press(pilot, settled, "escape", "slash", *typed("@nobody"), "enter")
+        await press(pilot, at_rest, "escape", "slash", *typed("@nobody"), "enter")
         assert "no view was saved as @nobody; there are @fraud" in shown(app)
 
 
 @pytest.mark.anyio
 async def test_the_palette_applies_and_deletes_a_view(
-    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     seed.busy(12)
     save_view(store, of="live", name="night", text="expired")
@@ -61,12 +54,12 @@ async def test_the_palette_applies_and_deletes_a_view(
     save_view(store, of="deliveries", name="other", text="verdict:rejected")
     async with opened("ctrl+p", *typed("view @night"), operator=operator) as (app, pilot):
         assert "View @night" in shown(app)
-        await press(pilot, settled, *["backspace"] * 5, *"odd")
+        await press(pilot, at_rest, *["backspace"] * 5, *"odd")
         assert "ref:[/x] [@click=app.quit] [MTN]" in shown(app)
-        await press(pilot, settled, *["backspace"] * 3, *"night")
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, *["backspace"] * 3, *"night")
+        await press(pilot, at_rest, "enter")
         assert "filter status:expired" in shown(app)
-        await press(pilot, settled, "ctrl+p", *typed("delete view @night"), "enter")
+        await press(pilot, at_rest, "ctrl+p", *typed("delete view @night"), "enter")
         assert "deleted the view @night" in shown(app)
     assert [view.name for view in load_views(store)] == ["other", "odd"]
     assert [row.act for row in store.audit.page().rows] == [
@@ -76,20 +69,20 @@ async def test_the_palette_applies_and_deletes_a_view(
 
 @pytest.mark.anyio
 async def test_nothing_is_saved_without_writes_a_filter_or_a_name(
-    opened: Opened, seed: Any, store: Store, operator: OperatorActions, settled: Settled
+    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
 ) -> None:
     async with opened("slash", *"failed", "enter") as (app, pilot):
         await app.run_action("screen.save_view")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "read-only" in shown(app)
     async with opened(operator=operator) as (app, pilot):
         await app.run_action("screen.save_view")
-        await settled(pilot)
+        await at_rest(pilot)
         assert "there is no filter to save" in shown(app)
-        await press(pilot, settled, "slash", *"failed", "enter")
+        await press(pilot, at_rest, "slash", *"failed", "enter")
         await app.run_action("screen.save_view")
-        await settled(pilot)
-        await press(pilot, settled, *typed("Bad name"), "enter")
+        await at_rest(pilot)
+        await press(pilot, at_rest, *typed("Bad name"), "enter")
         assert "a name has small letters" in shown(app)
     assert load_views(store) == ()
 

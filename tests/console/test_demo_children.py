@@ -5,18 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from textual.pilot import Pilot
+from tests.console.looking import AtRest
 
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.cli.process.terminal import look_after
 from kusanya_console.demo.processes import Child, ChildFailed
-
-Settled = Callable[[Pilot[Any]], Awaitable[None]]
 
 
 def test_a_killed_child_is_told_with_its_signal_and_not_with_an_old_line_of_its_log(
@@ -61,7 +58,7 @@ def test_a_child_that_fails_while_its_parent_lives_ends_with_its_own_code() -> N
 
 @pytest.mark.anyio
 async def test_every_child_that_ends_is_told_in_the_result_line(
-    console: Callable[..., ConsoleApp], settled: Settled
+    console: Callable[..., ConsoleApp], at_rest: AtRest
 ) -> None:
     ended: list[str] = []
 
@@ -71,7 +68,7 @@ async def test_every_child_that_ends_is_told_in_the_result_line(
 
     app = console()
     async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
+        await at_rest(pilot)
         looking = asyncio.create_task(look_after(app, check, every_s=0.02))
         said: list[str] = []
         for name in ("receiver", "service"):

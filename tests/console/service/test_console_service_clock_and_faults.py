@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.console.looking import press, shown
+from tests.console.looking import AtRest, press, shown
 from tests.console.service.helpers import (
     SIZE,
     Build,
-    Settled,
     audited,
 )
 from textual.widgets import Input
@@ -26,18 +25,18 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_clock_is_advanced_and_what_was_due_has_happened(
-    context: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, at_rest: AtRest
 ) -> None:
     service.create({"amount": 1000, "phone": "255754000001", "reference": "r-1"})
     app = context()
     async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, "6", "C", *"soon", "enter")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "6", "C", *"soon", "enter")
         assert "write a length of time as 90 s, 5 min" in shown(app)
         app.screen.query_one("#note", Input).value = "2 h 30 min"
-        await press(pilot, settled, "enter")
+        await press(pilot, at_rest, "enter")
         assert "Wed 04 Mar 2026 17:30:00" in shown(app)
-        await press(pilot, settled, "tab", "enter")
+        await press(pilot, at_rest, "tab", "enter")
         assert "the clock moved by 2 h 30 min" in shown(app)
         assert "17:30:00   virtual" in shown(app)
     assert len(service.deliveries) == 1
@@ -45,7 +44,7 @@ async def test_the_clock_is_advanced_and_what_was_due_has_happened(
 
 
 async def test_a_clock_that_runs_by_itself_is_not_moved(
-    console: Build, store: Store, settled: Settled, tmp_path: Path
+    console: Build, store: Store, at_rest: AtRest, tmp_path: Path
 ) -> None:
     with (
         running_service(Options(data=tmp_path / "service", clock="60x", seed=1)) as running,
@@ -54,54 +53,54 @@ async def test_a_clock_that_runs_by_itself_is_not_moved(
         operator = ServiceAdmin(store, dashboard, actor="asha", profile="main")
         app = console(mode=Mode.TEST, service=ServiceReader(dashboard), service_admin=operator)
         async with app.run_test(size=SIZE) as pilot:
-            await settled(pilot)
-            await press(pilot, settled, "6")
+            await at_rest(pilot)
+            await press(pilot, at_rest, "6")
             assert "60 times as fast" in shown(app)
-            await press(pilot, settled, "C")
+            await press(pilot, at_rest, "C")
             assert "off: this clock is scaled, it runs by itself" in shown(app)
     assert audited(store) == []
 
 
 async def test_a_fault_is_put_in_force_and_taken_out_again(
-    context: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, at_rest: AtRest
 ) -> None:
     app = context()
     async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, "6", "right_square_bracket", "right_square_bracket", "j")
-        await press(pilot, settled, "enter", *"twice", "enter")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "6", "right_square_bracket", "right_square_bracket", "j")
+        await press(pilot, at_rest, "enter", *"twice", "enter")
         assert "write always, or any of: 20%" in shown(app)
         app.screen.query_one("#note", Input).value = "50% 2 times"
-        await press(pilot, settled, "enter", "tab", "enter")
+        await press(pilot, at_rest, "enter", "tab", "enter")
         assert "fail_before_commit is in force, 50 %, 2 of 2 times left" in shown(app)
         [rule] = service.dashboard("GET", "faults")["rules"]
         assert (rule["kind"], rule["rate"], rule["times"]) == ("fail_before_commit", 0.5, 2)
-        await press(pilot, settled, "enter", "tab", "enter")
+        await press(pilot, at_rest, "enter", "tab", "enter")
         assert "ended: fail_before_commit" in shown(app)
         assert service.dashboard("GET", "faults")["rules"] == []
-        await press(pilot, settled, "escape", "F")
+        await press(pilot, at_rest, "escape", "F")
         assert "off: no fault is in force" in shown(app)
     assert [act for act, _, _ in audited(store)] == ["end faults", "begin fault"]
 
 
 async def test_all_faults_end_once_their_number_is_typed_and_a_rule_keeps_what_it_has_left(
-    context: Build, store: Store, service: PaymentService, settled: Settled
+    context: Build, store: Store, service: PaymentService, at_rest: AtRest
 ) -> None:
     rules = [{"kind": "fail_before_commit", "times": 2}, {"kind": "lose_answer"}]
     service.dashboard("PUT", "faults", {"rules": rules})
     service.create({"amount": 1000, "phone": "255754000001", "reference": "r-1"})
     app = context()
     async with app.run_test(size=SIZE) as pilot:
-        await settled(pilot)
-        await press(pilot, settled, "6", "right_square_bracket", "right_square_bracket")
-        await press(pilot, settled, "enter", "tab", "enter")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "6", "right_square_bracket", "right_square_bracket")
+        await press(pilot, at_rest, "enter", "tab", "enter")
         [left] = service.dashboard("GET", "faults")["rules"]
         assert (left["kind"], left["times"]) == ("fail_before_commit", 1)
         service.dashboard("PUT", "faults", {"rules": rules})
         app.screen._fetch()  # type: ignore[attr-defined] # the Service screen
-        await settled(pilot)
-        await press(pilot, settled, "F", "3", "enter")
+        await at_rest(pilot)
+        await press(pilot, at_rest, "F", "3", "enter")
         assert isinstance(app.screen, ConfirmScreen)
-        await press(pilot, settled, "backspace", "2", "enter")
+        await press(pilot, at_rest, "backspace", "2", "enter")
         assert "ended: fail_before_commit, lose_answer" in shown(app)
     assert service.dashboard("GET", "faults")["rules"] == []
